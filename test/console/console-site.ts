@@ -4,6 +4,7 @@ import type { Visitor } from '../pages/oauth-site.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { entriesOf, type Noted } from '../runs/noted.ts'
 import type { TestDatabase } from '../support/databases.ts'
+import type { WorldOptions } from '../support/world.ts'
 
 /** A world whose owner is at the console, without a screen. */
 export interface ConsoleSite extends PersonSite {
@@ -15,8 +16,8 @@ export interface ConsoleSite extends PersonSite {
   entryPath(entry: Noted): string
 }
 
-export async function createConsoleSite(database: TestDatabase): Promise<ConsoleSite> {
-  const site = await createPersonSite(database)
+export async function createConsoleSite(database: TestDatabase, options: WorldOptions = {}): Promise<ConsoleSite> {
+  const site = await createPersonSite(database, options)
   return {
     ...site,
     visitor: (user = site.owner) => site.visitor(user),

@@ -12,7 +12,7 @@ import { insertSession } from '../../src/service/store/browser-sessions.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { createUser, newUser } from '../../src/service/store/users.ts'
 import type { TestDatabase } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
@@ -33,8 +33,8 @@ export interface OAuthSite {
   sessionOf(user: UserRow): Promise<string>
 }
 
-export async function createOAuthSite(database: TestDatabase): Promise<OAuthSite> {
-  const world = await createWorld(database)
+export async function createOAuthSite(database: TestDatabase, options: WorldOptions = {}): Promise<OAuthSite> {
+  const world = await createWorld(database, options)
   const { store, system } = world
   const signIn = new SignIn({ store, system })
   const owner = await signIn.owner()

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import type { TestDatabase } from '../support/databases.ts'
+import type { WorldOptions } from '../support/world.ts'
 import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './oauth-site.ts'
 
 /** The whole service, with people at browsers without a screen. */
@@ -9,8 +10,8 @@ export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser
   visitor(user?: UserRow): Promise<Visitor>
 }
 
-export async function createPersonSite(database: TestDatabase): Promise<PersonSite> {
-  const { world, owner, addUser, sessionOf } = await createOAuthSite(database)
+export async function createPersonSite(database: TestDatabase, options: WorldOptions = {}): Promise<PersonSite> {
+  const { world, owner, addUser, sessionOf } = await createOAuthSite(database, options)
   const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
   return {
     world,

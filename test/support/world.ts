@@ -12,6 +12,7 @@ import { createParty } from '../../src/service/store/parties.ts'
 import type { DelegationRow } from '../../src/service/store/schema/delegations.ts'
 import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { createUser } from '../../src/service/store/users.ts'
+import { wholeCredential } from '../../src/service/tokens/secrets.ts'
 import type { TestDatabase } from './databases.ts'
 import { isDeep } from './depth.ts'
 import { type FakeSystem, fakeSystem } from './fake-system.ts'
@@ -40,6 +41,7 @@ export interface Answer {
 /** A service on a real database with the seeded world, and a caller for its public door. */
 export interface World {
   store: Store
+  environment: Environment
   /** The address of the database. */
   url: string
   service: Service
@@ -103,7 +105,7 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
       throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
   }
   const calls = caller(service, String(agentKey), unheard)
-  return { store, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
+  return { store, environment, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
 }
 
 /**
@@ -188,7 +190,7 @@ export interface OtherParty {
 
 /** Another organization with a funded wallet, an agent and keys, made as the seed makes its own. */
 export async function addParty(
-  { store, system }: World,
+  grounds: World,
   {
     party = {},
     fundsCents = 100_000,
@@ -201,6 +203,7 @@ export async function addParty(
     apiKeyScopes?: readonly string[]
   } = {},
 ): Promise<OtherParty> {
+  const { store, system } = grounds
   const createdAtMs = system.now()
   const id = (prefix: string) => newId(prefix, system, createdAtMs)
   const partyId = id('pty')
@@ -220,29 +223,26 @@ export async function addParty(
       fundsCents,
     ),
   )
-  const { agentId, agentKey } = await addAgent({ store, system }, partyId, wallet.id, agentHolds)
-  const apiKey = await addKey({ store, system }, { partyId, agentId: null, scopes: apiKeyScopes })
+  const { agentId, agentKey } = await addAgent(grounds, partyId, wallet.id, agentHolds)
+  const apiKey = await addKey(grounds, { partyId, agentId: null, scopes: apiKeyScopes })
   return { partyId, agentId, walletId: wallet.id, apiKey, agentKey }
 }
 
-type Grounds = Pick<World, 'store' | 'system'>
+/** The environment is the sandbox unless it is told. */
+type Grounds = Pick<World, 'store' | 'system'> & Partial<Pick<World, 'environment'>>
 
-export async function addAgent(
-  { store, system }: Grounds,
-  partyId: string,
-  walletId: string,
-  holds: readonly string[],
-) {
+export async function addAgent(grounds: Grounds, partyId: string, walletId: string, holds: readonly string[]) {
+  const { store, system } = grounds
   const agent = { name: 'Another agent', createdBy: null, partyId }
   const { id: agentId } = await store.transaction((tx) => {
     return createAgent({ tx, system, nowMs: system.now() }, agent, walletId, holds)
   })
-  return { agentId, agentKey: await addKey({ store, system }, { partyId, agentId, scopes: null }) }
+  return { agentId, agentKey: await addKey(grounds, { partyId, agentId, scopes: null }) }
 }
 
 /** A key, given back whole. */
 export async function addKey(
-  { store, system }: Grounds,
+  { store, system, environment = 'sandbox' }: Grounds,
   {
     partyId,
     agentId,
@@ -250,11 +250,12 @@ export async function addKey(
   }: { partyId: string; agentId: string | null; scopes: readonly string[] | null },
 ): Promise<string> {
   const createdAtMs = system.now()
-  const credential = `${agentId === null ? 'sk' : 'ak'}_ntl_sandbox_${newId('test', system, createdAtMs)}`
+  const kind = agentId === null ? 'api_key' : 'agent_key'
+  const credential = wholeCredential(kind, environment, newId('test', system, createdAtMs))
   await store.transaction((tx) =>
     createCredential(tx, {
       id: newId(agentId === null ? 'apy' : 'agk', system, createdAtMs),
-      kind: agentId === null ? 'api_key' : 'agent_key',
+      kind,
       partyId,
       agentId,
       name: null,

@@ -236,10 +236,11 @@ function peopleParts(report: RunReport): Section[] {
   ]
 }
 
-function troubleParts({ repeats, faults, refusals }: RunReport): Section[] {
+function troubleParts({ environment, repeats, faults, refusals }: RunReport): Section[] {
+  const ofSandbox = counted('faults', 'Faults of the sandbox', 'No fault befell it.', 'Fault', faults)
   return [
     counted('repeats', 'Repeats stopped', 'No call was repeated.', 'Answered', repeats),
-    counted('faults', 'Faults of the sandbox', 'No fault befell it.', 'Fault', faults),
+    ...(environment === 'sandbox' ? [ofSandbox] : []),
     counted('refusals', 'Refusals', 'Nothing was refused.', 'Code', refusals),
   ]
 }

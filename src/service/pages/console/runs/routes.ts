@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { catalogue } from '../../../../../tools/index.ts'
+import type { Environment, OperationDefinition } from '../../../../core/operation.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../../frame/account.ts'
@@ -24,9 +25,11 @@ interface RunPages extends ConsoleDependencies {
   newest: NewestEntries
 }
 
-const tools = Object.values(catalogue)
-  .map(({ name }) => name)
-  .sort()
+/** The tools that there are, by their names. */
+const toolsIn = (environment: Environment) =>
+  Object.values<OperationDefinition>(catalogue)
+    .flatMap(({ name, environments }) => (environments.includes(environment) ? [name] : []))
+    .sort()
 
 /** The list of runs, a run as a timeline, and each of its entries. */
 export function mountRuns(app: Hono, dependencies: ConsoleDependencies, told: Told): void {
@@ -52,13 +55,14 @@ const showRuns: Show<RunPages> = (c, pages, signedIn) => listRuns(c, pages, sign
 async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed: string | null): Promise<Response> {
   const { reads, environment } = pages
   const { partyId } = signedIn.user
+  const isPart = missed === null && isFragment(c)
   const filter = { agent: given(c, 'agent'), host: given(c, 'host') }
   const scope = { partyId, agentId: filter.agent, host: filter.host }
   const { rows, lastId } = await reads.runs(scope, { limit: runsAtOnce, beforeId: given(c, 'before') ?? null })
   const query = (more: Record<string, string | undefined>) => addressOf('/console', { ...filter, ...more })
   const shown = {
     runs: rows,
-    choices: isFragment(c) ? { agents: [] } : await reads.choices(partyId),
+    choices: isPart ? { agents: [] } : await reads.choices(partyId),
     filter,
     source: query({ before: given(c, 'before'), fragment: '1' }),
     older: lastId === null ? null : query({ before: lastId }),
@@ -66,7 +70,7 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
     missed,
     sandbox: environment === 'sandbox',
   }
-  if (isFragment(c)) return fragment(c, runsTable(shown))
+  if (isPart) return fragment(c, runsTable(shown))
   return framed(c, pages, signedIn, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
 }
 
@@ -78,7 +82,7 @@ const findOne: Show<RunPages> = async (c, pages, signedIn) => {
 }
 
 const showRun: Show<RunPages> = async (c, pages, signedIn) => {
-  const { reads } = pages
+  const { reads, environment } = pages
   const { partyId } = signedIn.user
   const runId = c.req.param('runId') ?? ''
   const filter = filterIn(c)
@@ -99,7 +103,13 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   if (isFragment(c)) return fragment(c, timelinePart(shown))
   const isNewest = from === undefined && !isOldestFirst
   const newer = isNewest ? timelineAddress(runId, { ...filter, fragment: '1' }) : null
-  const main = timelineMain({ ...shown, newer, filter, tools, choices: await reads.choices(partyId) })
+  const main = timelineMain({
+    ...shown,
+    newer,
+    filter,
+    tools: toolsIn(environment),
+    choices: await reads.choices(partyId),
+  })
   return framed(c, pages, signedIn, { title: runName(run.instanceId), main })
 }
 

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runIdOf } from '../../src/service/request/run-log.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { ok, payer } from '../payments/payer.ts'
+import { entriesOf } from '../runs/noted.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, type OtherParty } from '../support/world.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+/** A party with something of everything that the console shows, and somebody who looks at it. */
+interface Lived {
+  visitor: Visitor
+  agentId: string
+  /** What an address may ask for, by the names of the parts of addresses. */
+  ids: Record<string, string>
+  /** Everything by which one would know this party's records: its ids, its words and its amounts. */
+  traces: readonly string[]
+}
+
+/** What the console's pages take behind the question mark. */
+const views = ['', '?fragment=1', '?newest=1&fragment=1', '?part=wallet', '?format=json', '?format=md', '?format=html']
+
+onEachDatabase('the console in production', (database) => {
+  let site: ConsoleSite
+  let parties: readonly [Lived, Lived]
+  beforeAll(async () => {
+    site = await createConsoleSite(database, { environment: 'production' })
+    parties = [
+      await lived(await addParty(site.world), 'Oak', 1357),
+      await lived(await addParty(site.world), 'Birch', 2468),
+    ]
+  })
+  afterAll(() => site.world.drop())
+
+  async function lived(
+    { partyId, agentId, walletId, apiKey, agentKey }: OtherParty,
+    word: string,
+    amount: number,
+  ): Promise<Lived> {
+    const { world } = site
+    const { setLimits } = payer(world)
+    const sent = { key: agentKey, instanceId: `${word} run` }
+    const counterparty = { type: 'email', value: `${word.toLowerCase()}@example.com` }
+    await world.store.transaction(({ db }) =>
+      db
+        .updateTable('agents')
+        .set({ name: `${word} agent` })
+        .where('id', '=', agentId)
+        .execute(),
+    )
+    const pay = (description: string) => world.post('/payments', { amount, counterparty, description }, sent)
+    const request = { amount, payer: counterparty, description: `${word} bill` }
+    const terms = { description: `${word} gym`, every: { unit: 'month', count: 1 }, amount, taxAmount: 0 }
+    const answers = [
+      ok(await world.post('/wallets', { displayName: `${word} wallet` }, { key: apiKey })),
+      ok(
+        await world.post(
+          '/agent-cards',
+          { merchant: { name: `${word} books` }, maximumAmount: amount, currency: 'USD' },
+          sent,
+        ),
+      ),
+      ok(await pay(`${word} rent`)),
+      await world.post('/payment-requests', request, sent),
+      await world.post('/subscriptions', terms, sent),
+    ]
+    await setLimits('agents', agentId, { perTransaction: 1 })
+    answers.push(ok(await pay(`${word} to be approved`)))
+    await setLimits('agents', agentId, null)
+    for (const { status, text } of answers) expect(status, text).toBeLessThan(300)
+    const entries = await entriesOf(world, sent.instanceId, partyId)
+    const user = await site.addUser({ partyId, name: `${word} person`, role: 'OWNER' })
+    const ids = {
+      runId: runIdOf(partyId, sent.instanceId),
+      entryId: entries[0]?.id ?? '',
+      walletId,
+      id: entries[0]?.supportId ?? '',
+    }
+    const told = answers.flatMap(({ text }) => text.match(/\b[a-z]{3}_[0-9a-f]{32}\b/g) ?? [])
+    const traces = [...Object.values(ids), ...told, ...entries.map(({ id }) => id), partyId, agentId, word]
+    return {
+      visitor: await site.visitor(user),
+      ...{ agentId, ids },
+      traces: [...new Set([...traces, word.toLowerCase(), `${amount / 100}`])],
+    }
+  }
+
+  const pairs = () => [parties, parties.toReversed() as [Lived, Lived]] as const
+  const paths = () =>
+    site.world.service.routes.flatMap(({ method, path }) =>
+      method === 'GET' && path.startsWith('/console') && path !== '/console/stream' ? [path] : [],
+    )
+  const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  /** What of a party's is in a text, but for what was asked for. */
+  const tracesIn = (text: string, { traces }: Lived, asked = '') =>
+    traces.filter((trace) => text.replaceAll(asked === '' ? '\0' : asked, '').includes(trace))
+
+  function filled(path: string, ids: Record<string, string>): string {
+    return path.replace(/:(\w+)/g, (_, name: string) => {
+      const id = ids[name]
+      if (id === undefined) throw new Error(`What ${path} has for ${name} is to be named in this test.`)
+      return id
+    })
+  }
+
+  test('has no page and no form of the sandbox', async () => {
+    const routes = site.world.service.routes.filter(({ path }) => path.startsWith('/console'))
+    expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /console/stream',
+      'GET /console',
+      'GET /console/find',
+      'GET /console/requests/:id',
+      'GET /console/runs/:runId',
+      'GET /console/runs/:runId/entries/:entryId',
+      'GET /console/money',
+      'GET /console/money/wallets/:walletId',
+      'GET /console/runs/:runId/report',
+    ])
+    const [{ visitor }] = parties
+    expect((await visitor.open('/console/sandbox')).status).toBe(404)
+    for (const action of ['hour', 'reset', 'fault'])
+      expect((await visitor.post(`/console/sandbox/${action}`, {})).status).toBe(404)
+  })
+
+  test('nobody is signed in by one click', async () => {
+    const nobody = await site.visitor()
+    nobody.cookies.clear()
+    for (const path of paths()) {
+      const { status, location } = await nobody.open(filled(path, parties[0].ids))
+      expect(status).toBe(303)
+      expect(location).toMatch(/^\/sign-in\?next=/)
+      expect((await nobody.open(location ?? '')).text).not.toMatch(/Continue as|name="as"/)
+    }
+    expect((await nobody.post('/sign-in', { as: 'owner', next: '/console' })).status).toBe(403)
+    expect((await nobody.open('/console')).status).toBe(303)
+  })
+
+  test('shows on every page what the own party has, of the other nothing, and no word of a sandbox', async () => {
+    for (const [own, other] of pairs()) {
+      for (const path of paths()) {
+        for (const view of views) {
+          const shown = await own.visitor.open(filled(path, own.ids) + view)
+          const where = `${path}${view}`
+          expect(shown.status, where).toBe(/find|requests/.test(path) ? (path.endsWith('find') ? 404 : 303) : 200)
+          if (shown.status !== 200) continue
+          expect(tracesIn(shown.text, own).length, where).toBeGreaterThan(0)
+          expect(tracesIn(shown.text, other), where).toEqual([])
+          const words = shown.text
+            .replace(/<style>[\s\S]*?<\/style>|href="\/styles\/[^"]*"/g, '')
+            .match(/.{0,80}(?:sandbox|simulat|test card)/gi)
+          expect(words, where).toBeNull()
+        }
+      }
+    }
+  })
+
+  test("another party's id is not there, wherever it stands in an address", async () => {
+    let tried = 0
+    for (const [own, other] of pairs()) {
+      for (const path of paths().filter((one) => namesIn(one).length > 0)) {
+        for (const foreign of subsetsOf(namesIn(path))) {
+          const ids = { ...own.ids, ...Object.fromEntries(foreign.map((name) => [name, other.ids[name] ?? ''])) }
+          for (const view of views) {
+            const address = filled(path, ids) + view
+            const { status, text } = await own.visitor.open(address)
+            expect(status, address).toBe(404)
+            const left = tracesIn(text, other).filter((trace) => !address.includes(trace))
+            expect(left, address).toEqual([])
+            tried++
+          }
+        }
+      }
+    }
+    expect(tried).toBeGreaterThan(50)
+  })
+
+  test("another party's ids as filters and places in lists show nothing of it", async () => {
+    for (const [own, other] of pairs()) {
+      for (const path of paths()) {
+        for (const name of ['id', 'agent', 'host', 'before', 'after', 'cursor', 'list']) {
+          for (const id of [...Object.values(other.ids), other.agentId]) {
+            const { text, location } = await own.visitor.open(`${filled(path, own.ids)}?${name}=${id}`)
+            expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
+            expect(location ?? '').not.toContain(other.ids.runId)
+          }
+        }
+      }
+    }
+  })
+
+  test("the stream tells of the own party's topics, and of no other's and no sandbox's", async () => {
+    for (const [own, other] of pairs()) {
+      const ask = async (...topics: string[]) => {
+        const query = new URLSearchParams(topics.map((topic): [string, string] => ['topic', topic]))
+        const Cookie = [...own.visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+        const request = new Request(`http://127.0.0.1:4010/console/stream?${query}`, { headers: { Cookie } })
+        const { status, body } = await site.world.service.fetch(request)
+        await body?.cancel()
+        return status
+      }
+      expect(await ask('runs', 'money', `run:${own.ids.runId}`)).toBe(200)
+      for (const topic of ['sandbox', `run:${other.ids.runId}`, `run:${other.ids.entryId}`, other.ids.walletId ?? '']) {
+        expect(await ask(topic), topic).toBe(404)
+        expect(await ask('runs', topic), topic).toBe(404)
+      }
+    }
+  })
+})
+
+/** All but the empty one. */
+function subsetsOf<Item>(items: readonly Item[]): Item[][] {
+  const masks = Array.from({ length: 2 ** items.length - 1 }, (_, at) => at + 1)
+  return masks.map((mask) => items.filter((_, at) => (mask >> at) % 2 === 1))
+}
