@@ -51,8 +51,9 @@ async function run(flags: RehearseFlags): Promise<void> {
   const concurrency =
     flags.concurrency === undefined ? availableParallelism() : integerOption('--concurrency', flags.concurrency, 64)
   const folder = flags.report ?? 'rehearsal'
-  await openReportFolder('--report', folder)
+  // Before anything is made: from its first trace on, an interruption ends it in order.
   const interruption = interruptible()
+  await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
   let passed = 0
   const { results, interrupted } = await runRehearsal({

@@ -37,8 +37,9 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = placeOf(config, flags.processes === true)
-    const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
+    // Before anything is made: from its first trace on, an interruption ends it in order.
     const { signal } = interruptible()
+    const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const bar = await progressBar()
     const result = await runSimulation({
       target,
