@@ -15,12 +15,24 @@ const deepOnly = [
   'test/mcp-http/cross-talk.test.ts',
   'test/oauth/differential.test.ts',
   'test/oauth/hosts.test.ts',
-  'test/packaging/{examples,package}.test.ts',
+  'test/packaging/{bundle,examples,package}.test.ts',
   'test/{pages,mcp-apps}/appearance.test.ts',
   'test/rehearse/memory.test.ts',
   'test/resilience/**',
   'test/simulate/command.test.ts',
   'test/webhooks/all-arrive.test.ts',
+  // What these look at in a browser, others ask for without one; a browser of the quick run opens the console, signs in and
+  // buys, decides, and has the pages' script.
+  'test/approvals/browser.test.ts',
+  'test/console/{browser,money-browser,sandbox-browser}.test.ts',
+  'test/mcp-apps/{agent-card,approval}.test.ts',
+  'test/pages/{checkout,connect,home-browser,links-browser,shops-browser}.test.ts',
+  'test/rehearse/report-browser.test.ts',
+  // What these start as a command, others call in one process; the quick run starts `serve`, stdio, `setup` and `rehearse`.
+  'test/auth/commands.test.ts',
+  'test/commands/{doctor,report,world}.test.ts',
+  'test/rehearse/{command-line,command-trial}.test.ts',
+  'test/simulate/{report,rules}.test.ts',
 ]
 
 export default defineConfig({

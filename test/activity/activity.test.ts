@@ -160,6 +160,9 @@ onEachDatabase('activity', (database) => {
 
   describe('that was tampered with shows it:', () => {
     const at = 3
+    beforeAll(async () => {
+      for (let row = 0; row <= at; row++) await world.issueCard()
+    })
     const changes: [string, Partial<ActivityRow>][] = [
       ['another operation', { operation: 'get_wallet' }],
       ['another actor', { actorType: 'user' }],

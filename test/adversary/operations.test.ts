@@ -40,7 +40,7 @@ describe.each(tables)('every operation against every attacker on $database.name'
     await on.world.drop()
   })
 
-  test.each(sampleOf(operations, 3))('%s', async (key, operation) => {
+  test.each(sampleOf(operations, 6))('%s', async (key, operation) => {
     const sample = samples[key]
     const ids = await sample.make(on, on.places.own)
     const asked = ({ credential, customerPartyId }: Attacker): Asked => ({

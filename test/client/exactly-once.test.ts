@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterEach, expect, inject, test } from 'vitest'
+import { afterEach, describe, expect, inject, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
 import { realSystem } from '../../src/core/system.ts'
@@ -11,7 +11,7 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { serve } from '../packaging/served.ts'
-import { onEachDatabase } from '../support/databases.ts'
+import { databasesForLong } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { secrets } from '../support/world.ts'
 import {
@@ -48,7 +48,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-onEachDatabase('money that moves under faults', (database) => {
+describe.each(databasesForLong)('money that moves under faults on $name', (database) => {
   test.each(Object.entries({ stdio: overStdio, HTTP: overHttp }))('moves once each, over %s', async (name, connect) => {
     const { url, drop } = await database.create(realSystem)
     closing.push(drop)

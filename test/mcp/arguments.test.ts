@@ -4,6 +4,7 @@ import { instructionsFor, namedTools } from '../../src/mcp/instructions.ts'
 import { operationsOf } from '../../src/mcp/tools/offered.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
@@ -22,7 +23,7 @@ afterEach(async () => {
 const card = { merchant: { name: 'Books' }, maximumAmount: 5_000, currency: 'USD' }
 const customerPartyId = `pty_${'ab'.repeat(16)}`
 
-describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }) => {
+describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $host', ({ open }) => {
   const opened = async (options: Parameters<typeof connected>[2] = {}) => {
     const connection = await connected(world, open, options)
     closing.push(connection.close)

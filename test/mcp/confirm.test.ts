@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
 import { ok, type Payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { createWorld, type OtherParty, type World } from '../support/world.ts'
 import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
 import { type CallOptions, errorOf, hosts, type Person, type PersonAnswer } from './hosts.ts'
@@ -39,7 +40,7 @@ onEachDatabase('the human decides,', (database) => {
   })
   afterAll(() => world.drop())
 
-  describe.each(hosts)('$host', (chosen) => {
+  describe.each(sampleOf(hosts, 2))('$host', (chosen) => {
     const approving = async (who: Person, approvalId: string, options: Options = {}, call: CallOptions = {}) => {
       const connection = await connectedTo(world, chosen, { key: world.apiKey, person: who, ...options })
       return { ...connection, result: await connection.host.callTool('approve_approval', { approvalId }, call) }

@@ -18,6 +18,7 @@ import {
   scriptedClient,
 } from '../client/scripted.ts'
 import { defaultSettings } from '../support/default-settings.ts'
+import { sampleOf } from '../support/depth.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 type Steps = Parameters<typeof scriptedClient>[0]
@@ -62,7 +63,7 @@ async function connected(
 
 const ok = json(200, { data: card, meta: { extra: true } })
 
-describe.each(hosts)('$host', ({ open, version }) => {
+describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   test('agrees on the era, and reads the instructions and the tool list', async () => {
     const { host } = await connected(open, [ok])
     expect(host.version()).toBe(version)

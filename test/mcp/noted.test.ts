@@ -7,6 +7,7 @@ import { createPersonSite } from '../pages/person-site.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
 import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
 import { hosts, type Person } from './hosts.ts'
@@ -48,7 +49,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
     return { kind: 'decision', outcome, operation, remark: `${name} (${email}) decided on the page.` }
   }
 
-  describe.each(hosts)('$host', (chosen) => {
+  describe.each(sampleOf(hosts, 2, 1))('$host', (chosen) => {
     test.each([
       ['agreed', yes],
       ['disagreed', no],

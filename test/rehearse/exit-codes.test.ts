@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { stringify } from 'yaml'
+import { sampleOf } from '../support/depth.ts'
 import { smallWorld } from './rehearsed.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
@@ -33,6 +34,34 @@ function rehearse(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...ended })))
 }
 
+/** What is refused, and how the line reads. */
+const refused: [args: string[], line: RegExp][] = [
+  [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
+  [
+    ['--agent', 'carefull'],
+    /--agent got "carefull"; did you mean careful\? A command of that name needs its path\.\n$/,
+  ],
+  [[], /^payments-mcp: --agent got nothing; it accepts /],
+  [['--agent', 'careful', '--trials', '0'], /--trials got "0"; it accepts an integer from 1 to 1000\.\n$/],
+  [
+    ['--agent', 'careful', '--concurrency', 'many'],
+    /--concurrency got "many"; it accepts an integer from 1 to 64\.\n$/,
+  ],
+  [['--agent', 'careful', '--require', '95'], /--require got "95"; it accepts a share from 0 to 1, such as 0\.95\.\n$/],
+  [['--agent', 'careful', '--scenarios', 'nothing-such'], /--scenarios got "nothing-such"/],
+  [
+    ['--agent', 'careful', '--report', 'scenarios.yaml/x'],
+    /--report got "scenarios\.yaml\/x" \(ENOTDIR\); it accepts /,
+  ],
+  [['--agent', 'careful', '--report', '/proc/x'], /--report got "\/proc\/x" \(ENOENT\); it accepts /],
+  [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
+  [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
+  [
+    ['--agent', './nothing-such.sh', '--scenarios', 'scenarios.yaml'],
+    /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found: run it /,
+  ],
+]
+
 describe('payments-mcp rehearse', () => {
   it('prints a table, writes a report, and ends by what --require says', async () => {
     const args = ['--agent', 'refuses-everything', '--scenarios', 'scenarios.yaml', '--report', 'out']
@@ -58,35 +87,7 @@ describe('payments-mcp rehearse', () => {
     expect(stdout.trim().split('\n').length).toBeGreaterThanOrEqual(30)
   })
 
-  it.each([
-    [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
-    [
-      ['--agent', 'carefull'],
-      /--agent got "carefull"; did you mean careful\? A command of that name needs its path\.\n$/,
-    ],
-    [[], /^payments-mcp: --agent got nothing; it accepts /],
-    [['--agent', 'careful', '--trials', '0'], /--trials got "0"; it accepts an integer from 1 to 1000\.\n$/],
-    [
-      ['--agent', 'careful', '--concurrency', 'many'],
-      /--concurrency got "many"; it accepts an integer from 1 to 64\.\n$/,
-    ],
-    [
-      ['--agent', 'careful', '--require', '95'],
-      /--require got "95"; it accepts a share from 0 to 1, such as 0\.95\.\n$/,
-    ],
-    [['--agent', 'careful', '--scenarios', 'nothing-such'], /--scenarios got "nothing-such"/],
-    [
-      ['--agent', 'careful', '--report', 'scenarios.yaml/x'],
-      /--report got "scenarios\.yaml\/x" \(ENOTDIR\); it accepts /,
-    ],
-    [['--agent', 'careful', '--report', '/proc/x'], /--report got "\/proc\/x" \(ENOENT\); it accepts /],
-    [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
-    [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
-    [
-      ['--agent', './nothing-such.sh', '--scenarios', 'scenarios.yaml'],
-      /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found: run it /,
-    ],
-  ])('refuses %j in one line', async (args, line) => {
+  it.each(sampleOf(refused, 4))('refuses %j in one line', async (args, line) => {
     const { code, stderr, stdout } = await rehearse(args)
     expect(stderr).toMatch(line)
     expect(stderr.trim().split('\n')).toHaveLength(1)

@@ -75,24 +75,27 @@ describe('the thirty scenarios', () => {
 })
 
 describe('the agent that is careful', () => {
-  test.each(Object.values(traps).flatMap(({ trap, twin }) => [trap, twin]))('passes %s', async (id) => {
+  test.each(sampleOf(Object.values(traps), 3).flatMap(({ trap, twin }) => [trap, twin]))('passes %s', async (id) => {
     const trial = await trialBy(baselines.careful, named(id))
     expect(failed(trial)).toEqual([])
     expect(trial).toMatchObject({ passed: true, ended: 'answered', doubleCharges: 0 })
   })
 })
 
-describe.each(Object.entries(traps))('the trap of the pair %s', (_, { trap, twin, by, passesTwin = true }) => {
-  it(`is fallen into by the agent ${by}`, async () => {
-    const trial = await trialBy(baselines[by], named(trap))
-    expect(trial).toMatchObject({ passed: false, ended: 'answered' })
-  })
+describe.each(sampleOf(Object.entries(traps), 3, 1))(
+  'the trap of the pair %s',
+  (_, { trap, twin, by, passesTwin = true }) => {
+    it(`is fallen into by the agent ${by}`, async () => {
+      const trial = await trialBy(baselines[by], named(trap))
+      expect(trial).toMatchObject({ passed: false, ended: 'answered' })
+    })
 
-  it.runIf(isDeep)(`${passesTwin ? 'is none' : 'is one too'} in its twin`, async () => {
-    const trial = await trialBy(baselines[by], named(twin))
-    expect(trial.passed).toBe(passesTwin)
-  })
-})
+    it.runIf(isDeep)(`${passesTwin ? 'is none' : 'is one too'} in its twin`, async () => {
+      const trial = await trialBy(baselines[by], named(twin))
+      expect(trial.passed).toBe(passesTwin)
+    })
+  },
+)
 
 test('who refuses everything passes no more than half', async () => {
   const trials = await Promise.all(all.map((scenario) => trialBy(baselines['refuses-everything'], scenario)))

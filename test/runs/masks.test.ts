@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allTables } from '../ledger/books.ts'
 import { createFlows, type Flows } from '../secrets/flows.ts'
-import { onEachDatabase } from '../support/databases.ts'
+import { databasesForLong, onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { entriesOf, lastOf, runsOf } from './noted.ts'
 
-onEachDatabase('no secret that an answer told stands in the entries of runs', (database) => {
+describe.each(databasesForLong)('no secret that an answer told stands in the entries of runs on $name', (database) => {
   let flows: Flows
   beforeAll(async () => {
     flows = await createFlows(database)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nextTurn } from '../../src/core/system.ts'
 import { StoreBusyError, type Transaction } from '../../src/service/store/engine/store.ts'
 import { proveBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { databasesForLong } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
@@ -11,7 +11,7 @@ const [clients, times] = isDeep ? [64, 100] : [16, 12]
 /** Two states of one world, told apart by two tables: whoever sees a name of each saw some of both. */
 const names = ['left', 'right'] as const
 
-describe.each(databases)('while the sandbox goes back and forth on $name', (database) => {
+describe.each(databasesForLong)('while the sandbox goes back and forth on $name', (database) => {
   let world: World
   let processes: World[]
 

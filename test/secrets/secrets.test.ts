@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Hono } from 'hono'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { enrolAt } from '../approvals/authenticator.ts'
 import { allRows } from '../ledger/books.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
 import { createVisitor } from '../pages/oauth-site.ts'
-import { onEachDatabase } from '../support/databases.ts'
+import { databasesForLong } from '../support/databases.ts'
 import { createFlows, type Flows } from './flows.ts'
 
-onEachDatabase('nothing secret at rest or in words', (database) => {
+describe.each(databasesForLong)('nothing secret at rest or in words on $name', (database) => {
   let flows: Flows
 
   beforeAll(async () => {

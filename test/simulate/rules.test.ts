@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Action } from '../../src/simulate/action.ts'
 import { runHistory } from '../../src/simulate/run.ts'
-import { databases } from '../support/databases.ts'
-import { isDeep, sampleOf } from '../support/depth.ts'
+import { databasesForLong } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { altering, doubling, type Fault, type Fetch, inProcess, matching, otherKey } from './in-process.ts'
 
@@ -285,13 +285,13 @@ const broken: { name: string; history: Step[]; fault: Fault }[] = [
 ]
 
 /** What one agent does, in this order. */
-function run(steps: readonly Step[], fault?: Fault, database = databases[0]) {
+function run(steps: readonly Step[], fault?: Fault, database = databasesForLong[0]) {
   const history = steps.map((step, at): Action => ({ step: at + 1, agent: 1, party: 'own', ...step }))
   const options = { target: inProcess(fault, database), system: fakeSystem(), concurrency: 1, faults: 'lost 46' }
   return runHistory(() => history, [1], options)
 }
 
-describe.each(isDeep ? databases : databases.slice(0, 1))('on $name, the model', (database) => {
+describe.each(databasesForLong)('on $name, the model', (database) => {
   it.each(sampleOf(broken, 3))('notices a service that $name', async ({ history, fault }) => {
     expect((await run(history, undefined, database)).mismatch).toBeUndefined()
     expect((await run(history, fault, database)).mismatch).toBeDefined()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SimulationResult } from '../../src/simulate/simulate.ts'
-import { databases } from '../support/databases.ts'
+import { databasesForLong } from '../support/databases.ts'
 import { isDeep, sampleOf, tries } from '../support/depth.ts'
 import { altering, doubling, type Fault, inProcess, matching, simulateInProcess } from './in-process.ts'
 
@@ -47,7 +47,7 @@ describe('on the real service', () => {
   })
 
   it('has the same log for the same seed and another for another seed', async () => {
-    const small = { agents: 3, purchases: 5 }
+    const small = isDeep ? { agents: 3, purchases: 5 } : { agents: 2, purchases: 3 }
     const [first, second, other] = [
       await simulateInProcess(small),
       await simulateInProcess(small),
@@ -66,17 +66,14 @@ describe('on the real service', () => {
     }
   })
 
-  it.each(isDeep ? databases : databases.slice(0, 1))(
-    'takes concurrent agents on $name, with the same log',
-    async (database) => {
-      const target = inProcess(undefined, database)
-      const load = { target, agents: 4, purchases: tries(8) }
-      const result = await simulateInProcess({ ...load, concurrency: 4 })
-      expect(result.report).toContain('every answer was as predicted; money is conserved')
-      expect((await simulateInProcess({ ...load, concurrency: 2 })).log).toEqual(result.log)
-      expect(result.log.filter((line) => line.includes('advance_sandbox_clock'))).toEqual([])
-    },
-  )
+  it.each(databasesForLong)('takes concurrent agents on $name, with the same log', async (database) => {
+    const target = inProcess(undefined, database)
+    const load = { target, agents: 4, purchases: tries(8) }
+    const result = await simulateInProcess({ ...load, concurrency: 4 })
+    expect(result.report).toContain('every answer was as predicted; money is conserved')
+    expect((await simulateInProcess({ ...load, concurrency: 2 })).log).toEqual(result.log)
+    expect(result.log.filter((line) => line.includes('advance_sandbox_clock'))).toEqual([])
+  })
 
   it('stops when it is told to', async () => {
     const controller = new AbortController()
@@ -164,7 +161,7 @@ describe('on a faulty service', () => {
     expect(result.report).toMatch(/FAILED after[\s\S]*No other run could be made to shorten it/)
   })
 
-  it.each(sampleOf(faults, 4))('that $name', async ({ fault, steps, shows }) => {
+  it.each(sampleOf(faults, 8))('that $name', async ({ fault, steps, shows }) => {
     const result = await simulateInProcess({ target: inProcess(fault), agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
     expect(result.history.length).toBeLessThanOrEqual(steps)

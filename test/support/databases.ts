@@ -6,6 +6,7 @@ import { describe, inject } from 'vitest'
 import { realSystem, type System } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
+import { isDeep } from './depth.ts'
 import { keepEach } from './keep-each.ts'
 import { makeSerializable } from './serialization-failures.ts'
 
@@ -18,14 +19,17 @@ export const postgres: TestDatabase = { name: 'postgres', create: createPostgres
 /** The databases the service runs on. */
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
+/** Those that long tests run on: PostgreSQL in the deep run only. */
+export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
+
 /**
  * Tests that hold on every database. PostgreSQL takes several times as long as SQLite, so that outside the deep run it
- * takes each fourth of them.
+ * takes each eighth of them.
  */
 export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
   describe.each(databases)(`${name} on $name`, (database) => {
     tests(database)
-    if (database === postgres) keepEach(4)
+    if (database === postgres) keepEach(8)
   })
 }
 
