@@ -4,7 +4,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { type Asked, send } from '../isolation/prober.ts'
 import { samples } from '../isolation/samples.ts'
-import { postgres, sqlite } from '../support/databases.ts'
+import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { type Attacker, attackersOf } from './attackers.ts'
 import { leftBehind, nothing } from './left-behind.ts'
@@ -26,53 +26,56 @@ const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expec
 const readByAllAgents = ({ permission }: OperationDefinition) =>
   permission === 'wallets.read' || permission === 'external_accounts.read' || permission === 'customers.read'
 
-describe.each(tables)('every operation against every attacker on $database.name', ({ database, of }) => {
-  let on: Grounds
-  let attackers: Attacker[]
-  let attempts = 0
+describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
+  'every operation against every attacker on $database.name',
+  ({ database, of }) => {
+    let on: Grounds
+    let attackers: Attacker[]
+    let attempts = 0
 
-  beforeAll(async () => {
-    on = await grounds(database)
-    attackers = (await attackersOf(on)).filter(({ name }) => of.test(name))
-  }, 60_000)
-  afterAll(async () => {
-    console.info(`adversary on ${database.name}: ${attempts} attempts by ${attackers.length} attackers`)
-    await on.world.drop()
-  })
-
-  test.each(sampleOf(operations, 6))('%s', async (key, operation) => {
-    const sample = samples[key]
-    const ids = await sample.make(on, on.places.own)
-    const asked = ({ credential, customerPartyId }: Attacker): Asked => ({
-      key: credential,
-      ids,
-      acting: sample.reach === 'acting' ? customerPartyId : undefined,
+    beforeAll(async () => {
+      on = await grounds(database)
+      attackers = (await attackersOf(on)).filter(({ name }) => of.test(name))
+    }, 60_000)
+    afterAll(async () => {
+      console.info(`adversary on ${database.name}: ${attempts} attempts by ${attackers.length} attackers`)
+      await on.world.drop()
     })
-    const attack = async (attacker: Attacker) => {
-      attempts += 1
-      return send(on, operation, sample, asked(attacker))
-    }
-    const refused = attackers.filter((attacker) => attacker.refusedWith(operation, sample) !== undefined)
-    const wrong: string[] = []
-    for (const [own, group] of Map.groupBy(refused, (attacker) =>
-      writesFor(attacker, attacker.refusedWith(operation, sample) ?? []),
-    )) {
-      const left = await leftBehind(on.world, own, async () => {
-        for (const attacker of group) {
-          const answer = await attack(attacker)
-          const expected = attacker.refusedWith(operation, sample) ?? []
-          if (!expected.includes(answer.status)) wrong.push(`${attacker.name}: ${answer.status} ${answer.text}`)
-        }
+
+    test.each(sampleOf(operations, 6))('%s', async (key, operation) => {
+      const sample = samples[key]
+      const ids = await sample.make(on, on.places.own)
+      const asked = ({ credential, customerPartyId }: Attacker): Asked => ({
+        key: credential,
+        ids,
+        acting: sample.reach === 'acting' ? customerPartyId : undefined,
       })
-      expect(left, group.map(({ name }) => name).join(', ')).toEqual(nothing)
-    }
-    expect(wrong).toEqual([])
-    // What manages the sandbox is of all keys of its first party.
-    const isOfAll = operation.permission === 'sandbox.manage' || readByAllAgents(operation)
-    if (operation.result !== 'page' || operation.params !== undefined || isOfAll) return
-    for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {
-      const { text } = await attack(attacker)
-      for (const id of Object.values(ids)) expect(text, attacker.name).not.toContain(id)
-    }
-  })
-})
+      const attack = async (attacker: Attacker) => {
+        attempts += 1
+        return send(on, operation, sample, asked(attacker))
+      }
+      const refused = attackers.filter((attacker) => attacker.refusedWith(operation, sample) !== undefined)
+      const wrong: string[] = []
+      for (const [own, group] of Map.groupBy(refused, (attacker) =>
+        writesFor(attacker, attacker.refusedWith(operation, sample) ?? []),
+      )) {
+        const left = await leftBehind(on.world, own, async () => {
+          for (const attacker of group) {
+            const answer = await attack(attacker)
+            const expected = attacker.refusedWith(operation, sample) ?? []
+            if (!expected.includes(answer.status)) wrong.push(`${attacker.name}: ${answer.status} ${answer.text}`)
+          }
+        })
+        expect(left, group.map(({ name }) => name).join(', ')).toEqual(nothing)
+      }
+      expect(wrong).toEqual([])
+      // What manages the sandbox is of all keys of its first party.
+      const isOfAll = operation.permission === 'sandbox.manage' || readByAllAgents(operation)
+      if (operation.result !== 'page' || operation.params !== undefined || isOfAll) return
+      for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {
+        const { text } = await attack(attacker)
+        for (const id of Object.values(ids)) expect(text, attacker.name).not.toContain(id)
+      }
+    })
+  },
+)

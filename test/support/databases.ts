@@ -19,7 +19,7 @@ export const postgres: TestDatabase = { name: 'postgres', create: createPostgres
 /** The databases the service runs on. */
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
-/** Those that long tests run on: PostgreSQL in the deep run only. */
+/** The databases of tests that take long: PostgreSQL is one in the deep run only. */
 export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
 
 /**
