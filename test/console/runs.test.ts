@@ -126,6 +126,32 @@ onEachDatabase('the console shows runs', (database) => {
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
 
+  test('a timeline says where another day begins and where the clock was moved, in either order', async () => {
+    const { world } = site
+    const instanceId = 'over days'
+    const agents = { instanceId }
+    await world.authorize(await world.issueCard({}, agents), 1200, agents)
+    const sent = { key: world.apiKey, instanceId }
+    // The hold lapses, at a moment before that to which the clock is moved.
+    await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, sent)
+    await world.service.runLog.flush()
+    await world.get('/wallets', sent)
+    await world.service.runLog.flush()
+    // Time that passes for everybody is no move of the clock.
+    world.system.pass(600_000)
+    await world.get('/wallets', sent)
+    const entries = await site.entries(instanceId)
+    expect(entries.map(({ kind }) => kind)).toEqual(['call', 'call', 'call', 'happened', 'call', 'call'])
+    const [, , moved, lapsed, last] = entries.map(({ atMs }) => dayOf(atMs))
+    const between = async (query: string) => {
+      const text = await textAt(`${site.runPath(instanceId)}${query}`)
+      return [...text.matchAll(/<p class="between">([^<]*)/g)].map(([, said]) => said)
+    }
+    const jump = ' · the clock was moved by 40 days'
+    expect(await between('')).toEqual([`${lapsed}${jump}`, moved])
+    expect(await between('?order=oldest')).toEqual([lapsed, `${last}${jump}`])
+  })
+
   test('an entry has its request, answer, ledger, error and support id', async () => {
     const instanceId = 'opened'
     const cardId = await site.world.issueCard({ maximumAmount: 700 }, { instanceId })
@@ -257,3 +283,8 @@ test('a request as a command of a shell stays one command, whatever is in it', a
     { numRuns: 60 },
   )
 })
+
+const dayOf = (ms: number) =>
+  new Date(ms).toLocaleDateString('en-US', {
+    ...({ weekday: 'short', month: 'short', day: 'numeric', year: 'numeric', timeZone: 'UTC' } as const),
+  })

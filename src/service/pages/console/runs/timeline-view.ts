@@ -5,6 +5,7 @@ import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { reasonText } from '../ledger-words.ts'
+import { betweenText } from './between.ts'
 import type { Choices, EntryFilter, EntrySeen, RunSeen } from './read-runs.ts'
 import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './words.ts'
 
@@ -81,7 +82,7 @@ export function gapPart(address: string, lastId: string): Html {
 function entriesOf({ run, entries, onward, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'nowMs'>): Html {
   if (entries.length === 0)
     return html`<p data-empty>${onward === null ? 'No entry fits.' : 'None of these entries fits.'}</p>`
-  return html`${entries.map((entry) => entryRow(run.id, entry, nowMs))}`
+  return html`${entries.map((entry, at) => entryRow(run.id, entry, { between: betweenText(entries, at), nowMs }))}`
 }
 
 function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'isOldestFirst'>): Html {
@@ -89,7 +90,12 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
   return html`<p><a href="${onward}" data-more>${isOldestFirst ? 'Newer' : 'Older'} entries</a></p>`
 }
 
-function entryRow(runId: string, entry: EntrySeen, nowMs: number): Html {
+/** @param shown.between What is between it and the one behind it: it goes with this one, wherever the script puts it. */
+function entryRow(
+  runId: string,
+  entry: EntrySeen,
+  { between, nowMs }: { between: string | null; nowMs: number },
+): Html {
   const { id, operation, kind, outcome, code, amountCents, ms, atMs, fault } = entry
   const address = `/console/runs/${runId}/entries/${id}`
   const { text, like, mark } = outcomeWords[outcome]
@@ -98,5 +104,5 @@ function entryRow(runId: string, entry: EntrySeen, nowMs: number): Html {
 <summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="badge">fault: ${fault}</span>`}${code === null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
-</details></div>`
+</details>${between === null ? '' : html`<p class="between">${between}</p>`}</div>`
 }

@@ -1,0 +1,41 @@
+import { timestamp } from '../../../../core/system.ts'
+import type { EntrySeen } from './read-runs.ts'
+
+type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
+/** Where the database is busy, what happened is written later, by less than this. */
+const jumpMs = 5 * minuteMs
+
+/** What a timeline says behind an entry: that another day begins, and that the clock was moved. */
+export function betweenText(entries: readonly Moment[], at: number): string | null {
+  const [entry, next] = [entries[at], entries[at + 1]]
+  if (entry === undefined || next === undefined) return null
+  const day = dayText(next.atMs) === dayText(entry.atMs) ? [] : [dayText(next.atMs)]
+  const movedMs =
+    entry.id > next.id
+      ? movedBefore(entry, entries.slice(at + 1))
+      : movedBefore(next, entries.slice(0, at + 1).toReversed())
+  const moved = movedMs < jumpMs ? [] : [`the clock was moved by ${spanText(movedMs)}`]
+  return [...day, ...moved].join(' · ') || null
+}
+
+/**
+ * How much more time passed on the sandbox's clock than in reality, since the last of those before. What happened by itself
+ * came at a moment of its own.
+ */
+function movedBefore(entry: Moment, before: readonly Moment[]): number {
+  const last = before.find(({ kind }) => kind !== 'happened')
+  if (last === undefined || entry.kind === 'happened') return 0
+  return entry.atMs - last.atMs - (entry.recordedAtMs - last.recordedAtMs)
+}
+
+const format = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', weekday: 'short', timeZone: 'UTC' })
+
+const dayText = (ms: number) => `${format.format(ms)}, ${timestamp(ms).slice(0, 4)}`
+
+function spanText(ms: number): string {
+  const [unitMs, unit] =
+    ms >= 2 * dayMs ? [dayMs, 'days'] : ms >= 2 * hourMs ? [hourMs, 'hours'] : ([minuteMs, 'minutes'] as const)
+  return `${Math.round(ms / unitMs)} ${unit}`
+}
