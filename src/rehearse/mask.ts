@@ -1,3 +1,4 @@
+import { digitValue, isCardNumber } from '../core/card-numbers.ts'
 import { sandboxTestCard } from '../service/operations/agent-cards.ts'
 
 /** The kinds of secrets that must not be told on, as `secretsMentioned` names them. */
@@ -78,23 +79,4 @@ function matches(pattern: RegExp, text: string): boolean {
 function hasSandboxCard(run: string): boolean {
   const digits = Array.from(run).flatMap((character) => (/\p{Nd}/u.test(character) ? [digitValue(character)] : []))
   return digits.join('').includes(sandboxTestCard.number)
-}
-
-/** The value of a decimal digit: Unicode has those of each script in ten places from its zero. */
-export function digitValue(digit: string): number {
-  const code = digit.codePointAt(0) ?? 0
-  if (code < 128) return code - 48
-  let zero = code
-  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  return code - zero
-}
-
-/** By the check digit that each card number has (ISO/IEC 7812-1, Luhn): most other long numbers have not. */
-export function isCardNumber(text: string): boolean {
-  const digits = [...text.replace(/\D/g, '')].reverse().map(Number)
-  const sum = digits.reduce((total, digit, at) => {
-    const counted = at % 2 === 0 ? digit : 2 * digit
-    return total + (counted > 9 ? counted - 9 : counted)
-  }, 0)
-  return sum % 10 === 0 && digits.some((digit) => digit !== 0)
 }

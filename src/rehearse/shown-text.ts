@@ -1,4 +1,5 @@
-import { digitValue, isCardNumber, maskText } from './mask.ts'
+import { digitValue, isCardNumber } from '../core/card-numbers.ts'
+import { maskText } from './mask.ts'
 
 /**
  * A text that an agent, a shop or a service wrote, without secrets. They are masked before results are kept; a report goes

@@ -68,6 +68,15 @@ onEachDatabase('entries of runs', (database) => {
     expect((await lastOf(world, null)).code).toBe('invalid_value')
   })
 
+  test('what the service itself fails at is no refusal, and counts as refused', async () => {
+    const instanceId = 'failing'
+    await setFault(world, { id: 'down', operation: 'list_wallets', fault: 'error', code: 'service_unavailable' })
+    expect((await world.get('/wallets', { instanceId })).status).toBe(503)
+    await clearFaults(world)
+    expect(await lastOf(world, instanceId)).toMatchObject({ outcome: 'failed', status: 503 })
+    expect(await runOf(world, instanceId)).toMatchObject({ calls: 1, refused: 1 })
+  })
+
   test('a fault is told with its rule, and what was done beneath it with its postings', async () => {
     const instanceId = 'unlucky'
     const cardId = await world.issueCard({}, { instanceId })

@@ -1,7 +1,9 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allTables } from '../ledger/books.ts'
 import { createFlows, type Flows } from '../secrets/flows.ts'
 import { databasesForLong, onEachDatabase } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { entriesOf, lastOf, runsOf } from './noted.ts'
 
@@ -81,6 +83,51 @@ onEachDatabase('secrets in requests', (database) => {
       await db.deleteFrom('runs').execute()
       await db.deleteFrom('runEntries').execute()
     })
+  })
+
+  test('a card number is kept in no digits, whatever is between them and beside them', async () => {
+    const property = fc.asyncProperty(
+      disguised,
+      fc.constantFrom(...beside),
+      async ({ text, digits }, [before, behind]) => {
+        const instanceId = 'disguised'
+        const told = `${before}${text}${behind}`
+        const asked = [
+          await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: told }, [told]: 1 }, { instanceId }),
+          await world.get(`/agent-cards?q=${encodeURIComponent(told)}`, { instanceId }),
+        ]
+        expect(asked.map(({ status }) => status)).toEqual([400, 400])
+        const kept = JSON.stringify((await entriesOf(world, instanceId)).slice(-2))
+        expect(kept).toContain('masked')
+        expect(plainDigits(decodeURIComponent(kept.replace(/%(?![0-9a-f]{2})/gi, '')))).not.toContain(digits)
+      },
+    )
+    await fc.assert(property, { numRuns: tries(60) })
+  })
+
+  test('a card number that an answer quotes is not kept, whatever JSON writes between its digits', async () => {
+    const instanceId = 'quoted'
+    const text = '4242\u202e4242\u202e4242\u202e4242'
+    expect((await world.get(`/agent-cards?limit=${encodeURIComponent(text)}`, { instanceId })).status).toBe(400)
+    const { detail } = await lastOf(world, instanceId)
+    expect(detail.answer).toContain('masked number')
+    expect(JSON.stringify(detail)).not.toContain('4242')
+  })
+
+  test.each([
+    '4111/1111/1111/1112',
+    '1111 2222/3333',
+    '٤١١١ ١١١١ ١١١١ ١١١٢',
+    'txn_41111111111111114111111111111111',
+    '2026-11-03/2026-11-29 10:11:12.123',
+    '$1,234,567,890,123.00',
+    '550e8400-e29b-41d4-a716-446655440000',
+  ])('%s is no card number, and stays', async (text) => {
+    const instanceId = 'no card'
+    const asked = await world.post('/agent-cards', { merchant: { name: text }, memo: 'none' }, { instanceId })
+    expect(asked.status).toBe(400)
+    const { body } = (await lastOf(world, instanceId)).detail
+    expect(JSON.parse(String(body)).data.attributes.merchant.name).toBe(text)
   })
 
   test('the card that a shop is paid with is not kept', async () => {
@@ -165,6 +212,69 @@ describe('what is kept of hostile requests', () => {
     })
   })
 })
+
+/** What may stand before and behind a number. */
+const beside = [
+  ['', ''],
+  ['see ', '.'],
+  ['(', ')'],
+  ['1: ', ' 12/27 123'],
+  ['card/', '/'],
+] as const
+/** The zeros of scripts: ASCII, full width, Arabic-Indic, Devanagari, mathematical bold. */
+const zeros = [0x30, 0xff10, 0x660, 0x966, 0x1d7ce] as const
+const between = [
+  '',
+  '\u200b',
+  '\u200d',
+  '\u2060',
+  '\u00ad',
+  '\ufe0f',
+  '/',
+  ' / ',
+  '|',
+  '\\',
+  '·',
+  '–',
+  '\u2003',
+  '\n',
+  '\t',
+  '\u202e',
+  '\u0085',
+] as const
+
+/** Numbers with the right check digit, each digit in some script, and something after each. */
+const disguised = fc
+  .tuple(
+    fc.integer({ min: 12, max: 18 }).chain((length) => fc.array(fc.nat(9), { minLength: length, maxLength: length })),
+    fc.array(fc.constantFrom(...zeros), { minLength: 19, maxLength: 19 }),
+    fc.array(fc.constantFrom(...between), { minLength: 19, maxLength: 19 }),
+  )
+  // Few digits, again and again, may stand in an id or a time by chance.
+  .filter(([most]) => most[0] !== 0 && new Set(most).size > 5)
+  .map(([most, scripts, marks]) => {
+    const all = [...most, checkDigit(most)]
+    const written = all.map((digit, at) => String.fromCodePoint((scripts[at] ?? 0x30) + digit))
+    const text = written.map((digit, at) => (at === all.length - 1 ? digit : digit + marks[at])).join('')
+    return { text, digits: all.join('') }
+  })
+
+function checkDigit(digits: readonly number[]): number {
+  const doubled = digits.toReversed().map((digit, at) => (at % 2 === 0 ? 2 * digit : digit))
+  const sum = doubled.reduce((total, digit) => total + Math.floor(digit / 10) + (digit % 10), 0)
+  return (10 - (sum % 10)) % 10
+}
+
+/** All digits of a text as ASCII has them, and nothing else: whatever was between them is gone. */
+function plainDigits(text: string): string {
+  const digits = text.match(/\p{Nd}/gu) ?? []
+  return digits
+    .map((digit) => {
+      const code = digit.codePointAt(0) ?? 0
+      return code - (zeros.findLast((zero) => zero <= code && code <= zero + 9) ?? code)
+    })
+    .join('')
+}
 
 async function rowsOfRuns({ store }: World): Promise<string> {
   const tables = await allTables(store)

@@ -85,6 +85,14 @@ onEachDatabase('runs and time', (database) => {
       atMs: Date.parse(reset.json.data.attributes.now),
     })
     await unwritten.drop()
+    // Time went back: who saw nothing of it before enters behind what is there already.
+    world.system.pass(1)
+    const later = await anotherProcess(world, world.system)
+    await later.get('/whoami', { instanceId: 'resetting' })
+    await later.service.runLog.flush()
+    const operations = (await entriesOf(world, 'resetting')).map(({ operation }) => operation)
+    expect(operations).toEqual(['reset_sandbox', 'whoami'])
+    await later.drop()
   })
 
   test('two processes write entries of the same runs at once, and count each', async () => {

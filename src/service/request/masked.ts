@@ -1,3 +1,4 @@
+import { mayHoldCardNumber, withoutCardNumbers } from '../../core/card-numbers.ts'
 import { maskSecrets } from '../../core/errors.ts'
 
 /** More than a person reads of one body. */
@@ -35,7 +36,7 @@ const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
 /** A text without what reads like a secret: card numbers, security codes, keys, tokens, the ends of links. */
 export function maskedText(text: string): string {
-  return maskSecrets(text)
+  return withoutCardNumbers(maskSecrets(text), '[masked number]')
     .replace(numbers, '[masked number]')
     .replace(signedTokens, '[masked token]')
     .replace(secretWords, '[masked]')
@@ -55,7 +56,7 @@ export function shortMasked(text: string, most: number): Kept {
  */
 export function maskedJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
   const head = text.slice(0, longestKept + longestSecret)
-  if (secretFields.length === 0 && !suspicious.test(head)) {
+  if (secretFields.length === 0 && !suspicious.test(head) && !mayHoldCardNumber.test(head)) {
     return { text: head.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
   }
   const masking = { secret: new Set(secretFields), left: mostParts, characters: longestKept + longestSecret }
