@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { parseWorld } from '../../src/worlds/parse.ts'
+import { active, invitation, purchase, sentRequest, withdrawal } from '../isolation/makers.ts'
+import { groundsIn } from '../isolation/places.ts'
 import { createVisitor, type Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
@@ -102,6 +104,36 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     world.system.pass(400 * 86_400_000)
     owner = await site.visitor()
     expect(await page()).not.toContain('A hold of a purchase lapses')
+  })
+
+  test('what comes next is told with its record, and where more of it stands', async () => {
+    const on = await groundsIn(site.world)
+    const { own } = on.places
+    const cardId = await site.world.issueCard({ merchant: { name: 'A\u202e<b>' } }, { instanceId: 'next' })
+    await site.world.authorize(cardId, 1234, { instanceId: 'next' })
+    await withdrawal(on, own)
+    const { invitationId } = await invitation(on, own)
+    await sentRequest(on, own)
+    const { subscriptionId } = await active(on, own)
+    await purchase(on, on.places.stranger)
+    const text = await page()
+    const items = [...text.matchAll(/<li><time datetime="([^"]+)">[^<]*<\/time> ([^,]*),.*?<\/li>/gs)]
+    const moments = items.map(([, at]) => String(at))
+    expect(moments).toEqual(moments.toSorted())
+    const told = Object.fromEntries(
+      items.map(([item, , what]) => [
+        String(what),
+        [/<(?:bdi|code)>(.*?)<\/(?:bdi|code)>/.exec(item)?.[1], /href="([^"]*)"/.exec(item)?.[1]],
+      ]),
+    )
+    const run = site.runPath('run 1')
+    expect(told).toEqual({
+      'A bank settles': ['$0.10, without a description', run],
+      'A hold of a purchase lapses': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
+      'An invitation of a customer expires': [invitationId, undefined],
+      'A payment request expires': ['$0.10, without a description', run],
+      'A subscription is charged': ['Gym', `/console/money#${subscriptionId}`],
+    })
   })
 
   test('faults are set, counted, explained where they cannot be, and cleared', async () => {

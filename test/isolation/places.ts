@@ -92,7 +92,11 @@ export const reviewedCents = 45_000
 
 /** A party that asks, with its agent; two customers of it, one of which granted nothing of use; and a stranger. */
 export async function grounds(database: TestDatabase, options?: WorldOptions): Promise<Grounds> {
-  const world = await createWorld(database, options)
+  return groundsIn(await createWorld(database, options))
+}
+
+/** The same in a world that there is. */
+export async function groundsIn(world: World): Promise<Grounds> {
   const { partyId, agentId } = await world.whoami()
   if (agentId === null) throw new Error('The seeded key is an agent key.')
   const walletId = (await world.get('/wallets')).json.data[0].id as string

@@ -10,6 +10,7 @@ import {
   type FaultCounts,
   type Moments,
   nextMoment,
+  nextRecords,
   readTimes,
   type Times,
   timesAndNext,
@@ -93,18 +94,17 @@ export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
 
-/** When the next thing of each kind happens to a party by itself, the soonest first. */
-export async function nextByKind(store: Store, partyId: string): Promise<{ kind: TimedKind; atMs: number }[]> {
-  const [row = {}] = await store.read(async (tx) => (await nextOfEachKind(tx, { partyId })).rows)
-  const next = Object.entries(row).flatMap(([kind, atMs]) =>
-    atMs === null ? [] : [{ kind: kind as TimedKind, atMs: Number(atMs) }],
-  )
-  return next.sort((a, b) => a.atMs - b.atMs)
+/** What happens by itself next, and to which record. */
+export interface NextEvent {
+  kind: TimedKind
+  id: string
+  atMs: number
 }
 
-const nextOfEachKind = prepared((db, { partyId }: { partyId: string }) =>
-  db.selectNoFrom(timedEffects.map(({ kind, moments }) => nextMoment(db, [moments], partyId).as(kind))),
-)
+/** What happens to a party by itself next, the soonest first and at most so much. */
+export async function nextEvents(store: Store, partyId: string, limit: number): Promise<NextEvent[]> {
+  return store.read(async ({ db }) => (await nextRecords(db, timedEffects, { partyId, limit }).execute(db)).rows)
+}
 
 /** Something is due to a party that a request is about: it has to happen first, in transactions of its own. */
 class DueError extends Error {

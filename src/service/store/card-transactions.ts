@@ -150,7 +150,7 @@ const replace = changingOne(
 export const lapses: Moments = (db, partyId) => {
   const all = db
     .selectFrom('cardTransactions')
-    .select(['partyId', 'holdExpiresAtMs as atMs'])
+    .select(['id', 'partyId', 'holdExpiresAtMs as atMs'])
     .where('holdExpiresAtMs', 'is not', null)
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }

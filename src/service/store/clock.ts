@@ -31,11 +31,11 @@ export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
-/** Selects, as `atMs`, when something happens next by itself to each record of a table, of one party or of all. */
+/** Selects when something happens next by itself, `atMs`, to each record of a table, of one party or of all. */
 export type Moments = (
   db: Kysely<Tables>,
   partyId?: string,
-) => SelectQueryBuilder<Tables, keyof Tables, { partyId: string; atMs: number | null }>
+) => SelectQueryBuilder<Tables, keyof Tables, { id: string; partyId: string; atMs: number | null }>
 
 /** What is due of a party: at most so many, the longest due first. */
 export interface DueOf {
@@ -135,6 +135,20 @@ export function dueOwners(
   )
   const all = sql.join(due, sql` union all `)
   return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
+}
+
+/** To which records something happens next, of which kind and when, the soonest first and at most so many. */
+export function nextRecords<Kind extends string>(
+  db: Kysely<Tables>,
+  effects: readonly { kind: Kind; moments: Moments }[],
+  { partyId, limit }: { partyId: string; limit: number },
+): RawBuilder<{ kind: Kind; id: string; atMs: number }> {
+  const next = effects.map(
+    ({ kind, moments }) =>
+      sql`select ${sql.lit(kind)} as ${sql.ref('kind')}, one.* from (${moments(db, partyId).orderBy('atMs').limit(limit)}) as one`,
+  )
+  const of = sql.join(['kind', 'id', 'atMs'].map((name) => sql.ref(name)))
+  return sql`select ${of} from (${sql.join(next, sql` union all `)}) as next order by ${sql.ref('atMs')}, ${sql.ref('id')} limit ${limit}`
 }
 
 const writeFaultCounts = writing((db, counts: FaultCounts) => db.updateTable('clock').set(counts))

@@ -140,7 +140,7 @@ const update = changingOne(
 export const invitationExpiries: Moments = (db, partyId) => {
   const all = db
     .selectFrom('customerInvitations')
-    .select(['partyId', 'pendingUntilMs as atMs'])
+    .select(['id', 'partyId', 'pendingUntilMs as atMs'])
     .where('pendingUntilMs', 'is not', null)
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }

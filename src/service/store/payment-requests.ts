@@ -216,7 +216,7 @@ const openTo = prepared((db, { address }: { address: string }) =>
 export const requestExpiries: Moments = (db, partyId) => {
   const all = db
     .selectFrom('paymentRequests')
-    .select(['partyId', 'openUntilMs as atMs'])
+    .select(['id', 'partyId', 'openUntilMs as atMs'])
     .where('openUntilMs', 'is not', null)
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }

@@ -133,7 +133,10 @@ interface Key {
 
 /** When the bank does its part of each. */
 export const bankMoments: Moments = (db, partyId) => {
-  const all = db.selectFrom('payments').select(['partyId', 'bankDueAtMs as atMs']).where('bankDueAtMs', 'is not', null)
+  const all = db
+    .selectFrom('payments')
+    .select(['id', 'partyId', 'bankDueAtMs as atMs'])
+    .where('bankDueAtMs', 'is not', null)
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 

@@ -55,7 +55,7 @@ const insert = inserting('shopOrders')
 export const shopMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('shopOrders')
-    .select(['partyId', 'nextEventAtMs as atMs'])
+    .select(['id', 'partyId', 'nextEventAtMs as atMs'])
     .where('nextEventAtMs', 'is not', null)
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }

@@ -96,7 +96,7 @@ const insert = inserting('subscriptions')
 export const subscriptionEvents: Moments = (db, partyId) => {
   const all = db
     .selectFrom('subscriptions')
-    .select(['partyId', 'nextEventAtMs as atMs'])
+    .select(['id', 'partyId', 'nextEventAtMs as atMs'])
     .where('nextEventAtMs', 'is not', null)
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }

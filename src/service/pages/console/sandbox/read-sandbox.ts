@@ -1,10 +1,11 @@
-import { nextByKind, nextDueMs, settleDue, type TimedKind } from '../../../request/due.ts'
+import { nextDueMs, nextEvents, settleDue } from '../../../request/due.ts'
 import { readAsUser } from '../../../request/in-process.ts'
 import { readTimes } from '../../../store/clock.ts'
 import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orders.ts'
 import { findWorld } from '../../../store/world.ts'
 import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../shown.ts'
+import { type Upcoming, withRecords } from './upcoming.ts'
 
 /** A resource as an answer of the API tells it. */
 export interface Told<Attributes> {
@@ -38,8 +39,8 @@ export interface ClockSeen {
   movedMs: number
   /** When something happens next by itself, to whomever. */
   nextMs: number | null
-  /** The same of the user's own party, by kind. */
-  next: readonly { kind: TimedKind; atMs: number }[]
+  /** What happens to the user's own party then and afterwards. */
+  next: readonly Upcoming[]
 }
 
 export interface SandboxSeen extends ClockSeen {
@@ -58,6 +59,7 @@ export interface Managed {
 }
 
 const ordersShown = 20
+const eventsShown = 6
 
 /** What the page of the sandbox shows. */
 export function createSandboxReads(pages: ConsoleDependencies) {
@@ -69,15 +71,20 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     const { status, body } = await readAsUser(pages, user, key, { params: {} })
     return status === 200 ? (JSON.parse(body) as { data: Told<Attributes>[] }).data : undefined
   }
-  const clock = async ({ user }: Viewer): Promise<ClockSeen> => {
+  const clock = async (viewer: Viewer): Promise<ClockSeen> => {
     // What is due by now happens first, so that what comes next is still to come.
-    await settleDue(pages, { partyId: user.partyId })
+    await settleDue(pages, { partyId: viewer.user.partyId })
     const [times, nextMs, next] = await Promise.all([
       store.read(readTimes),
       nextDueMs(store),
-      nextByKind(store, user.partyId),
+      nextEvents(store, viewer.user.partyId, eventsShown),
     ])
-    return { nowMs: times.nowMs, movedMs: times.nowMs - times.realNowMs, nextMs, next }
+    return {
+      nowMs: times.nowMs,
+      movedMs: times.nowMs - times.realNowMs,
+      nextMs,
+      next: await withRecords(pages, viewer, next),
+    }
   }
   /** By one click any program on this machine is signed in, the agent that is rehearsed too. */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1

@@ -9,6 +9,7 @@ import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
+import type { Upcoming } from './upcoming.ts'
 import { address, distance, faultWords, kindWords, partAddress, unproven, worldName } from './words.ts'
 
 export interface Shown {
@@ -51,9 +52,17 @@ ${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at"
 ${
   next.length === 0
     ? html`<p>Nothing of yours is to happen by itself.</p>`
-    : html`<ul class="next">${next.map(({ kind, atMs }) => html`<li><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time> ${kindWords[kind]}, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</li>`)}</ul>`
+    : html`<ul class="next">${next.map((event) => nextItem(event, nowMs))}</ul>`
 }
 ${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="aside">Before that something of another party happens, on ${momentOf(nextMs)}.</p>` : ''}`
+}
+
+function nextItem({ kind, id, atMs, record }: Upcoming, nowMs: number): Html {
+  const what =
+    record === null
+      ? html`<code>${id}</code>`
+      : html`<bdi>${record.words}</bdi>, <a href="${record.address}">${record.at}<span class="unseen">: ${record.words}</span></a>`
+  return html`<li><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time> ${kindWords[kind]}, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}<br><span class="aside">${what}</span></li>`
 }
 
 function form(action: string, token: string, fields: Html): Html {
