@@ -117,22 +117,22 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     const { subscriptionId } = await active(on, own)
     await purchase(on, on.places.stranger)
     const text = await page()
-    const items = [...text.matchAll(/<li><time datetime="([^"]+)">[^<]*<\/time> ([^,]*),.*?<\/li>/gs)]
-    const moments = items.map(([, at]) => String(at))
+    const items = [...text.matchAll(/<li>([^:]*): .*?<time datetime="([^"]+)">.*?<\/li>/gs)]
+    const moments = items.map(([, , at]) => String(at))
     expect(moments).toEqual(moments.toSorted())
     const told = Object.fromEntries(
-      items.map(([item, , what]) => [
+      items.map(([item, what]) => [
         String(what),
         [/<(?:bdi|code)>(.*?)<\/(?:bdi|code)>/.exec(item)?.[1], /href="([^"]*)"/.exec(item)?.[1]],
       ]),
     )
     const run = site.runPath('run 1')
     expect(told).toEqual({
-      'A bank settles': ['$0.10, without a description', run],
+      'A bank settles, fails or returns a transfer': ['$0.10, without a description', run],
       'A hold of a purchase lapses': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
       'An invitation of a customer expires': [invitationId, undefined],
       'A payment request expires': ['$0.10, without a description', run],
-      'A subscription is charged': ['Gym', `/console/money#${subscriptionId}`],
+      'A subscription is charged, or its checkout ends': ['Gym', `/console/money#${subscriptionId}`],
     })
   })
 

@@ -30,7 +30,11 @@ onEachDatabase('entries of runs', (database) => {
       detail: { resourceIds: [cardId, answer.json.data.id], postings: [{ sourceId: answer.json.data.id }] },
     })
     expect(JSON.parse(String(bought?.detail.answer))).toEqual(answer.json)
-    expect(await runOf(world, instanceId)).toMatchObject({ partyId, instanceId, agentId, calls: 2, refused: 0 })
+    const ofTheAgent = { partyId, instanceId, agentId, calls: 2, refused: 0 }
+    expect(await runOf(world, instanceId)).toMatchObject(ofTheAgent)
+    // Its party calls in the same run.
+    await world.get('/whoami', { key: world.apiKey, instanceId })
+    expect(await runOf(world, instanceId)).toMatchObject({ ...ofTheAgent, calls: 3 })
   })
 
   test('a replay names the call whose answer it is, and what a client repeated over MCP is a repeat', async () => {

@@ -115,9 +115,11 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
   const [first, last] = [entries[0], entries.at(-1)]
   if (first === undefined || last === undefined) return
   const calls = entries.filter(({ row }) => row.kind === 'call')
-  const { partyId, runId: id, agentId, atMs: lastAtMs, id: lastEntryId } = last.row
+  const { partyId, runId: id, atMs: lastAtMs, id: lastEntryId } = last.row
   await upsert(tx, {
-    ...{ partyId, id, agentId, lastAtMs, lastEntryId, recordedAtMs },
+    ...{ partyId, id, lastAtMs, lastEntryId, recordedAtMs },
+    // Where the party's own key or user called besides, it is an agent's run all the same.
+    agentId: entries.findLast(({ row }) => row.agentId !== null)?.row.agentId ?? null,
     instanceId: last.instanceId,
     host: entries.findLast(({ host }) => host !== null)?.host ?? null,
     calls: calls.length,
@@ -132,7 +134,7 @@ const upsert = writing((db, row: RunRow) =>
     .values(row)
     .onConflict((conflict) =>
       conflict.columns(['partyId', 'id']).doUpdateSet((run) => ({
-        agentId: row.agentId,
+        agentId: run.fn.coalesce(run.val(row.agentId), 'runs.agentId'),
         host: run.fn.coalesce(run.val(row.host), 'runs.host'),
         calls: run('runs.calls', '+', row.calls),
         refused: run('runs.refused', '+', row.refused),

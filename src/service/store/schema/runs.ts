@@ -9,7 +9,7 @@ export const runs = table({
     id: text,
     /** Null: the calls that came with none. */
     instanceId: nullable(text),
-    /** The agent of the last call; null: a user or an API key of the party. */
+    /** The last agent that called; null: only users and API keys of the party did. */
     agentId: nullable(text),
     /** What the program called itself that called last. */
     host: nullable(text),

@@ -28,6 +28,7 @@ interface Told {
   description: string | null
   shopId: string
   terms: { description: string }
+  status: string
   /** The run that made it: null is calls without one; of some records the API tells none. */
   instanceId?: string | null
 }
@@ -41,6 +42,10 @@ interface Subject {
 const named = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
 const asked = ({ amount, description }: Told) => `${dollars(amount)}, ${named(description)}`
 
+/** A pending one waits for its payer, and collects nothing. */
+const subscriptionWords = ({ status, terms }: Told) =>
+  `${named(terms.description)}${status === 'pending' ? ', which nobody paid in its checkout yet' : ''}`
+
 /** How each kind of record is read and told; an invitation is read in a list only. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${named(shopId)}` },
@@ -50,7 +55,7 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
     param: 'cardTransactionId',
     words: ({ held, merchant }) => `${dollars(held)} at ${named(merchant.name)}`,
   },
-  subscription: { key: 'getSubscription', param: 'subscriptionId', words: ({ terms }) => named(terms.description) },
+  subscription: { key: 'getSubscription', param: 'subscriptionId', words: subscriptionWords },
   invitation: null,
   request: { key: 'getPaymentRequest', param: 'paymentRequestId', words: asked },
 }
