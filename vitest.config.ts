@@ -21,16 +21,17 @@ const deepOnly = [
   'test/resilience/**',
   'test/simulate/command.test.ts',
   'test/webhooks/all-arrive.test.ts',
-  // What these look at in a browser, others ask for without one; a browser of the quick run opens the console, signs in and
-  // buys, decides, and has the pages' script.
+  // What these look at in a browser, others ask for without one; a browser of the quick run opens the console, decides, and
+  // has the pages' script.
   'test/approvals/browser.test.ts',
   'test/console/{browser,money-browser,sandbox-browser}.test.ts',
-  'test/mcp-apps/{agent-card,approval}.test.ts',
-  'test/pages/{checkout,connect,home-browser,links-browser,shops-browser}.test.ts',
+  'test/mcp-apps/{agent-card,approval,card-purchase}.test.ts',
+  'test/pages/{checkout,connect,home-browser,links-browser,oauth-browser,shops-browser}.test.ts',
   'test/rehearse/report-browser.test.ts',
   // What these start as a command, others call in one process; the quick run starts `serve`, stdio, `setup` and `rehearse`.
   'test/auth/commands.test.ts',
-  'test/commands/{doctor,report,world}.test.ts',
+  'test/client/exactly-once.test.ts',
+  'test/commands/{bridge,doctor,keys,report,world}.test.ts',
   'test/rehearse/{command-line,command-trial}.test.ts',
   'test/simulate/{report,rules}.test.ts',
 ]
