@@ -24,7 +24,7 @@ const deepOnly = [
   // What these look at in a browser, others ask for without one; a browser of the quick run opens the console, decides, and
   // has the pages' script.
   'test/approvals/browser.test.ts',
-  'test/console/{browser,money-browser,sandbox-browser}.test.ts',
+  'test/console/*browser.test.ts',
   'test/mcp-apps/{agent-card,approval,card-purchase}.test.ts',
   'test/pages/{checkout,connect,home-browser,links-browser,oauth-browser,shops-browser}.test.ts',
   'test/rehearse/report-browser.test.ts',
