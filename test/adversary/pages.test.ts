@@ -125,6 +125,7 @@ const doors: Record<string, Door> = {
   'GET /styles/console-sandbox.css': { public: 'an asset' },
   'GET /styles/report.css': { public: 'an asset' },
   'GET /scripts/console.js': { public: 'an asset' },
+  'GET /scripts/redraw.js': { public: 'an asset' },
   'GET /console': { signedIn: () => [['/console']] },
   'GET /console/find': { signedIn: () => [['/console/find?id=run-1']] },
   'GET /console/requests/:id': { signedIn: () => [['/console/requests/req_1']] },

@@ -3,7 +3,7 @@ import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../
 import { expectContrast } from '../pages/contrast.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { addParty } from '../support/world.ts'
-import { isLive, type Looks, openConsole, restart } from './open-console.ts'
+import { inReview, isLive, type Looks, openConsole, restart } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -29,16 +29,6 @@ const capture = (id: string, amount: number) =>
   site.world.post(`/simulations/card-transactions/${id}/capture`, { amount, currency: 'USD' })
 const savings = async () =>
   ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
-
-/** A payment that waits for a person. */
-async function inReview(description: string): Promise<string> {
-  const { setLimits, pay } = payer(site.world)
-  const agentId = String((await site.world.whoami()).agentId)
-  await setLimits('agents', agentId, { perTransaction: 100 })
-  const { id } = ok(await pay(5000, { type: 'email', value: 'payee@example.com' }, { description })).json.data
-  await setLimits('agents', agentId, null)
-  return id
-}
 
 test('what is held, captured and moved elsewhere shows without a reload, on both pages', async () => {
   const { page, context, complaints } = await open('/console/money')
@@ -149,7 +139,7 @@ describe.each([true, false])('with the script: %s', (script) => {
       ['Approve', /PENDING|COMPLETED|PROCESSING/],
       ['Deny', /DENIED|CANCELED|DECLINED|REJECTED/],
     ] as const) {
-      const id = await inReview(`To be decided: ${name}`)
+      const id = await inReview(site, `To be decided: ${name}`)
       const { page, context, complaints } = await open('/console/money', { script })
       const item = page
         .getByRole('region', { name: 'Waits for you' })
@@ -170,7 +160,7 @@ test('what begins to wait, and what was decided elsewhere, shows without a reloa
   const { approvalOf, deny } = payer(site.world)
   const { page, context, complaints } = await open('/console/money')
   await isLive(page)
-  const id = await inReview('Decided elsewhere')
+  const id = await inReview(site, 'Decided elsewhere')
   const waiting = page.getByRole('region', { name: 'Waits for you' })
   await waiting.getByText('Decided elsewhere').waitFor()
   ok(await deny((await approvalOf(id)).id, undefined, { key: site.world.apiKey }))

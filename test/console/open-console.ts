@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { listen } from '../../src/service/listen.ts'
 import { openTab, type Site, type Tab, type TestBrowser } from '../pages/browser.ts'
+import { ok, payer } from '../payments/payer.ts'
 
 export interface Looks {
   script?: boolean
@@ -51,4 +52,14 @@ export async function restart(
   const again = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port, system: realSystem, log })
   await isLive(page)
   return () => again.close()
+}
+
+/** A payment that waits for a person. */
+export async function inReview({ world }: Site, description: string): Promise<string> {
+  const { setLimits, pay } = payer(world)
+  const agentId = String((await world.whoami()).agentId)
+  await setLimits('agents', agentId, { perTransaction: 100 })
+  const { id } = ok(await pay(5000, { type: 'email', value: 'payee@example.com' }, { description })).json.data
+  await setLimits('agents', agentId, null)
+  return id
 }

@@ -24,6 +24,7 @@ export const assets = {
   '/styles/console-sandbox.css': css,
   '/styles/console-money.css': css,
   '/scripts/console.js': javaScript,
+  '/scripts/redraw.js': javaScript,
   '/styles/report.css': css,
   '/styles/docs.css': css,
   '/scripts/docs.js': javaScript,

@@ -69,7 +69,7 @@ export function walletsPart({ wallets, nowMs, hasMore }: Pick<MoneyShown, 'walle
   return html`<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="wallets">${wallets.map(
     (
       wallet,
-    ) => html`<li><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="outcome problem">${wallet.status}</span>`}</h3>
+    ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="outcome problem">${wallet.status}</span>`}</h3>
 ${balances(wallet)}${plot(wallet.steps, nowMs, walletName(wallet.displayName), wallet.isCut)}</li>`,
   )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. list_wallets tells all.</p>` : ''}</section>`
 }

@@ -101,7 +101,7 @@ export function snapshotsPart({ snapshots }: Managed, token: string): Html {
   return html`<ul class="snapshots">${snapshots.map(
     ({
       attributes: { name, now },
-    }) => html`<li><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
+    }) => html`<li id="saved-${name}"><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
 <div class="actions"><details id="restore-${name}"><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
 ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
   )}</ul>`
@@ -119,7 +119,7 @@ function faultRow({ id, attributes }: Told<FaultTold>, token: string): Html {
   const { operation, path, merchant, when, fault, code, afterMs, origin, matched, hits } = attributes
   const of = merchant === null ? (operation ?? path ?? '') : `authorizations at ${merchant}`
   const conditions = Object.entries(when).filter(([, value]) => value !== null)
-  return html`<tr><th scope="row"><code>${id}</code></th><td><bdi>${foreignName(of, 'everything', 120)}</bdi></td>
+  return html`<tr id="fault-${id}"><th scope="row"><code>${id}</code></th><td><bdi>${foreignName(of, 'everything', 120)}</bdi></td>
 <td>${fault}${code === null ? '' : html` <code>${code}</code>`}${afterMs === null ? '' : `, ${afterMs} ms`}</td>
 <td>${conditions.map(([name, value]) => html`${name} <bdi>${foreignName(String(value), '–')}</bdi> `)}</td>
 <td class="number">${matched ?? '–'}</td><td class="number">${hits ?? '–'}</td>

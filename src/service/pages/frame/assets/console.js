@@ -9,6 +9,8 @@
  * - `<button data-copies="ID">`: copies the text of that element.
  */
 
+import { redraw } from './redraw.js'
+
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
 /** The one place where a text becomes HTML: it came from this site, which escapes what others wrote. */
@@ -49,19 +51,9 @@ function say(text, how) {
 }
 
 /** @param {HTMLElement} part */
-async function redraw(part) {
-  if (isTypedIn(part)) return
+async function askAnew(part) {
   const text = await textAt(part.dataset.source ?? '')
   if (text !== undefined) put(part, text)
-}
-
-/**
- * What a person is typing is not taken from them.
- * @param {HTMLElement} part
- */
-function isTypedIn(part) {
-  const active = document.activeElement
-  return active !== null && part.contains(active) && active.matches('input, select, textarea')
 }
 
 /**
@@ -69,27 +61,8 @@ function isTypedIn(part) {
  * @param {string} text
  */
 function put(part, text) {
-  if (isTypedIn(part)) return
-  const focused = part.contains(document.activeElement) ? document.activeElement : null
-  const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id)
-  part.replaceChildren(fragmentOf(text))
-  for (const id of open) document.getElementById(id)?.setAttribute('open', '')
-  if (focused !== null) focusAgain(part, focused)
+  redraw(part, fragmentOf(text))
   watchMore(part)
-}
-
-/**
- * Focuses what now stands for an element that is gone: the one of its id, else the link of its address and text.
- * @param {HTMLElement} part
- * @param {Element} gone
- */
-function focusAgain(part, gone) {
-  const same = gone.id
-    ? document.getElementById(gone.id)
-    : [...part.querySelectorAll('a')].find(
-        (link) => link.getAttribute('href') === gone.getAttribute('href') && link.textContent === gone.textContent,
-      )
-  same?.focus({ preventScroll: true })
 }
 
 /** @param {HTMLElement} list */
@@ -121,7 +94,7 @@ function addNewer(list, text) {
 
 /** @param {HTMLElement} part */
 function refresh(part) {
-  const work = part.dataset.newer === undefined ? redraw(part) : askNewer(part)
+  const work = part.dataset.newer === undefined ? askAnew(part) : askNewer(part)
   // A server that does not answer now is asked again at the next change.
   return work.catch(() => {})
 }

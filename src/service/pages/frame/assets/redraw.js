@@ -1,0 +1,88 @@
+/**
+ * Draws a part of a page anew without taking from a person what they have there: elements that stay are changed and not
+ * replaced, so that what is focused, selected, scrolled or open stays so.
+ */
+
+/**
+ * Makes the content of an element the wanted one.
+ * @param {Element} part
+ * @param {DocumentFragment} wanted Is taken apart.
+ */
+export function redraw(part, wanted) {
+  const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
+  become(part, wanted)
+  if (focused === null || focused === document.activeElement) return
+  const same = focused.isConnected || !focused.id ? focused : document.getElementById(focused.id)
+  same?.focus({ preventScroll: true })
+}
+
+/**
+ * @param {Element} shown
+ * @param {Element | DocumentFragment} wanted
+ */
+function become(shown, wanted) {
+  const kept = matches([...shown.childNodes], [...wanted.childNodes])
+  const staying = new Set(kept.values())
+  for (const node of [...shown.childNodes]) if (!staying.has(node)) node.remove()
+  let at = shown.firstChild
+  for (const node of [...wanted.childNodes]) {
+    const own = kept.get(node) ?? node
+    if (own === at) at = at.nextSibling
+    else shown.insertBefore(own, at)
+    if (own !== node) update(own, node)
+  }
+}
+
+/**
+ * What stands already for each of the nodes that are wanted.
+ * @param {ChildNode[]} shown
+ * @param {ChildNode[]} wanted
+ */
+function matches(shown, wanted) {
+  const byKey = Map.groupBy(shown, keyOf)
+  /** @type {Map<Node, ChildNode>} */
+  const kept = new Map()
+  for (const node of wanted) {
+    const own = byKey.get(keyOf(node))?.shift()
+    if (own !== undefined) kept.set(node, own)
+  }
+  return kept
+}
+
+/**
+ * What an element is known by among its siblings: its id, else where it leads or what it sends. A button never becomes
+ * one that does something else while somebody is about to press it.
+ * @param {Node} node
+ */
+function keyOf(node) {
+  if (!(node instanceof Element)) return node.nodeName
+  const own = node.id ? ['id'] : ['href', 'action', 'name', 'value', 'data-label']
+  const sent = node instanceof HTMLFormElement ? [...node.querySelectorAll('input[type="hidden"]')] : []
+  const values = sent.map((input) => input.getAttribute('value'))
+  return [node.nodeName, ...own.map((name) => node.getAttribute(name)), ...values].join('\n')
+}
+
+/**
+ * @param {Node} shown
+ * @param {Node} wanted
+ */
+function update(shown, wanted) {
+  if (shown instanceof Element && wanted instanceof Element) {
+    updateAttributes(shown, wanted)
+    become(shown, wanted)
+  } else if (shown.nodeValue !== wanted.nodeValue) shown.nodeValue = wanted.nodeValue
+}
+
+/**
+ * @param {Element} shown
+ * @param {Element} wanted
+ */
+function updateAttributes(shown, wanted) {
+  for (const { name, value } of wanted.attributes)
+    if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
+  for (const name of shown.getAttributeNames()) {
+    // Whether it is open is for who reads it.
+    const isTheirs = name === 'open' && shown instanceof HTMLDetailsElement
+    if (!isTheirs && !wanted.hasAttribute(name)) shown.removeAttribute(name)
+  }
+}

@@ -1,0 +1,230 @@
+import fc from 'fast-check'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { ok, payer } from '../payments/payer.ts'
+import { inReview, isLive, openConsole } from './open-console.ts'
+
+let site: Site
+let browser: TestBrowser
+let walletPath: string
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  walletPath = `/console/money/wallets/${ok(await site.world.get('/wallets')).json.data[0].id}`
+  await purchaseOf(100)
+  await inReview(site, 'Waits first')
+  await setFault('first')
+  await save('first')
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+const open = (path: string) => openConsole({ browser, site }, path)
+const purchaseOf = async (maximumAmount: number) =>
+  ok(await site.world.authorize(await site.world.issueCard({ maximumAmount }), maximumAmount))
+const setFault = async (id: string) =>
+  ok(await site.world.post('/simulations/faults', { id, operation: 'get_webhook', fault: 'slow' }))
+const save = async (name: string) => ok(await site.world.post('/simulations/snapshots', { name }))
+
+/** Remembers the first element that fits, for what follows, and does something with it. */
+const take = (page: Page, selector: string, does = 'it.focus()') =>
+  page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${does} }`)
+const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
+
+/** Rows in which somebody can be, and which would be taken for another when one more comes above them. */
+const nameless = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
+  .filter((it) => !it.id).map((it) => it.outerHTML)`
+
+const [money, sandbox] = ['/console/money', '/console/sandbox']
+const row = (page: Page, name: RegExp) => page.getByRole('row', { name }).first()
+
+test.each([
+  {
+    part: 'the list of runs',
+    path: () => '/console',
+    element: '[data-live] a',
+    change: () => site.world.get('/whoami', { instanceId: 'comes on top' }),
+    shown: (page: Page) => page.getByRole('link', { name: 'comes on top' }),
+  },
+  {
+    part: 'what waits',
+    path: () => money,
+    element: '[data-source*="waiting"] button[value="approve"]',
+    change: () => inReview(site, 'Waits besides'),
+    shown: (page: Page) => page.getByText('Waits besides').first(),
+  },
+  {
+    part: 'the wallets',
+    path: () => money,
+    element: '[data-source*="wallets"] a',
+    change: () => purchaseOf(1111),
+    shown: (page: Page) => row(page, /\$11\.11/),
+  },
+  {
+    part: 'the lists of money',
+    path: () => money,
+    element: '[data-source*="lists"] tr a',
+    change: () => purchaseOf(2222),
+    shown: (page: Page) => row(page, /\$22\.22/),
+  },
+  {
+    part: 'a wallet',
+    path: () => walletPath,
+    element: 'main tr a',
+    change: () => purchaseOf(3333),
+    shown: (page: Page) => row(page, /-\$33\.33/),
+  },
+  {
+    part: 'faults',
+    path: () => sandbox,
+    element: '[data-source*="faults"] button',
+    change: () => setFault('another'),
+    shown: (page: Page) => page.getByRole('rowheader', { name: 'another' }),
+  },
+  {
+    part: 'what is saved',
+    path: () => sandbox,
+    element: '[data-source*="snapshots"] button:not(details *)',
+    change: () => save('another'),
+    shown: (page: Page) => page.getByText('another', { exact: true }).last(),
+  },
+])('what has the focus in $part is the same when it is drawn anew', async ({ path, element, change, shown }) => {
+  const { page, context, complaints } = await open(path())
+  await isLive(page)
+  await take(page, element)
+  expect(await isFocused(page)).toBe(true)
+  expect(await page.evaluate(nameless)).toEqual([])
+  await change()
+  await shown(page).waitFor()
+  expect(await isFocused(page)).toBe(true)
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('buttons of the clock keep the focus though what they send has changed', async () => {
+  const { page, context } = await open(sandbox)
+  await isLive(page)
+  await take(page, '#day')
+  ok(await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' }))
+  await page.getByText(/2031/).first().waitFor()
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('day')
+  await context.close()
+})
+
+test('the focus of a button that is gone goes to no button for something else', async () => {
+  const { approvalOf, deny } = payer(site.world)
+  const { id } = await approvalOf(await inReview(site, 'Decided elsewhere'))
+  await inReview(site, 'Waits still')
+  const { page, context } = await open(money)
+  await isLive(page)
+  await take(page, `form[action*="${id}"] button[value="approve"]`)
+  expect(await isFocused(page)).toBe(true)
+  ok(await deny(id, undefined, { key: site.world.apiKey }))
+  const waiting = page.getByRole('region', { name: 'Waits for you' })
+  await waiting.getByText('Decided elsewhere').waitFor({ state: 'detached' })
+  expect(await page.evaluate('document.activeElement.localName')).toBe('body')
+  await waiting.getByText('Waits still').waitFor()
+  await context.close()
+})
+
+test('neither does that of a button that was about what is saved no longer', async () => {
+  await save('second')
+  const { page, context } = await open(sandbox)
+  await isLive(page)
+  const deletes = '[data-source*="snapshots"] form[action$="/delete"]'
+  await take(page, `${deletes} button`)
+  const [gone, ...others] = await page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)
+  ok(await site.world.send('DELETE', `/simulations/snapshots/${gone}`))
+  await expect.poll(() => page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)).toEqual(others)
+  expect(others.length).toBeGreaterThan(0)
+  expect(await page.evaluate('document.activeElement.localName')).toBe('body')
+  await context.close()
+})
+
+/** Runs in the browser. */
+const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all: unknown) => string[]
+
+test('what is open, selected and scrolled stays so when its part is drawn anew', async () => {
+  await save('opened')
+  const { page, context } = await open(sandbox)
+  await page.setViewportSize({ width: 420, height: 700 })
+  await isLive(page)
+  await page.locator('#restore-opened summary').click()
+  await take(page, '[data-source*="faults"] .wide-table', 'it.scrollLeft = 40')
+  await page.evaluate('getSelection().selectAllChildren(document.querySelector("li:has(#restore-opened) strong"))')
+  expect(await page.evaluate('[window.taken.scrollLeft, getSelection().toString()]')).toEqual([40, 'opened'])
+  await setFault('third')
+  await save('third')
+  await page.getByRole('rowheader', { name: 'third' }).waitFor()
+  await page.getByText('third', { exact: true }).last().waitFor()
+  await page.getByRole('button', { name: 'Restore opened' }).waitFor()
+  expect(await page.evaluate('window.taken.isConnected')).toBe(true)
+  expect(await page.evaluate('[window.taken.scrollLeft, getSelection().toString()]')).toEqual([40, 'opened'])
+  await context.close()
+})
+
+test('what one reads stays where it is on the screen when more comes above it', async () => {
+  const { page, context } = await open(money)
+  await page.setViewportSize({ width: 1200, height: 400 })
+  await isLive(page)
+  await page.locator('#subscriptions').scrollIntoViewIfNeeded()
+  await take(page, '#subscriptions', '')
+  const place = () => page.evaluate('window.taken.getBoundingClientRect().top') as Promise<number>
+  const before = await place()
+  await purchaseOf(4444)
+  await row(page, /\$44\.44/).waitFor()
+  expect(await page.evaluate('window.taken.isConnected')).toBe(true)
+  await expect.poll(async () => Math.abs((await place()) - before)).toBeLessThan(3)
+  await context.close()
+})
+
+interface Drawn {
+  tag: string
+  id: string
+  href: string
+  text: string
+  within: readonly Drawn[]
+}
+
+const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
+  drawn: fc.record({
+    tag: fc.constantFrom('a', 'p', 'form', 'ul'),
+    id: fc.constantFrom('', '', 'one', 'two', 'three'),
+    href: fc.constantFrom('', '/one', '/two'),
+    text: fc.constantFrom('', 'words', 'others'),
+    within: fc.oneof({ maxDepth: 3 }, fc.constant([]), fc.array(tie('drawn'), { maxLength: 4 })),
+  }),
+}))
+
+/** Makes elements of both, lets the second be drawn where the first is, and tells whether it is there. */
+const drawnAnew = `async (pairs) => {
+  const { redraw } = await import('/scripts/redraw.js')
+  const made = (into, { tag, id, href, text, within }) => {
+    const it = document.createElement(tag)
+    if (id) it.id = id
+    if (href) it.setAttribute('href', href)
+    it.append(text)
+    for (const one of within) made(it, one)
+    into.append(it)
+    return into
+  }
+  return pairs.filter(([before, after]) => {
+    const part = made(document.createElement('div'), before)
+    redraw(part, made(document.createDocumentFragment(), after))
+    part.normalize()
+    const wanted = made(document.createElement('div'), after)
+    wanted.normalize()
+    return !part.isEqualNode(wanted)
+  })
+}`
+
+test('whatever stood there, what is drawn anew is what the service drew', async () => {
+  const { page, context } = await open(money)
+  const pairs = fc.sample(fc.tuple(drawn, drawn), 500)
+  expect(await page.evaluate(`(${drawnAnew})(${JSON.stringify(pairs)})`)).toEqual([])
+  await context.close()
+})
