@@ -182,6 +182,31 @@ test('what one reads stays where it is on the screen when more comes above it', 
   await context.close()
 })
 
+/** Whether a button stays where its form is drawn anew with what is to be sent. */
+const buttonStays = `async (sent) => {
+  const { redraw } = await import('/scripts/redraw.js')
+  const made = (into, value) => {
+    const [form, input, button] = ['form', 'input', 'button'].map((name) => document.createElement(name))
+    for (const [name, text] of Object.entries({ type: 'hidden', name: 'name', value })) input.setAttribute(name, text)
+    form.append(input, button)
+    into.append(form)
+    return into
+  }
+  const part = made(document.createElement('div'), 'one')
+  const button = part.querySelector('button')
+  redraw(part, made(document.createDocumentFragment(), sent))
+  return part.contains(button)
+}`
+
+test.each([
+  ['one', true],
+  ['two', false],
+])('a button whose form sent "one" is the same when it sends "%s": %s', async (sent, stays) => {
+  const { page, context } = await open(money)
+  await expect.poll(() => page.evaluate(`(${buttonStays})(${JSON.stringify(sent)})`)).toBe(stays)
+  await context.close()
+})
+
 interface Drawn {
   tag: string
   id: string
