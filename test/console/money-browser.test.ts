@@ -212,9 +212,11 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
           for (const it of all) it.setAttribute('open', '')
         })
         await expectContrast(page)
+        await expect.poll(() => page.evaluate(highestName), { message: what }).toBeLessThan(60)
         await shoot(page, `console-${what}-${index}-${colorScheme}`)
         await page.setViewportSize({ width: 360, height: 740 })
         await expect.poll(() => page.evaluate(widest), { message: what }).toBeLessThanOrEqual(0)
+        await expect.poll(() => page.evaluate(indents), { message: what }).toEqual([0])
         await shoot(page, `console-${what}-${index}-${colorScheme}-phone`)
         expect(await page.locator('#evil').count()).toBe(0)
         expect(await page.content()).not.toMatch(/\u202e|W{200}/)
@@ -229,3 +231,13 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
 /** How far the page, or a table within it, can be moved sideways. */
 const widest = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
   it.scrollWidth - it.clientWidth))`
+
+/** How high a name in a table or on a card makes its row. */
+const highestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
+  it.closest('.aside') ? 0 : it.offsetHeight))`
+
+/** How much further in than their heading rows begin. */
+const indents = `[...new Set([...document.querySelectorAll('section:has(> h2) .stacked tbody :is(th, td)')].map((it) => {
+  const heading = it.closest('section').querySelector('h2').getBoundingClientRect()
+  return Math.round(it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft) - heading.left)
+}))]`

@@ -247,6 +247,19 @@ test('a plot ends with what there is, each step is what was entered, and it begi
   )
 })
 
+test.each([50, 51, 1_000_000])(
+  'a plot of one moment is a line over the whole picture, and names its amount (now: %i)',
+  (nowMs) => {
+    const steps = stepsOf({ availableCents: 250_000, heldCents: 0 }, [
+      { account: 'available', amountCents: 250_000, createdAtMs: 50 },
+    ])
+    const text = String(plot(steps, nowMs, 'Wallet'))
+    expect(text).toMatch(/class="line" d="M4 12\.0H636\.0"/)
+    expect(text).toMatch(/class="area" d="M4 12\.0H636\.0L636 140L4 140Z"/)
+    expect(text).toContain('<span>$2,500.00</span>')
+  },
+)
+
 test('a plot has at most so many steps, and the last is always among them', () => {
   const entries = Array.from({ length: 1000 }, (_, at) => ({
     account: 'available',

@@ -65,7 +65,7 @@ function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, what: st
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
     ? html`<span class="aside">for another party</span>`
-    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi>, <a href="/console/runs/${runIdOf(partyId, instanceId)}">its run<span class="unseen">: ${what}</span></a>`
+    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi> <a href="/console/runs/${runIdOf(partyId, instanceId)}">its run<span class="unseen">: ${what}</span></a>`
 }
 
 const when = (text: string) => html`<time datetime="${text}">${shortMomentOf(parseTimestamp(text))}</time>`

@@ -50,19 +50,21 @@ export function plot(steps: readonly Step[], nowMs: number, name: string, isCut 
   const span = most - lowest
   // What hardly changes would be a line on top of a block: then the picture begins near it, as its words say.
   const least = span < lowest ? lowest - Math.max(span, lowest / 4) / 2 : Math.min(0, lowest)
-  const x = (ms: number) => left + ((ms - first.atMs) / Math.max(1, nowMs - first.atMs)) * (width - 2 * left)
+  // What moved at this moment alone is a line over the whole picture, for it is so from its beginning to its end.
+  const sinceMs = Math.min(first.atMs, nowMs - 1)
+  const x = (ms: number) => left + ((ms - sinceMs) / (nowMs - sinceMs)) * (width - 2 * left)
   const y = (cents: number) => bottom - ((cents - least) / (most - least)) * (bottom - 12)
   const last = steps.at(-1) ?? first
   const title = `${name} over time: ${dollars(last.availableCents)} available and ${dollars(last.heldCents)} held now`
   const line = (of: (step: Step) => number) => stepLine(steps, nowMs, { x, y, of })
   return html`<svg class="plot" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}" preserveAspectRatio="none">
-<path class="held" d="${line(({ availableCents, heldCents }) => availableCents + heldCents)}L${x(nowMs)} ${y(least)}L${x(first.atMs)} ${y(least)}Z"/>
-<path class="ground" d="${line(({ availableCents }) => availableCents)}L${x(nowMs)} ${y(least)}L${x(first.atMs)} ${y(least)}Z"/>
-<path class="area" d="${line(({ availableCents }) => availableCents)}L${x(nowMs)} ${y(least)}L${x(first.atMs)} ${y(least)}Z"/>
+<path class="held" d="${line(({ availableCents, heldCents }) => availableCents + heldCents)}L${x(nowMs)} ${y(least)}L${left} ${y(least)}Z"/>
+<path class="ground" d="${line(({ availableCents }) => availableCents)}L${x(nowMs)} ${y(least)}L${left} ${y(least)}Z"/>
+<path class="area" d="${line(({ availableCents }) => availableCents)}L${x(nowMs)} ${y(least)}L${left} ${y(least)}Z"/>
 <path class="line" d="${line(({ availableCents }) => availableCents)}" vector-effect="non-scaling-stroke"/>
 <path class="axis" d="M${left} ${y(least)}H${width - left}" vector-effect="non-scaling-stroke"/>
 </svg>
-<p class="axis-words" aria-hidden="true"><span>${shortMomentOf(first.atMs)}</span><span>from ${dollars(lowest)} to ${dollars(most)}</span><span>now</span></p>`
+<p class="axis-words" aria-hidden="true"><span>${shortMomentOf(first.atMs)}</span><span>${lowest === most ? dollars(most) : `from ${dollars(lowest)} to ${dollars(most)}`}</span><span>now</span></p>`
 }
 
 interface Scales {
@@ -76,7 +78,7 @@ function stepLine(steps: readonly Step[], nowMs: number, { x, y, of }: Scales): 
   const [first] = steps
   if (first === undefined) return ''
   const rest = steps.slice(1).map((step) => `H${short(x(step.atMs))}V${short(y(of(step)))}`)
-  return `M${short(x(first.atMs))} ${short(y(of(first)))}${rest.join('')}H${short(x(nowMs))}`
+  return `M${left} ${short(y(of(first)))}${rest.join('')}H${short(x(nowMs))}`
 }
 
 /** The same for who sees no picture. */
