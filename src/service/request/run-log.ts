@@ -1,6 +1,6 @@
 import type { Logger } from '../../config/log.ts'
 import { deadline, type System, sha256 } from '../../core/system.ts'
-import type { RunDetail } from '../rules/runs.ts'
+import { entryIdFrom, type RunDetail } from '../rules/runs.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import type { Posted } from '../store/posted.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
@@ -229,9 +229,9 @@ export class RunLog {
     const isAnew = before > 0 && epoch > before
     const next = isAnew || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
     this.#last = { ...next, epoch: Math.max(epoch, before) }
-    const [time, place] = [next.ms.toString(16).padStart(12, '0'), next.count.toString(16).padStart(6, '0')]
+    const place = next.count.toString(16).padStart(6, '0')
     this.#tag ??= this.#system.randomBytes(7).toString('hex')
-    return `ent_${time}${place}${this.#tag}`
+    return `${entryIdFrom(next.ms)}${place}${this.#tag}`
   }
 }
 

@@ -1,4 +1,4 @@
-import { type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
+import { entryIdFrom, type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
 import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { insertingSeveral } from './engine/insert.ts'
@@ -174,13 +174,15 @@ const runById = prepared((db, by: { partyId: string; id: string }) =>
   db.selectFrom('runs').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
 )
 
-/** Which entries of a run are listed. */
+/** Which entries of a run are listed; of the moments of the service's clock both are included. */
 export interface EntryScope {
   partyId: string
   runId: string
   operation?: string | undefined
   outcome?: RunOutcome | undefined
   agentId?: string | undefined
+  fromMs?: number | undefined
+  untilMs?: number | undefined
 }
 
 /** An entry as it is listed; what is told of it at length is read when it is opened. */
@@ -211,17 +213,20 @@ export async function listRunEntries(
   scope: EntryScope,
   page: EntryPage,
 ): Promise<PageOf<ListedEntry>> {
-  const { partyId, runId, operation, outcome, agentId } = scope
+  const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
   // Most calls are done: among these a tool is rarer, among the others the outcome.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
-  const behind = page.fromId === null ? indexed : indexed.where('id', follows, page.fromId)
+  const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
+  const behind = page.fromId === null ? begun : begun.where('id', follows, page.fromId)
   const looked = behind.orderBy('id', order)
   let passing = tx.db.selectFrom(looked.select(listed).limit(mostLookedAt).as('looked')).select(listed)
   if (operation !== undefined) passing = passing.where('operation', '=', operation)
   if (outcome !== undefined) passing = passing.where('outcome', '=', outcome)
   if (agentId !== undefined) passing = passing.where('agentId', '=', agentId)
+  if (fromMs !== undefined) passing = passing.where('atMs', '>=', fromMs)
+  if (untilMs !== undefined) passing = passing.where('atMs', '<=', untilMs)
   const rows = await passing
     .orderBy('id', order)
     .limit(page.limit + 1)
@@ -244,7 +249,7 @@ export function runEntriesAfter(
   return entriesIn(tx, scope).selectAll().where('id', '>', afterId).orderBy('id').limit(limit).execute()
 }
 
-function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Omit<EntryScope, 'agentId'>) {
+function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: EntryScope) {
   let query = tx.db.selectFrom('runEntries').where('partyId', '=', partyId).where('runId', '=', runId)
   if (operation !== undefined) query = query.where('operation', '=', operation)
   if (outcome !== undefined) query = query.where('outcome', '=', outcome)

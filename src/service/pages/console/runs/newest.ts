@@ -21,7 +21,8 @@ export class NewestEntries {
 
   /** @param draw Reads and draws them; undefined: there is no such run of the party's. */
   of(scope: EntryScope, draw: () => Promise<string | undefined>): Promise<string | undefined> {
-    const key = JSON.stringify([scope.partyId, scope.runId, scope.operation, scope.outcome, scope.agentId])
+    const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
+    const key = JSON.stringify([partyId, runId, operation, outcome, agentId, fromMs, untilMs])
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.readMs > this.#told.toldMs) return kept.newest
     if (this.#kept.size >= mostKept) this.#kept.clear()

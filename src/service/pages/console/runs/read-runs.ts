@@ -125,4 +125,6 @@ export interface EntryFilter {
   operation?: string | undefined
   outcome?: RunOutcome | undefined
   agentId?: string | undefined
+  fromMs?: number | undefined
+  untilMs?: number | undefined
 }

@@ -16,6 +16,7 @@ import { NewestEntries } from './newest.ts'
 import { drawNewest, runsAtOnce } from './pushed.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
 import { timelineMain, timelinePart } from './timeline-view.ts'
+import { type TimeProblems, timeRange } from './times.ts'
 import { addressOf, runName, timelineAddress } from './words.ts'
 
 const entriesAtOnce = 100
@@ -85,7 +86,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const { reads, environment } = pages
   const { partyId } = signedIn.user
   const runId = c.req.param('runId') ?? ''
-  const filter = filterIn(c)
+  const { filter, problems } = filterIn(c)
   const scope = { partyId, runId, ...filter }
   if (c.req.query('newest') === '1') return showNewest(c, pages, signedIn, scope)
   const run = await reads.run(partyId, runId)
@@ -107,10 +108,12 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
     ...shown,
     newer,
     filter,
+    problems,
     tools: toolsIn(environment),
     choices: await reads.choices(partyId),
   })
-  return framed(c, pages, signedIn, { title: runName(run.instanceId), main })
+  const status = Object.values(problems).some((problem) => problem !== undefined) ? 422 : 200
+  return framed(c, pages, signedIn, { title: runName(run.instanceId), main, status })
 }
 
 /** The newest entries, for the script to put on top. What it has already it leaves out. */
@@ -138,9 +141,10 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   return framed(c, pages, signedIn, { title: entry.operation, main: entryMain(shown) })
 }
 
-function filterIn(c: Context): EntryFilter {
+function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
   const outcome = runOutcomes.find((one: RunOutcome) => one === c.req.query('outcome'))
-  return { operation: given(c, 'tool'), outcome, agentId: given(c, 'agent') }
+  const { range, problems } = timeRange(given(c, 'from'), given(c, 'until'))
+  return { filter: { operation: given(c, 'tool'), outcome, agentId: given(c, 'agent'), ...range }, problems }
 }
 
 /** A part of a page, which the script puts in its place. */
@@ -151,7 +155,7 @@ function fragment(c: Context, part: Html) {
 interface Page {
   title: string
   main: Html
-  status?: 200 | 404
+  status?: 200 | 404 | 422
 }
 
 const styles = ['/styles/console-runs.css'] as const

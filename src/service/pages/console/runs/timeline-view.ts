@@ -1,22 +1,16 @@
 import { html } from 'hono/html'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
-import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { reasonText } from '../ledger-words.ts'
 import { betweenText } from './between.ts'
-import type { Choices, EntryFilter, EntrySeen, RunSeen } from './read-runs.ts'
+import { type FiltersShown, filtersForm } from './filters-view.ts'
+import type { EntrySeen } from './read-runs.ts'
 import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './words.ts'
 
-interface TimelineShown {
-  run: RunSeen
+interface TimelineShown extends FiltersShown {
   entries: readonly EntrySeen[]
-  choices: Choices
-  /** The names of all tools. */
-  tools: readonly string[]
-  filter: EntryFilter
-  isOldestFirst?: boolean
   /** The address of those that follow; null: there are none. */
   onward: string | null
   /** The address that newer ones are asked for at; null: this page does not begin with the newest. */
@@ -26,10 +20,9 @@ interface TimelineShown {
 
 /** A run as a timeline, the newest entry first. */
 export function timelineMain(shown: TimelineShown): Html {
-  const { run, filter, choices, tools, newer, nowMs, isOldestFirst = false } = shown
+  const { run, newer, nowMs, isOldestFirst = false } = shown
   const { id, instanceId, agentName, host, calls, refused, firstAtMs, lastAtMs } = run
   const address = timelineAddress(id)
-  const isNarrowed = Object.values(filter).some((value) => value !== undefined)
   return html`<div class="head">
 <div><p class="aside"><a href="/console">Runs</a></p>
 <h1><bdi>${runName(instanceId)}</bdi></h1></div>
@@ -42,18 +35,7 @@ export function timelineMain(shown: TimelineShown): Html {
 <div><dt>From</dt><dd>${clockText(firstAtMs, nowMs)} UTC</dd></div>
 <div><dt>To</dt><dd>${clockText(lastAtMs, nowMs)} UTC</dd></div>
 </dl>
-<form method="get" action="${address}" class="filters">
-<label>Agent <select name="agent"><option value="">All</option>${choices.agents.map(
-    (agent) =>
-      html`<option value="${agent.id}"${agent.id === filter.agentId ? html` selected` : ''}>${foreignName(agent.name, agent.id)}</option>`,
-  )}</select></label>
-<label>Tool <input name="tool" list="tools" value="${filter.operation ?? ''}" maxlength="80" placeholder="All" autocomplete="off" spellcheck="false"></label>
-<datalist id="tools">${tools.map((tool) => html`<option value="${tool}"></option>`)}</datalist>
-<label>Outcome <select name="outcome"><option value="">All</option>${runOutcomes.map((outcome) => outcomeOption(outcome, filter.outcome))}</select></label>
-<label>Order <select name="order"><option value="">Newest first</option><option value="oldest"${isOldestFirst ? html` selected` : ''}>Oldest first</option></select></label>
-<button type="submit" class="quiet">Show</button>
-${isNarrowed ? html`<a href="${address}">Show all</a>` : ''}
-</form>
+${filtersForm(shown)}
 <section data-list aria-label="Entries, the ${isOldestFirst ? 'oldest' : 'newest'} first">
 <div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
 <div role="list" class="entries" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
@@ -61,10 +43,6 @@ ${entriesOf(shown)}
 </div>
 ${onwardLink(shown)}
 </section>`
-}
-
-function outcomeOption(outcome: RunOutcome, chosen: RunOutcome | undefined): Html {
-  return html`<option value="${outcome}"${outcome === chosen ? html` selected` : ''}>${outcomeWords[outcome].text}</option>`
 }
 
 /** What the script puts on top, or behind the last one. */

@@ -76,6 +76,9 @@ export function escaped(text: string): string {
 /** A sentence that somebody may have had a hand in. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
+/** A moment as the field of a form has it, to the second. */
+export const secondOf = (ms: number | undefined) => (ms === undefined ? undefined : timestamp(ms).slice(0, 19))
+
 /** What the address of a timeline says of the entries that it shows. */
 export interface TimelineAddress extends EntryFilter {
   order?: 'oldest' | undefined
@@ -85,8 +88,9 @@ export interface TimelineAddress extends EntryFilter {
 }
 
 export function timelineAddress(runId: string, shown: TimelineAddress = {}): string {
-  const { agentId: agent, operation: tool, outcome, order, before, after, fragment } = shown
-  return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, order, before, after, fragment })
+  const { agentId: agent, operation: tool, outcome, fromMs, untilMs, order, before, after, fragment } = shown
+  const times = { from: secondOf(fromMs), until: secondOf(untilMs) }
+  return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, ...times, order, before, after, fragment })
 }
 
 /** A path with what is known of a query. */

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decoded } from '../pages/decoded.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+onEachDatabase('a timeline is narrowed by time', (database) => {
+  let site: ConsoleSite
+  let owner: Visitor
+  beforeAll(async () => {
+    site = await createConsoleSite(database)
+    owner = await site.visitor()
+  })
+  afterAll(() => site.world.drop())
+
+  const textAt = async (path: string) => {
+    const { status, text } = await owner.open(path)
+    expect([path, status]).toEqual([path, 200])
+    return text
+  }
+  const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
+
+  test('a timeline is narrowed to a range of time on the clock, to its pages and to what comes while it is looked at', async () => {
+    const { world } = site
+    const instanceId = 'from and until'
+    for (let count = 0; count < 3; count++) {
+      for (let call = 0; call < 70; call++) await world.get('/wallets', { instanceId })
+      world.system.pass(90_400)
+    }
+    const entries = await site.entries(instanceId)
+    const path = site.runPath(instanceId)
+    const [first, second] = [entries[70]?.atMs ?? 0, entries[139]?.atMs ?? 0]
+    const at = (ms: number) => new Date(ms).toISOString().slice(0, 19)
+    const ids = (from: number, to?: number) => entries.slice(from, to).map(({ id }) => id)
+    const asked = async (query: Record<string, string>) => {
+      const found: (string | undefined)[] = []
+      let pages = 0
+      for (let next: string | undefined = `${path}?${new URLSearchParams(query)}`; next !== undefined; pages++) {
+        const text: string = await textAt(next)
+        found.push(...entriesIn(text))
+        const [, more] = /<a href="([^"]*)" data-more/.exec(text) ?? []
+        next = more === undefined ? undefined : decoded(more)
+      }
+      return { pages, found: query.order === 'oldest' ? found : found.reverse() }
+    }
+    const [from, until] = [at(first), at(second)]
+    for (const order of ['', 'oldest']) {
+      expect(await asked({ from, until, order })).toEqual({ pages: 1, found: ids(70, 140) })
+      expect(await asked({ from, order })).toEqual({ pages: 2, found: ids(70) })
+      expect(await asked({ until, order })).toEqual({ pages: 2, found: ids(0, 140) })
+      expect(await asked({ from: at(first + 1000), until: at(second + 1000), order })).toEqual({
+        ...{ pages: 1, found: [] },
+      })
+    }
+    // What the script asks for while it is looked at is in the same range, also when others look at another.
+    const newest = (query: string) => textAt(`${path}?newest=1&fragment=1${query}`)
+    expect(entriesIn(await newest(''))[0]).toBe(entries.at(-1)?.id)
+    expect(entriesIn(await newest(`&until=${until}`))[0]).toBe(entries[139]?.id)
+    expect(entriesIn(await newest(`&from=${at(second + 60_000)}`))).toEqual(ids(180).reverse())
+    expect(decoded((await textAt(`${path}?until=${until}`)).match(/data-newer="([^"]*)"/)?.[1] ?? '')).toContain(
+      new URLSearchParams({ until }).toString(),
+    )
+  })
+
+  test('a time that is none is told at its field, and narrows nothing', async () => {
+    const path = site.runPath('from and until')
+    const all = entriesIn(await textAt(path))
+    for (const wrong of ['yesterday', '2026-02-30T10:00', '2026-13-01T10:00', '2026-11-23T25:00', '<b>\u202e']) {
+      const { status, text } = await owner.open(`${path}?${new URLSearchParams({ from: wrong })}`)
+      expect([wrong, status]).toEqual([wrong, 422])
+      expect(text).toMatch(/name="from" value="" aria-invalid="true" aria-describedby="from-problem"/)
+      expect(text).toMatch(/id="from-problem"><bdi>“[^<]*” is no time/)
+      expect(text).not.toContain('until-problem')
+      expect(entriesIn(text)).toEqual(all)
+    }
+    const range = { from: '2026-11-23T10:00', until: '2026-11-23T09:59:59' }
+    const reversed = await owner.open(`${path}?${new URLSearchParams(range)}`)
+    expect(reversed.status).toBe(422)
+    expect(reversed.text).toContain('id="until-problem"><bdi>Choose a time that is not before 2026-11-23 10:00:00.')
+    expect(await textAt(`${path}?from=&until=`)).not.toContain('aria-invalid')
+  })
+})
