@@ -95,6 +95,79 @@ test('a page says that the service is gone, and catches up when it is there agai
   await other.world.drop()
 })
 
+test('a screen reader finds the parts, the buttons and the fields by their names', async () => {
+  await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
+  await site.world.post('/simulations/snapshots', { name: 'heard' })
+  await site.world.post('/simulations/faults', { id: 'heard', operation: 'get_wallet', fault: 'slow' })
+  const { page, context, complaints } = await open()
+  const region = (name: string) => page.getByRole('main').getByRole('region', { name, exact: true })
+  for (const name of ['Clock', 'World', 'Faults', 'Save and restore', 'Reset', 'Shops']) {
+    await region(name).getByRole('heading', { level: 2, name, exact: true }).waitFor()
+  }
+  await page.locator('details').evaluateAll((all) => {
+    for (const it of all) it.setAttribute('open', '')
+  })
+  for (const [part, names] of Object.entries({
+    Clock: ['+1 hour', '+1 day', 'To the next event', 'Move'],
+    Faults: ['Clear heard', 'Set the fault'],
+    'Save and restore': ['Save', 'Restore heard', 'Delete heard'],
+    Reset: ['Reset the sandbox'],
+  })) {
+    for (const name of names) await region(part).getByRole('button', { name, exact: true }).waitFor()
+  }
+  const table = region('Faults').getByRole('table', { name: 'Faults', exact: true })
+  for (const name of ['Rule', 'Of', 'What goes wrong', 'When', 'Fitted', 'Hit', 'Clear']) {
+    await table.getByRole('columnheader', { name, exact: true }).waitFor()
+  }
+  const unnamed = await page
+    .getByRole('main')
+    .locator('input:not([type=hidden]), select, button')
+    .evaluateAll((all) =>
+      all
+        .filter(
+          (it) =>
+            !('labels' in it && (it.labels as { length: number } | null)?.length) && it.textContent?.trim() === '',
+        )
+        .map((it) => it.outerHTML),
+    )
+  expect(unnamed).toEqual([])
+  // Who tabs through what comes next hears of which record each way is.
+  await expect
+    .poll(() =>
+      region('Clock')
+        .getByRole('link', { name: /^its run\s?: \$[\d.]+ at / })
+        .count(),
+    )
+    .toBeGreaterThan(0)
+  expect(complaints).toEqual([])
+  await site.world.send('DELETE', '/simulations/faults')
+  await site.world.send('DELETE', '/simulations/snapshots/heard')
+  await context.close()
+})
+
+test('what others named stays text, in its place and its direction', async () => {
+  const hostile = '\u202e\u2066<b id="evil">'
+  const name = `${hostile}${'W'.repeat(80)}`
+  const cardId = await site.world.issueCard({ maximumAmount: 700, merchant: { name } })
+  const asked = { amount: 400, currency: 'USD', merchant: { name } }
+  expect((await site.world.post(`/simulations/agent-cards/${cardId}/authorize`, asked)).status).toBe(200)
+  const when = { instanceId: `${hostile}${'L'.repeat(900)}` }
+  expect(
+    (await site.world.post('/simulations/faults', { id: 'odd', operation: 'get_wallet', fault: 'slow', when })).status,
+  ).toBe(200)
+  expect((await site.world.post('/simulations/snapshots', { name: hostile })).status).toBe(422)
+  const { page, context, complaints } = await open({ width: 360 })
+  await page.getByRole('rowheader', { name: 'odd' }).waitFor()
+  await page.getByText('<b id="evil">WW').first().waitFor()
+  expect(await page.locator('#evil').count()).toBe(0)
+  expect(await page.getByRole('main').textContent()).not.toMatch(/[\u202a-\u202e\u2066]/)
+  await fits(page)
+  await shoot(page, 'console-sandbox-hostile-phone')
+  expect(complaints).toEqual([])
+  await site.world.send('DELETE', '/simulations/faults')
+  await context.close()
+})
+
 test.each(['light', 'dark'] as const)('in %s mode everything has contrast and fits a phone', async (colorScheme) => {
   await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
   const { page, context, complaints } = await open({ colorScheme })
