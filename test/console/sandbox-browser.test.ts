@@ -160,7 +160,7 @@ test('what others named stays text, in its place and its direction', async () =>
   await page.getByRole('rowheader', { name: 'odd' }).waitFor()
   await page.getByText('<b id="evil">WW').first().waitFor()
   expect(await page.locator('#evil').count()).toBe(0)
-  expect(await page.getByRole('main').textContent()).not.toMatch(/[\u202a-\u202e\u2066]/)
+  await expect.poll(() => page.getByRole('main').textContent()).not.toMatch(/[\u202a-\u202e\u2066]/)
   await fits(page)
   await shoot(page, 'console-sandbox-hostile-phone')
   expect(complaints).toEqual([])

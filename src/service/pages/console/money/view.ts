@@ -28,7 +28,7 @@ import {
 import { plot, plotTable } from './plot.ts'
 import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
-import { stackedTable } from './table.ts'
+import { stackedTable } from '../table.ts'
 import { partAddress, walletName } from './words.ts'
 
 export interface WaitingShown {

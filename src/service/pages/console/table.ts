@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import type { Html } from '../../frame/document.ts'
+import type { Html } from '../frame/document.ts'
 
 /** A column: its name, and what it shows of a row. */
 export interface Column<Row> {
