@@ -5,6 +5,8 @@ import type { Html } from '../frame/document.ts'
 export interface Column<Row> {
   name: string
   isNumber?: boolean
+  /** What stands in it says what it is. */
+  isUnseen?: boolean
   of: (row: Row) => Html | string
 }
 
@@ -13,14 +15,18 @@ export function stackedTable<Row extends { id: string }>(
   caption: string,
   [first, ...rest]: readonly [Column<Row>, ...Column<Row>[]],
   rows: readonly Row[],
+  idPrefix = '',
 ): Html {
   const number = ({ isNumber = false }: Column<Row>) => (isNumber ? html` class="number"` : '')
   return html`<div class="wide-table"><table class="stacked"><caption class="unseen">${caption}</caption><thead><tr>${[
     first,
     ...rest,
-  ].map((column) => html`<th scope="col"${number(column)}>${column.name}</th>`)}</tr></thead>
+  ].map(
+    (column) =>
+      html`<th scope="col"${number(column)}>${column.isUnseen ? html`<span class="unseen">${column.name}</span>` : column.name}</th>`,
+  )}</tr></thead>
 <tbody>${rows.map(
-    (row) => html`<tr id="${row.id}"><th scope="row">${first.of(row)}</th>
-${rest.map((column) => html`<td data-label="${column.name}"${number(column)}>${column.of(row)}</td>`)}</tr>`,
+    (row) => html`<tr id="${idPrefix}${row.id}"><th scope="row">${first.of(row)}</th>
+${rest.map((column) => html`<td${column.isUnseen ? '' : html` data-label="${column.name}"`}${number(column)}>${column.of(row)}</td>`)}</tr>`,
   )}</tbody></table></div>`
 }

@@ -4,8 +4,8 @@ import { parseTimestamp } from '../../../../core/system.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
-import type { ListTold, Told } from './read-money.ts'
 import { type Column, stackedTable } from '../table.ts'
+import type { ListTold, Told } from './read-money.ts'
 import { type ListName, likeOf, merchantName, statusText } from './words.ts'
 
 interface Cause {

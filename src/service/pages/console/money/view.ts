@@ -11,6 +11,7 @@ import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
+import { stackedTable } from '../table.ts'
 import {
   askedSection,
   type CardTold,
@@ -28,7 +29,6 @@ import {
 import { plot, plotTable } from './plot.ts'
 import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
-import { stackedTable } from '../table.ts'
 import { partAddress, walletName } from './words.ts'
 
 export interface WaitingShown {

@@ -8,6 +8,7 @@ import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
+import { type Column, stackedTable } from '../table.ts'
 import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
 import type { Upcoming } from './upcoming.ts'
 import { address, distance, faultWords, kindWords, partAddress, unproven, worldName } from './words.ts'
@@ -110,21 +111,44 @@ ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><b
 /** The part that is drawn anew. */
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
-  return html`<div class="wide-table"><table><caption class="unseen">Faults</caption><thead><tr><th scope="col">Rule</th><th scope="col">Of</th><th scope="col">What goes wrong</th><th scope="col">When</th><th scope="col" class="number">Fitted</th><th scope="col" class="number">Hit</th><th scope="col"><span class="unseen">Clear</span></th></tr></thead>
-<tbody>${faults.map((fault) => faultRow(fault, token))}</tbody></table></div>
+  const clearColumn: Column<Told<FaultTold>> = {
+    ...{ name: 'Clear', isUnseen: true },
+    of: ({ id, attributes: { origin } }) =>
+      origin === 'built_in'
+        ? 'built in'
+        : form(
+            'clear',
+            token,
+            html`<input type="hidden" name="faultId" value="${id}"><button type="submit" class="quiet small" id="clear-${id}">Clear<span class="unseen"> ${id}</span></button>`,
+          ),
+  }
+  return html`${stackedTable('Faults', [...faultColumns, clearColumn], faults, 'fault-')}
 ${removable.length > 1 ? form('clear', token, html`<button type="submit" class="quiet" id="clear-all">Clear all</button>`) : ''}`
 }
 
-function faultRow({ id, attributes }: Told<FaultTold>, token: string): Html {
-  const { operation, path, merchant, when, fault, code, afterMs, origin, matched, hits } = attributes
-  const of = merchant === null ? (operation ?? path ?? '') : `authorizations at ${merchant}`
-  const conditions = Object.entries(when).filter(([, value]) => value !== null)
-  return html`<tr id="fault-${id}"><th scope="row"><code>${id}</code></th><td><bdi>${foreignName(of, 'everything', 120)}</bdi></td>
-<td>${fault}${code === null ? '' : html` <code>${code}</code>`}${afterMs === null ? '' : `, ${afterMs} ms`}</td>
-<td>${conditions.map(([name, value]) => html`${name} <bdi>${foreignName(String(value), '–')}</bdi> `)}</td>
-<td class="number">${matched ?? '–'}</td><td class="number">${hits ?? '–'}</td>
-<td>${origin === 'built_in' ? 'built in' : form('clear', token, html`<input type="hidden" name="faultId" value="${id}"><button type="submit" class="quiet small" id="clear-${id}">Clear<span class="unseen"> ${id}</span></button>`)}</td></tr>`
-}
+const faultColumns: readonly [Column<Told<FaultTold>>, ...Column<Told<FaultTold>>[]] = [
+  { name: 'Rule', of: ({ id }) => html`<code>${id}</code>` },
+  { name: 'Of', of: ({ attributes }) => html`<bdi>${foreignName(whereOf(attributes), 'everything', 120)}</bdi>` },
+  {
+    name: 'What goes wrong',
+    of: ({ attributes: { fault, code, afterMs } }) =>
+      html`${fault}${code === null ? '' : html` <code>${code}</code>`}${afterMs === null ? '' : `, ${afterMs} ms`}`,
+  },
+  {
+    name: 'When',
+    of: ({ attributes: { when } }) => {
+      const conditions = Object.entries(when).filter(([, value]) => value !== null)
+      return conditions.length === 0
+        ? 'always'
+        : html`${conditions.map(([name, value]) => html`${name} <bdi>${foreignName(String(value), '–')}</bdi> `)}`
+    },
+  },
+  { name: 'Fitted', isNumber: true, of: ({ attributes: { matched } }) => String(matched ?? '–') },
+  { name: 'Hit', isNumber: true, of: ({ attributes: { hits } }) => String(hits ?? '–') },
+]
+
+const whereOf = ({ merchant, operation, path }: FaultTold) =>
+  merchant === null ? (operation ?? path ?? '') : `authorizations at ${merchant}`
 
 const operations = Object.values(catalogue)
   .map(({ name }) => name)
@@ -154,13 +178,20 @@ ${form(
 function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
   return html`<section aria-labelledby="shops"><h2 id="shops">Shops</h2>
 <ul class="shops">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
-${
-  orders.length === 0
-    ? ''
-    : html`<h3>Newest orders</h3><div class="wide-table"><table><caption class="unseen">Newest orders</caption><thead><tr><th scope="col">Order</th><th scope="col">Shop</th><th scope="col">Status</th><th scope="col">Placed</th><th scope="col">Next</th><th scope="col">Run</th></tr></thead>
-<tbody>${orders.map(
-        ({ id, shopId, status, createdAtMs, nextEventAtMs, instanceId }) =>
-          html`<tr><th scope="row"><code>${id}</code></th><td><a href="/shops/${shopId}">${shopId}</a></td><td>${status.replaceAll('_', ' ')}</td><td>${momentOf(createdAtMs)}</td><td>${nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)}</td><td><a href="/console/runs/${runIdOf(partyId, instanceId)}">its run</a></td></tr>`,
-      )}</tbody></table></div>`
-}</section>`
+${orders.length === 0 ? '' : html`<h3>Newest orders</h3>${stackedTable('Newest orders', orderColumns(partyId), orders)}`}</section>`
 }
+
+const orderColumns = (
+  partyId: string,
+): readonly [Column<SandboxSeen['orders'][number]>, ...Column<SandboxSeen['orders'][number]>[]] => [
+  { name: 'Order', of: ({ id }) => html`<code>${id}</code>` },
+  { name: 'Shop', of: ({ shopId }) => html`<a href="/shops/${shopId}">${shopId}</a>` },
+  { name: 'Status', of: ({ status }) => status.replaceAll('_', ' ') },
+  { name: 'Placed', of: ({ createdAtMs }) => momentOf(createdAtMs) },
+  { name: 'Next', of: ({ nextEventAtMs }) => (nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)) },
+  {
+    name: 'Run',
+    of: ({ id, instanceId }) =>
+      html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">its run<span class="unseen">: ${id}</span></a>`,
+  },
+]
