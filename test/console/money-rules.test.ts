@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  askedSection,
+  cardsSection,
+  type PaymentTold,
+  type PurchaseTold,
+  paymentsSection,
+  purchasesSection,
+  type TransferTold,
+  transfersSection,
+} from '../../src/service/pages/console/money/lists-view.ts'
+import { plot, plotTable, type Step } from '../../src/service/pages/console/money/plot.ts'
+import type { Told } from '../../src/service/pages/console/money/read-money.ts'
+import { subscriptionsSection } from '../../src/service/pages/console/money/subscriptions-view.ts'
+import { waitingPart, walletPart, walletsPart } from '../../src/service/pages/console/money/view.ts'
+import { likeOf } from '../../src/service/pages/console/money/words.ts'
+import { decoded } from '../pages/decoded.ts'
+import { ok } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+const createdAt = '2026-01-15T12:00:00.000Z'
+const cause = { agentId: 'agt_1', instanceId: 'a run', createdAt }
+const whose = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]) }
+const told = <Attributes>(attributes: Attributes, sender = ''): Told<Attributes> => ({
+  ...{ id: 'row_1', attributes },
+  relationships: { sender: { data: { id: sender } } },
+})
+const list = <Attributes>(...rows: Told<Attributes>[]) => ({ rows, next: null })
+/** The cells of each row, as texts. */
+const rowsOf = (text: unknown) =>
+  [...String(text).matchAll(/<tr id[\s\S]*?<\/tr>/g)].map(([row]) =>
+    [...row.matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => cell.replace(/<[^>]*>/g, '').trim()),
+  )
+
+const steps: Step[] = [
+  { atMs: 0, availableCents: 1000, heldCents: 0 },
+  { atMs: 50, availableCents: 200, heldCents: 600 },
+]
+
+test('a plot rises with the amount and goes on with time; what is held lies on what is available', () => {
+  const text = String(plot(steps, 100, 'Main'))
+  const path = (name: string) => new RegExp(`class="${name}" d="([^"]*)"`).exec(text)?.[1]
+  expect(path('line')).toBe('M4 12.0H320.0V114.4H636.0')
+  expect(path('held')).toBe('M4 12.0H320.0V37.6H636.0L636 140L4 140Z')
+  expect(text).toContain('aria-label="Main over time: $2.00 available and $6.00 held now"')
+  expect(text).toContain('from $2.00 to $10.00')
+})
+
+test('a plot of what hardly changes begins near it, and tells what it was least and most', () => {
+  const [only] = [{ atMs: 0, availableCents: 1000, heldCents: 100 }]
+  const text = String(plot([only], 100, 'Main'))
+  expect(text).toContain('from $10.00 to $11.00')
+  expect(text).toMatch(/class="line" d="M4 68\.9H/)
+})
+
+test('a wallet of which nothing moved says whether that is for ever or lately', () => {
+  expect(String(plot([], 1, 'Main'))).toContain('Nothing moved yet.')
+  expect(String(plot([], 1, 'Main', true))).toContain('Nothing moved lately.')
+})
+
+test('the table of a plot has the same figures', () => {
+  const text = String(plotTable(steps)).replaceAll('<tr>', '<tr id>')
+  expect(
+    rowsOf(text)
+      .slice(1)
+      .map((row) => row.slice(1)),
+  ).toEqual([
+    ['$10.00', '$0.00', '$10.00'],
+    ['$2.00', '$6.00', '$8.00'],
+  ])
+})
+
+const wallet = {
+  id: 'wal_1',
+  displayName: 'Main',
+  status: 'active',
+  isDefault: 0,
+  availableCents: 500,
+  heldCents: 300,
+} as const
+const seen = { ...wallet, steps, isCut: false }
+
+test('a wallet tells what is available, held and both; whether it is the default one and frozen; and that there are more', () => {
+  const text = String(walletsPart({ wallets: [seen], nowMs: 100, hasMore: false }))
+  expect(text).toMatch(/Available<\/dt><dd><strong>\$5\.00[\s\S]*Held<\/dt><dd>\$3\.00[\s\S]*Total<\/dt><dd>\$8\.00/)
+  for (const words of ['(default)', 'outcome problem', 'list_wallets']) expect(text).not.toContain(words)
+  const frozen = { ...seen, isDefault: 1, status: 'frozen' } as const
+  const other = String(walletsPart({ wallets: [frozen], nowMs: 100, hasMore: true }))
+  for (const words of ['(default)', '<span class="outcome problem">frozen', 'The newest 1 of them'])
+    expect(other).toContain(words)
+})
+
+test('a movement has its sign, and leads to its run where it is of the party; what is older is told', () => {
+  const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
+  const entries = [
+    { ...entry, amountCents: -250, instanceId: 'a run' },
+    { ...entry, amountCents: 250, instanceId: undefined },
+  ] as never
+  const opened = (more: object) =>
+    String(walletPart({ ...seen, entries, next: null, ...more }, { partyId: 'pty_1', nowMs: 100 }))
+  const [ours = [], others = []] = rowsOf(opened({}))
+  expect([ours[2], others[2]]).toEqual(['-$2.50', '$2.50'])
+  expect(ours[5]).toContain('Its run')
+  expect(others[5]).toBe('–')
+  expect(opened({})).not.toContain('there are older ones')
+  expect(opened({ isCut: true })).toContain('At most the newest 1000 entries of the ledger; there are older ones.')
+  expect(opened({ entries: [] })).toContain('Nothing moved yet.')
+  expect(opened({ entries: [], next: 'led_9' })).toMatch(/Nothing among the newest[\s\S]*\?before=led_9"/)
+})
+
+test('a purchase tells what is held, captured and refunded, and why it was declined', () => {
+  const purchase = (change: Partial<PurchaseTold>) =>
+    told<PurchaseTold>({
+      ...{ ...cause, kind: 'purchase', status: 'captured', amount: 900, merchant: { name: 'Books' } },
+      ...{ held: 0, captured: 0, refunded: 0, decline: null, ...change },
+    })
+  const shown = (change: Partial<PurchaseTold>) =>
+    rowsOf(purchasesSection(list(purchase(change)), whose))[0]?.slice(0, 6)
+  expect(shown({ held: 1, captured: 2, refunded: 3 })).toEqual([
+    'Books',
+    'captured',
+    '$9.00',
+    '$0.01',
+    '$0.02',
+    '$0.03',
+  ])
+  expect(shown({})).toEqual(['Books', 'captured', '$9.00', '–', '–', '–'])
+  expect(shown({ kind: 'refund' })?.[0]).toBe('Books (refund)')
+  expect(shown({ decline: { code: 'c', detail: 'Too late.' } })?.[1]).toBe('capturedToo late.')
+})
+
+test('a payment goes out or comes in; one that comes in leads to no run of the party', () => {
+  const payment: PaymentTold = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
+  const [out = [], into = []] = rowsOf(paymentsSection(list(told(payment, 'pty_1'), told(payment, 'pty_2')), whose))
+  expect([out[3], into[3]]).toEqual(['out', 'in'])
+  expect(out[5]).toContain('Shopper')
+  expect(into[5]).toBe('–')
+})
+
+test('a transfer tells its kind and why it failed or came back', () => {
+  const transfer = (change: Partial<TransferTold>) =>
+    told<TransferTold>({
+      ...{ ...cause, amount: 100, status: 'FAILED', description: null, type: 'deposit', failure: null, return: null },
+      ...change,
+    })
+  const failed = transfer({ failure: { reason: 'No money.' } })
+  const returned = transfer({ type: 'withdrawal', return: { reason: 'Closed.' }, failure: { reason: 'No money.' } })
+  expect(rowsOf(transfersSection(list(failed, returned), whose)).map((row) => [row[1], row[3]])).toEqual([
+    ['failedNo money.', 'deposit'],
+    ['failedClosed.', 'withdrawal'],
+  ])
+})
+
+test('cards that can be used come first, each with its bound; where nobody asks there is no list of it', () => {
+  const card = (name: string, status: string) =>
+    told({ ...cause, status, merchant: { name }, maximumAmount: 4321, expiresAt: createdAt })
+  const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), whose))
+  expect(text.indexOf('Usable')).toBeLessThan(text.indexOf('Gone'))
+  expect(text).toContain('up to $43.21')
+  expect(String(askedSection(list()))).toBe('')
+})
+
+test('a subscription tells how often, what is next and what is wrong, and that there are more', () => {
+  const terms = { description: 'Gym', every: { unit: 'month', count: 2 } }
+  const nextPayment = { paymentNumber: 2, dueDate: '2026-03-01', amount: 2000 }
+  const subscription = { told: told({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }) }
+  const due = (paymentNumber: number, dueDate: string | null) =>
+    told({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
+  const payments = [due(3, '2026-03-01'), due(2, null), due(1, '2026-01-31')]
+  const text = String(subscriptionsSection([{ ...subscription, payments }], true))
+  for (const words of ['every 2 months; next $20.00 on 2026-03-01', '>past due<', 'The newest 1 of them'])
+    expect(text).toContain(words)
+  const sheets = [...text.matchAll(/class="month">([^<]*)<\/span><span class="day">([^<]*)</g)]
+  expect(sheets.map(([, month, day]) => `${day} ${month}`)).toEqual(['31 Jan 2026', '1 Mar 2026'])
+})
+
+test.each([
+  ['good', ['active', 'captured', 'COMPLETED', 'paid', 'marked_paid', 'approved']],
+  ['open', ['authorized', 'OPEN', 'PENDING', 'pending_claim', 'PROCESSING', 'in_review', 'scheduled', 'frozen']],
+  ['problem', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
+  ['quiet', ['used', 'canceled', 'expired', 'inactive']],
+])('what is %s looks so', (like, statuses) => {
+  expect(statuses.map(likeOf)).toEqual(statuses.map(() => like))
+})
+
+test('only who signed in with a password is given the button that agrees', () => {
+  const words = { facts: [], effect: '', asks: false, ends: '', outcome: [], yes: 'Pay it' } as never
+  const shown = (mayAgree: boolean) =>
+    String(waitingPart({ approvals: [], decisions: [{ id: 'dec_1', words, token: 't' }], mayAgree }))
+  expect(shown(true)).toContain('value="yes"')
+  expect(shown(false)).not.toContain('value="yes"')
+  expect(shown(false)).toMatch(/value="no"[\s\S]*sign in with your password/)
+})
+
+onEachDatabase('the pages of money are bounded', (database) => {
+  let site: ConsoleSite
+  beforeAll(async () => {
+    site = await createConsoleSite(database)
+  })
+  afterAll(() => site.world.drop())
+
+  test('the newest of many wallets, subscriptions and movements, and each wallet with its own', async () => {
+    const { world } = site
+    const owner = await site.visitor()
+    const [{ id: sourceWalletId }] = ok(await world.get('/wallets')).json.data
+    for (let count = 0; count < 20; count++)
+      ok(await world.post('/wallets', { displayName: `Wallet ${count}` }, { key: world.apiKey }))
+    const [{ id: destWalletId }] = ok(await world.get('/wallets', { key: world.apiKey })).json.data
+    const move = { amount: 7, sourceWalletId, destWalletId }
+    for (let count = 0; count < 51; count++) ok(await world.post('/transfers/internal', move, { key: world.apiKey }))
+    const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
+    for (let count = 0; count < 7; count++) ok(await world.post('/subscriptions', terms))
+    const { text } = await owner.open('/console/money')
+    expect(text).toContain('The newest 20 of them. list_wallets')
+    expect(text).toContain('The newest 6 of them. list_subscriptions')
+    const moved = [sourceWalletId, destWalletId].filter((id) => text.includes(`id="${id}"`))
+    expect(text.match(/Nothing moved yet\./g)).toHaveLength(20 - moved.length)
+    const first = await owner.open(`/console/money/wallets/${destWalletId}`)
+    const [, older = ''] = /<a href="([^"]*)">Older movements/.exec(first.text) ?? []
+    const idsOf = (page: string) => page.match(/(?<=<tr id=")[^"]*/g) ?? []
+    const all = [...idsOf(first.text), ...idsOf((await owner.open(decoded(older))).text)]
+    expect(idsOf(first.text)).toHaveLength(50)
+    expect(new Set(all).size).toBe(51)
+  })
+
+  test('a request for a payment that is over is still in the list', async () => {
+    const { world } = site
+    const request = { amount: 3100, payer: { type: 'email', value: 'payer@example.com' }, description: 'Withdrawn' }
+    const made = await world.post('/payment-requests', request)
+    expect(made.status).toBe(201)
+    expect((await world.send('POST', `/payment-requests/${made.json.data.id}/cancel`)).status).toBeLessThan(300)
+    const { text } = await (await site.visitor()).open('/console/money')
+    expect(text).toMatch(/Withdrawn[\s\S]*?canceled/)
+  })
+})
