@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertRunEntries, mostLookedAt } from '../../src/service/store/runs.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -62,10 +63,56 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     )
   })
 
+  test('what happened by itself is found at its own moment, not where it was noted', async () => {
+    const { world } = site
+    const agents = { instanceId: 'lapsed in between' }
+    await world.authorize(await world.issueCard({}, agents), 1200, agents)
+    await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, { key: world.apiKey, ...agents })
+    await world.service.runLog.flush()
+    await world.get('/wallets', agents)
+    const entries = await site.entries(agents.instanceId)
+    const lapsed = entries.find(({ kind }) => kind === 'happened')
+    const last = entries.at(-1)
+    if (lapsed === undefined || last === undefined) throw new Error('An entry is missing.')
+    const behind = new Date(lapsed.atMs + 86_400_000).toISOString().slice(0, 19)
+    const path = site.runPath(agents.instanceId)
+    expect(entriesIn(await textAt(`${path}?from=${behind}`))).toEqual([last.id])
+    expect(entriesIn(await textAt(`${path}?until=${behind}`))).toContain(lapsed.id)
+  })
+
+  test('what happened before a range is not looked through, nor shown where it was noted late', async () => {
+    const { world } = site
+    const instanceId = 'a long time ago'
+    await world.get('/wallets', { instanceId })
+    const [entry] = await site.entries(instanceId)
+    if (entry === undefined) throw new Error('There is no entry.')
+    const { recordedAtMs: _, detail, ...row } = { ...entry, atMs: entry.atMs - 86_400_000, supportId: null }
+    const before = Array.from({ length: mostLookedAt }, (_, count) => ({
+      ...{ row: { ...row, detail: JSON.stringify(detail), id: `ent_${count.toString(16).padStart(32, '0')}` } },
+      ...{ instanceId, host: null },
+    }))
+    const [first] = before
+    if (first === undefined) throw new Error('There is nothing before it.')
+    const notedLate = { ...first, row: { ...first.row, id: `ent_${'f'.repeat(32)}` } }
+    await world.store.transaction((tx) => insertRunEntries(tx, [...before, notedLate]))
+    const from = new Date(entry.atMs).toISOString().slice(0, 19)
+    for (const order of ['', '&order=oldest']) {
+      const text = await textAt(`${site.runPath(instanceId)}?from=${from}${order}`)
+      expect([order, entriesIn(text), text.includes('data-more')]).toEqual([order, [entry.id], false])
+    }
+  })
+
   test('a time that is none is told at its field, and narrows nothing', async () => {
     const path = site.runPath('from and until')
     const all = entriesIn(await textAt(path))
-    for (const wrong of ['yesterday', '2026-02-30T10:00', '2026-13-01T10:00', '2026-11-23T25:00', '<b>\u202e']) {
+    for (const wrong of [
+      'yesterday',
+      '2026-11-23',
+      '2026-02-30T10:00',
+      '2026-13-01T10:00',
+      '2026-11-23T25:00',
+      '<b>\u202e',
+    ]) {
       const { status, text } = await owner.open(`${path}?${new URLSearchParams({ from: wrong })}`)
       expect([wrong, status]).toEqual([wrong, 422])
       expect(text).toMatch(/name="from" value="" aria-invalid="true" aria-describedby="from-problem"/)
