@@ -102,17 +102,19 @@ onEachDatabase('the console shows money', (database) => {
 
   test("a card that another party's agent issued for this one leads to no run, for that is in the other's console", async () => {
     const customerPartyId = await site.world.customerPartyId()
-    ok(
-      await site.world.post('/agent-cards', {
-        ...{ merchant: { name: 'For a customer' }, maximumAmount: 500, currency: 'USD', customerPartyId },
-      }),
-    )
+    const cardId = await site.world.issueCard({ merchant: { name: 'For a customer' }, customerPartyId })
+    const bought = { amount: 100, currency: 'USD', merchant: { name: 'For a customer' }, customerPartyId }
+    const purchase = ok(await site.world.post(`/simulations/agent-cards/${cardId}/authorize`, bought)).json.data
     const customer = await site.visitor(await site.addUser({ partyId: customerPartyId }))
     const { text } = await customer.open('/console/money')
     expect(text).toContain('For a customer')
     expect(text).toContain('for another party')
     expect(text).not.toContain('/console/runs/')
     expect(text).not.toContain(await agentName())
+    const [wallet = ''] = /\/console\/money\/wallets\/wal_[0-9a-f]+/.exec(text) ?? []
+    const movements = (await customer.open(wallet)).text
+    expect(movements).toContain(purchase.id)
+    expect(movements).not.toContain('/console/runs/')
   })
 
   const agentName = async () =>
