@@ -115,7 +115,7 @@ onEachDatabase('credentials', (database) => {
     test('(of a sandbox, in production) get 401', async () => {
       const production = await createWorld(database, { environment: 'production' })
       const { partyId, agentId } = await production.whoami()
-      const known = await addKey(production, { partyId, agentId, scopes: null })
+      const known = await addKey({ ...production, environment: 'sandbox' }, { partyId, agentId, scopes: null })
       for (const key of [world.agentKey, world.apiKey, known]) {
         expectRefusal(await production.get('/whoami', { key }), 'unauthenticated')
       }

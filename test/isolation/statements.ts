@@ -33,7 +33,7 @@ export function partiesUnsaid(text: string): string[] {
 const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
   [/^select "offsetMs"/, 'the clock, and what is due next, are common to all'],
   [
-    /^select "partyId" from \(select \* from \(\(select "partyId", "(holdExpiresAtMs|nextEventAtMs)"/,
+    /^select "partyId" from \(select \* from \(\(select "id", "partyId", "(holdExpiresAtMs|nextEventAtMs)"/,
     'to whom something is due',
   ],
   [/^select "credentials"\.\*.* where "(secretHash|credentials"\."id)" = \?$/, 'a credential says whose it is'],
