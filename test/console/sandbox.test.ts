@@ -132,7 +132,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
       'A hold of a purchase lapses': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
       'An invitation of a customer expires': [invitationId, undefined],
       'A payment request expires': ['$0.10, without a description', run],
-      'A subscription is charged, or its checkout ends': ['Gym', `/console/money#${subscriptionId}`],
+      'A subscription is charged': ['Gym', `/console/money#${subscriptionId}`],
     })
   })
 

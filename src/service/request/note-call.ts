@@ -3,9 +3,10 @@ import { maskSecrets } from '../../core/errors.ts'
 import { foreignName } from '../../core/foreign-text.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { type System, sha256 } from '../../core/system.ts'
-import type { RunDetail, RunOutcome } from '../rules/runs.ts'
+import type { RunDetail, RunOutcome, Told } from '../rules/runs.ts'
 import { seenOffsetMs } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
+import type { Posted } from '../store/posted.ts'
 import { resourceIds } from './activity.ts'
 import { maskedJson, maskedText, shortMasked } from './masked.ts'
 import { isSuccess, type Reply } from './reply.ts'
@@ -34,6 +35,23 @@ export function noteCall(
   }
 }
 
+/**
+ * What a request tells of another run, with what it posted for the party whose run that is: there it is no call, which
+ * would have the postings itself.
+ */
+export function toldOf({ told = [], posted, actor, handled, incoming }: RequestContext): readonly Told[] {
+  const instanceId = handled?.context.instanceId ?? instanceIdIn(incoming.headers)
+  return told.map((one) => {
+    const isItsCall = one.partyId === actor?.partyId && one.instanceId === instanceId
+    const postings = isItsCall
+      ? []
+      : posted.filter(({ partyId, sourceId }) => partyId === one.partyId && one.resourceIds?.includes(sourceId ?? ''))
+    return { ...one, postings: postings.map(keptPosting) }
+  })
+}
+
+const keptPosting = ({ posting, sourceId }: Posted) => ({ ...posting, sourceId })
+
 /** What a run keeps of a request: undefined where nobody is known to have sent it. */
 function noteOfCall(
   request: RequestContext,
@@ -59,7 +77,7 @@ function noteOfCall(
     ...answerOf(request, reply),
     hasKey: key !== null,
     ...(fault && ruleId !== undefined ? { fault: { ...fault, ruleId } } : {}),
-    ...(posted.length === 0 ? {} : { postings: posted.map(({ posting, sourceId }) => ({ ...posting, sourceId })) }),
+    ...(posted.length === 0 ? {} : { postings: posted.map(keptPosting) }),
     ...(ids.length === 0 ? {} : { resourceIds: ids }),
     ...(typeof orderId === 'string' ? { orderId } : {}),
   }

@@ -57,6 +57,7 @@ function detailOf({
   facts,
   remark,
   resourceIds,
+  postings = [],
 }: Told): RunDetail {
   const body = given === undefined ? undefined : maskedJson(JSON.stringify(given), secretsOf(operation), () => given)
   const errors = error === undefined ? undefined : { errors: [error] }
@@ -71,6 +72,7 @@ function detailOf({
       : { facts: facts.slice(0, mostFacts).map((fact) => shortMasked(fact, longestFact).text) }),
     ...(remark === undefined ? {} : { remark: maskedText(remark) }),
     ...(resourceIds === undefined ? {} : { resourceIds }),
+    ...(postings.length === 0 ? {} : { postings }),
   }
 }
 

@@ -32,7 +32,7 @@ import {
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
-import { noteCall } from './note-call.ts'
+import { noteCall, toldOf } from './note-call.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
@@ -132,7 +132,7 @@ export async function answer(
     reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (request.timeMoved !== true) note(reply)
-  if (reply !== undefined && isSuccess(reply)) for (const told of request.told ?? []) dependencies.tell(told)
+  if (reply !== undefined && isSuccess(reply)) for (const told of toldOf(request)) dependencies.tell(told)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, request, reply, ms)
   const acted = request.handled?.context

@@ -109,6 +109,7 @@ export interface Told {
   amountCents?: number | undefined
   remark?: string | undefined
   resourceIds?: readonly string[] | undefined
+  postings?: readonly RunPosting[] | undefined
   fault?: FaultKind | undefined
   ms?: number | undefined
 }

@@ -83,7 +83,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
       nowMs: times.nowMs,
       movedMs: times.nowMs - times.realNowMs,
       nextMs,
-      next: await withRecords(pages, viewer, next),
+      next: named ? await withRecords(pages, viewer, next) : next.map((event) => ({ ...event, record: null })),
     }
   }
   /** By one click any program on this machine is signed in, the agent that is rehearsed too. */

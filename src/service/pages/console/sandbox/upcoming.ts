@@ -14,6 +14,8 @@ export interface Upcoming extends NextEvent {
 }
 
 interface RecordTold {
+  /** What happens to it, where that depends on how it stands. */
+  happens: string | null
   words: string
   /** Where more of it stands, and what that is called. */
   address: string
@@ -37,14 +39,19 @@ interface Subject {
   key: OperationKey
   param: string
   words: (told: Told) => string
+  happens?: (told: Told) => string
 }
 
 const named = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
 const asked = ({ amount, description }: Told) => `${dollars(amount)}, ${named(description)}`
 
-/** A pending one waits for its payer, and collects nothing. */
-const subscriptionWords = ({ status, terms }: Told) =>
-  `${named(terms.description)}${status === 'pending' ? ', which nobody paid in its checkout yet' : ''}`
+/** A pending one waits for its payer; one that needs attention collects nothing, and misses its payments. */
+const subscriptionHappens = ({ status }: Told) =>
+  status === 'pending'
+    ? 'The checkout of a subscription ends'
+    : status === 'needs_attention'
+      ? 'A payment of a subscription is missed'
+      : 'A subscription is charged'
 
 /** How each kind of record is read and told; an invitation is read in a list only. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
@@ -55,7 +62,12 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
     param: 'cardTransactionId',
     words: ({ held, merchant }) => `${dollars(held)} at ${named(merchant.name)}`,
   },
-  subscription: { key: 'getSubscription', param: 'subscriptionId', words: subscriptionWords },
+  subscription: {
+    key: 'getSubscription',
+    param: 'subscriptionId',
+    words: ({ terms }) => named(terms.description),
+    happens: subscriptionHappens,
+  },
   invitation: null,
   request: { key: 'getPaymentRequest', param: 'paymentRequestId', words: asked },
 }
@@ -79,7 +91,7 @@ export function withRecords(
       instanceId === undefined
         ? { address: `/console/money#${kind === 'subscription' ? id : 'requests'}`, at: 'Money' }
         : { address: `/console/runs/${runIdOf(user.partyId, instanceId)}`, at: 'its run' }
-    return { words: subject.words(told), ...where }
+    return { happens: subject.happens?.(told) ?? null, words: subject.words(told), ...where }
   }
   return Promise.all(next.map(async (event) => ({ ...event, record: await recordOf(event) })))
 }

@@ -63,7 +63,7 @@ function nextItem({ kind, id, atMs, record }: Upcoming, nowMs: number): Html {
     record === null
       ? html`<code>${id}</code>`
       : html`<bdi>${record.words}</bdi>, <a href="${record.address}">${record.at}<span class="unseen">: ${record.words}</span></a>`
-  return html`<li id="next-${kind}-${id}">${kindWords[kind]}: ${what}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
+  return html`<li id="next-${kind}-${id}">${record?.happens ?? kindWords[kind]}: ${what}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
 }
 
 function form(action: string, token: string, fields: Html): Html {
@@ -148,7 +148,7 @@ const faultColumns: readonly [Column<Told<FaultTold>>, ...Column<Told<FaultTold>
 ]
 
 const whereOf = ({ merchant, operation, path }: FaultTold) =>
-  merchant === null ? (operation ?? path ?? '') : `authorizations at ${merchant}`
+  merchant === null ? [operation, path].filter((one) => one !== null).join(' at ') : `authorizations at ${merchant}`
 
 const operations = Object.values(catalogue)
   .map(({ name }) => name)

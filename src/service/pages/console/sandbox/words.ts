@@ -6,7 +6,7 @@ export const kindWords = {
   shop: 'A shop ships, captures or refunds',
   bank: 'A bank settles, fails or returns a transfer',
   hold: 'A hold of a purchase lapses',
-  subscription: 'A subscription is charged, or its checkout ends',
+  subscription: 'A subscription is charged',
   invitation: 'An invitation of a customer expires',
   request: 'A payment request expires',
 } as const satisfies Record<TimedKind, string>
