@@ -71,7 +71,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     const { status, body } = await readAsUser(pages, user, key, { params: {} })
     return status === 200 ? (JSON.parse(body) as { data: Told<Attributes>[] }).data : undefined
   }
-  const clock = async (viewer: Viewer): Promise<ClockSeen> => {
+  const clock = async (viewer: Viewer, { named = true } = {}): Promise<ClockSeen> => {
     // What is due by now happens first, so that what comes next is still to come.
     await settleDue(pages, { partyId: viewer.user.partyId })
     const [times, nextMs, next] = await Promise.all([
