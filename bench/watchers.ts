@@ -53,12 +53,12 @@ async function measurePage(directory: string, { name, path }: Page): Promise<Row
     await server.end()
   }
   // Watchers that were told nothing cost nothing.
-  if (told < watchers * rounds) throw new Error(`The watchers were shown something only ${told} times.`)
+  if (told < watchers * rounds) throw new Error(`The watchers were told something only ${told} times.`)
   const of = (samples: readonly Round[], figure: keyof Round) => samples.map((round) => round[figure])
   const what = `authorizations while ${watchers} browsers watch ${name}, against nobody`
   return [
     compare({
-      ...{ measurement: `${what} (shown ${told} times)`, unit: '/s', goal: { atLeast: 0.95 } },
+      ...{ measurement: `${what} (told of it ${told} times)`, unit: '/s', goal: { atLeast: 0.95 } },
       ...{ ours: of(watched, 'perSecond'), other: of(alone, 'perSecond') },
     }),
     compare({
@@ -89,7 +89,7 @@ async function startWatching(origin: string, page: string): Promise<ChildProcess
   return crowd
 }
 
-/** How many times they all were shown something. */
+/** How many times they all were told of a part of the page. */
 async function endWatching(crowd: ChildProcess): Promise<number> {
   const counted = once(crowd, 'message')
   crowd.send('leave')

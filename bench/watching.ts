@@ -5,28 +5,34 @@ import { signIn } from './console-visit.ts'
 /*
  * Browsers that watch a page of the console: `watching.ts ORIGIN COUNT PAGE`, where `run` is the one that was called in
  * last. They do what the page's script does: they read what their streams show, ask for what these only name, and throw it
- * away. It says `watching` to its parent, and told to leave, how many times they were shown something.
+ * away. It says `watching` to its parent, and told to leave, how many times they were told of a part.
  */
 
 const [, , origin = '', count = '', page = ''] = process.argv
 const agent = new Agent({ connections: null, pipelining: 1, bodyTimeout: 0 })
 const cookie = await signIn(origin)
 const parts = partsOf(await textAt(page === 'run' ? await runPath() : page))
-let shown = 0
+let told = 0
 await Promise.all(Array.from({ length: Number(count) }, watch))
-process.once('message', () => process.send?.(shown, () => process.exit()))
+process.once('message', () => process.send?.(told, () => process.exit()))
 process.send?.('watching')
 
 interface Part {
   topic: string
   source: string
+  /** Of what the page shows when it is opened. */
+  version: string | undefined
 }
 
 /** The parts of a page that are drawn anew. */
 function partsOf(text: string): Part[] {
-  const marked = [...text.matchAll(/data-live="([^"]*)" data-(?:source|newer)="([^"]*)"/g)]
+  const marked = [...text.matchAll(/data-live="([^"]*)" data-(?:source|newer)="([^"]*)"(?: data-version="([^"]*)")?/g)]
   if (marked.length === 0) throw new Error(`Nothing of the page is live:\n${text}`)
-  return marked.map(([, topic = '', source = '']) => ({ topic, source: source.replaceAll('&amp;', '&') }))
+  return marked.map(([, topic = '', source = '', version]) => ({
+    topic,
+    source: source.replaceAll('&amp;', '&'),
+    version,
+  }))
 }
 
 async function runPath(): Promise<string> {
@@ -41,7 +47,7 @@ async function watch(): Promise<void> {
   const topics = new URLSearchParams(parts.map(({ topic }): [string, string] => ['topic', topic]))
   const { statusCode, body } = await get(`/console/stream?${topics}`)
   if (statusCode !== 200) throw new Error(`${statusCode} ${await body.text()}`)
-  const page: Page = { stale: new Set(), versions: new Map() }
+  const page: Page = { stale: new Set(), versions: new Map(parts.map((part) => [part, part.version])) }
   let rest = ''
   body.on('data', (chunk: Buffer) => {
     const messages = (rest + chunk).split('\n\n')
@@ -65,23 +71,24 @@ interface Told {
   drawn: readonly { source: string; version?: string }[]
 }
 
-function read({ topics, inMs, drawn }: Told, { stale, versions }: Page): void {
+function read({ topics, inMs, drawn }: Told, page: Page): void {
+  const { stale, versions } = page
   for (const part of parts) {
     if (!topics.includes(part.topic)) continue
     const one = drawn.find(({ source }) => source === part.source)
-    const before = versions.get(part)
-    versions.set(part, one?.version)
-    if (one !== undefined && one.version === undefined) shown += 1
-    else if ((one === undefined || one.version !== before) && !stale.has(part)) void ask(part, inMs, stale)
+    told += 1
+    if (one !== undefined && (one.version === undefined || one.version === versions.get(part))) continue
+    if (!stale.has(part)) void ask(part, inMs, page)
   }
 }
 
-async function ask(part: Part, inMs: number, stale: Set<Part>): Promise<void> {
+async function ask(part: Part, inMs: number, { stale, versions }: Page): Promise<void> {
   stale.add(part)
   await setTimeout(Math.random() * inMs)
   stale.delete(part)
-  await textAt(part.source)
-  shown += 1
+  const { headers } = await answerAt(part.source)
+  const version = headers['part-version']
+  versions.set(part, typeof version === 'string' ? version : undefined)
 }
 
 function get(path: string) {
@@ -89,8 +96,12 @@ function get(path: string) {
 }
 
 async function textAt(path: string): Promise<string> {
-  const { statusCode, body } = await get(path)
+  return (await answerAt(path)).text
+}
+
+async function answerAt(path: string) {
+  const { statusCode, headers, body } = await get(path)
   const text = await body.text()
   if (statusCode !== 200) throw new Error(`${statusCode} ${text}`)
-  return text
+  return { headers, text }
 }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Draw, mostQueuedBytes, Streams } from '../../src/service/pages/console/live/streams.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
-import { payer } from '../payments/payer.ts'
+import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
@@ -109,6 +109,41 @@ onEachDatabase('a stream shows what changed', (database) => {
     expect((await world.send('DELETE', '/simulations/snapshots/brief')).status).toBe(200)
     expect(dataOf(await nextEvent(another, 'changed')).topics).toEqual(['sandbox'])
     await another.cancel()
+  })
+
+  test('a page says which version of its parts it shows, as their addresses and the stream do', async () => {
+    const { world, owner } = site
+    const visitor = await site.visitor(owner)
+    const page = async () => {
+      const { text } = await visitor.open('/console/sandbox')
+      const marks = [...text.matchAll(/data-source="([^"]*)" data-version="([0-9a-f]{64})"/g)]
+      return Object.fromEntries(marks.map(([, source = '', version = '']) => [source, version]))
+    }
+    /** The clock's is another one each minute, and where it was moved. */
+    const setting = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
+      Promise.all(['faults', 'snapshots'].map((part) => read(`/console/sandbox?part=${part}`)))
+    const answered = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
+    const told = async () => {
+      const reader = await watch('sandbox')
+      await world.authorize(await world.issueCard({ maximumAmount: 80 }), 50)
+      const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
+      await reader.cancel()
+      return (part: string) => drawn.find(({ source }) => source === part)?.version
+    }
+    const before = await page()
+    expect(Object.keys(before)).toEqual(['clock', 'faults', 'snapshots'].map((part) => `/console/sandbox?part=${part}`))
+    const [faults, snapshots] = await setting((source) => before[source])
+    expect(await setting(answered)).toEqual([faults, snapshots])
+    expect(await setting(await told())).toEqual([faults, snapshots])
+    ok(await world.post('/simulations/faults', { id: 'brief', operation: 'get_wallet', fault: 'slow' }))
+    const after = await page()
+    const [otherFaults, sameSnapshots] = await setting((source) => after[source])
+    expect(otherFaults).not.toBe(faults)
+    expect(sameSnapshots).toBe(snapshots)
+    expect(await setting(answered)).toEqual([otherFaults, snapshots])
+    expect(await setting(await told())).toEqual([otherFaults, snapshots])
+    ok(await world.send('DELETE', '/simulations/faults'))
+    expect((await page())['/console/sandbox?part=faults']).toBe(faults)
   })
 })
 

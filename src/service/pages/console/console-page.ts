@@ -1,8 +1,11 @@
+import type { Context } from 'hono'
 import { html } from 'hono/html'
 import type { Environment } from '../../../core/operation.ts'
+import { sha256 } from '../../../core/system.ts'
 import { type Account, signOutForm } from '../frame/account.ts'
 import type { AssetPath } from '../frame/assets.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
+import { consoleHeaders } from '../frame/headers.ts'
 
 /** The parts of the console, by their addresses. The sandbox's own is not there in production. */
 const tabs = [
@@ -53,7 +56,19 @@ export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
  * A part of a page that is drawn anew when something changed: the script asks for `source`, which answers with the
  * part's content alone. Without the script the part stays as it was when the page was opened.
  * @param source An address of the console that answers a fragment of HTML.
+ * @param version Of a part that each session has of its own: whether it is another than this is told, and not how it looks.
  */
-export function livePart(topic: Topic, source: string, content: Html): Html {
-  return html`<div data-live="${topic}" data-source="${source}">${content}</div>`
+export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
+  const known = version === undefined ? '' : html` data-version="${version}"`
+  return html`<div data-live="${topic}" data-source="${source}"${known}>${content}</div>`
+}
+
+/** A live part alone, as its source answers it. */
+export function partAnswer(c: Context, content: Html, version?: string) {
+  return c.html(content, 200, { ...consoleHeaders, ...(version === undefined ? {} : { 'Part-Version': version }) })
+}
+
+/** Another one for all that a part shows but its buttons, which are each session's own. */
+export function versionOf(shown: object): string {
+  return sha256(JSON.stringify(shown, (name, value) => (name === 'token' ? undefined : value)))
 }

@@ -1,13 +1,13 @@
-import { sha256 } from '../../../../core/system.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { approvalWords } from '../../frame/approval-words.ts'
 import { decisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
+import { versionOf } from '../console-page.ts'
 import type { Drawn, Viewer } from '../live/streams.ts'
 import type { CardTold, PaymentTold, PurchaseTold, RequestTold, TransferTold } from './lists-view.ts'
 import type { MoneyReads } from './read-money.ts'
 import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
-import { listsPart, type WaitingShown, waitingPart, walletsPart } from './view.ts'
+import { listsPart, type WaitingShown, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
@@ -76,10 +76,10 @@ export async function waitingOf(
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)
-  const waiting = waitingPart(await waitingOf(reads, { ...viewer, formToken: () => '' }))
+  const waiting = await waitingOf(reads, { ...viewer, formToken: () => '' })
   return [
     { source: partAddress('wallets'), html: await text(walletsPart(await walletsOf(reads, viewer))) },
     { source: partAddress('lists'), html: await text(listsPart(await listsOf(reads, viewer, {}))) },
-    { source: partAddress('waiting'), version: sha256(await text(waiting)) },
+    { source: partAddress('waiting'), version: versionOf(waiting) },
   ]
 }

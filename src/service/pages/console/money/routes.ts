@@ -4,7 +4,7 @@ import { accountOf, notYoursPage } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
-import { consolePage } from '../console-page.ts'
+import { consolePage, partAnswer, versionOf } from '../console-page.ts'
 import { type ConsoleDependencies, showAt } from '../shown.ts'
 import { listsOf, waitingOf, walletsOf } from './parts.ts'
 import type { MoneyReads } from './read-money.ts'
@@ -26,11 +26,13 @@ const showMoney: Show<MoneyPages> = async (c, pages, signedIn) => {
   const { reads } = pages
   const [part, list, cursor] = ['part', 'list', 'cursor'].map((name) => c.req.query(name))
   const shownPage = { ...(list === undefined ? {} : { list }), ...(cursor === undefined ? {} : { cursor }) }
-  const fragment = (content: Html) => c.html(content, 200, consoleHeaders)
-  if (part === 'waiting') return fragment(waitingPart(await waitingOf(reads, signedIn)))
-  if (part === 'wallets') return fragment(walletsPart(await walletsOf(reads, signedIn)))
+  if (part === 'waiting') {
+    const waiting = await waitingOf(reads, signedIn)
+    return partAnswer(c, waitingPart(waiting), versionOf(waiting))
+  }
+  if (part === 'wallets') return partAnswer(c, walletsPart(await walletsOf(reads, signedIn)))
   const lists = await listsOf(reads, signedIn, shownPage)
-  if (part === 'lists') return fragment(listsPart(lists))
+  if (part === 'lists') return partAnswer(c, listsPart(lists))
   const all = { ...(await walletsOf(reads, signedIn)), ...lists, lists: partAddress('lists', shownPage) }
   return page(c, pages, signedIn, 'Money', moneyMain(all, await waitingOf(reads, signedIn)))
 }
@@ -43,7 +45,7 @@ const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
     return c.html(notYoursPage('There is no such wallet of yours.', signedIn, c.req.path), 404, consoleHeaders)
   }
   const content = walletPart(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
-  if (c.req.query('part') === 'wallet') return c.html(content, 200, consoleHeaders)
+  if (c.req.query('part') === 'wallet') return partAnswer(c, content)
   const name = walletName(wallet.displayName)
   const query = new URLSearchParams({ part: 'wallet', ...(before === undefined ? {} : { before }) })
   return page(c, pages, signedIn, name, walletMain(content, name, `/console/money/wallets/${id}?${query}`))

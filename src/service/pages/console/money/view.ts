@@ -9,7 +9,7 @@ import { decisionButtons, decisionFacts } from '../../frame/decision-facts.ts'
 import type { DecisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
-import { livePart } from '../console-page.ts'
+import { livePart, versionOf } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
 import { stackedTable } from '../table.ts'
 import {
@@ -59,7 +59,7 @@ export interface MoneyShown {
 /** All of a party's money, and what waits for a person. */
 export function moneyMain(shown: MoneyShown, waiting: WaitingShown): Html {
   return html`<h1>Money</h1>
-${livePart('money', partAddress('waiting'), waitingPart(waiting))}
+${livePart('money', partAddress('waiting'), waitingPart(waiting), versionOf(waiting))}
 ${livePart('money', partAddress('wallets'), walletsPart(shown))}
 ${livePart('money', shown.lists, listsPart(shown))}`
 }

@@ -1,16 +1,17 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { html } from 'hono/html'
 import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { asUser } from '../../../request/in-process.ts'
 import { accountOf } from '../../frame/account.ts'
 import { forSignedIn, leadTo, ownForm, type Show, type Take, tooLong } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
-import { consolePage } from '../console-page.ts'
+import { consolePage, partAnswer, versionOf } from '../console-page.ts'
 import { type ConsoleDependencies, orFailure, showAt } from '../shown.ts'
 import { forms } from './actions.ts'
 import type { SandboxReads } from './read-sandbox.ts'
-import { clockPart, faultsPart, sandboxMain, snapshotsPart } from './view.ts'
+import { clockPart, clockVersion, faultsPart, sandboxMain, snapshotsPart } from './view.ts'
 import { address, unproven } from './words.ts'
 
 const purpose = 'console sandbox'
@@ -33,11 +34,15 @@ const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
   const { reads } = pages
   const token = signedIn.formToken(purpose)
   const part = c.req.query('part')
-  if (part === 'clock') return c.html(clockPart(await reads.clock(signedIn), token), 200, consoleHeaders)
+  if (part === 'clock') {
+    const seen = await reads.clock(signedIn)
+    return partAnswer(c, clockPart(seen, token), clockVersion(seen))
+  }
   if (part === 'faults' || part === 'snapshots') {
     const managed = await reads.managed(signedIn)
+    if (managed === undefined) return partAnswer(c, html``)
     const draw = part === 'faults' ? faultsPart : snapshotsPart
-    return c.html(managed === undefined ? '' : draw(managed, token), 200, consoleHeaders)
+    return partAnswer(c, draw(managed, token), versionOf(managed[part]))
   }
   const action = c.req.query('done') ?? ''
   return show(c, pages, signedIn, { done: Object.hasOwn(doneWords, action) ? (doneWords[action] ?? null) : null })

@@ -7,11 +7,13 @@ import { parseTimestamp, timestamp } from '../../../../core/system.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
-import { livePart } from '../console-page.ts'
+import { livePart, versionOf } from '../console-page.ts'
 import { type Column, stackedTable } from '../table.ts'
 import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
 import type { Upcoming } from './upcoming.ts'
 import { address, distance, faultWords, kindWords, partAddress, unproven, worldName } from './words.ts'
+
+const minuteMs = 60_000
 
 export interface Shown {
   seen: SandboxSeen
@@ -30,12 +32,21 @@ export function sandboxMain(shown: Shown): Html {
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
 <div class="cells">
-<section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', partAddress('clock'), clockPart(seen, token))}
+<section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', partAddress('clock'), clockPart(seen, token), clockVersion(seen))}
 <details><summary>Move it to a moment</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
 ${worldSection(seen)}
 </div>
 ${managed === undefined ? notManaged(seen.mayManage) : managedSections(managed, token)}
 ${shopsSection(shown)}`
+}
+
+/**
+ * The clock runs: that alone is told once a minute. What is told of a record that waits seldom changes: that it is another
+ * one is enough.
+ */
+export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): string {
+  const events = next.map(({ kind, id, atMs }) => [kind, id, atMs])
+  return versionOf([Math.floor(nowMs / minuteMs), movedMs, nextMs, events])
 }
 
 /** The part that is drawn anew. */
@@ -84,12 +95,12 @@ const notManaged = (
 
 function managedSections({ faults, snapshots }: Managed, token: string): Html {
   return html`<section aria-labelledby="faults"><h2 id="faults">Faults</h2>
-${livePart('sandbox', partAddress('faults'), faultsPart({ faults, snapshots }, token))}
+${livePart('sandbox', partAddress('faults'), faultsPart({ faults, snapshots }, token), versionOf(faults))}
 ${faultForm(token)}</section>
 <div class="cells">
 <section aria-labelledby="snapshots"><h2 id="snapshots">Save and restore</h2>
 ${form('save', token, html`<label>Name <input name="name" required maxlength="64" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, hyphens or underscores" autocomplete="off"></label><button type="submit" class="quiet">Save</button>`)}
-${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token))}</section>
+${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token), versionOf(snapshots))}</section>
 <section aria-labelledby="reset"><h2 id="reset">Reset</h2>
 <p>Puts the whole sandbox back to how it was filled, the clock too.</p>
 <details><summary>Reset…</summary><p>Everything that was made since is gone, for everybody: runs, cards, purchases and payments. Sign-ins, connections and what is saved stay; ids and keys of the world work on.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>

@@ -3,7 +3,7 @@
  *
  * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is drawn anew from the address when the topic changed.
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list on top of which the newest entries are put (`&newest=1`).
- *   What the stream shows of such an address is not asked for, nor what has the version that it had.
+ *   What the stream shows of such an address is not asked for, nor what still has its `data-version`.
  * - `<a data-more>`: a link to more of a list, which is loaded when it comes into sight.
  * - `<details data-source="ADDRESS">`: its content is loaded when it is opened, into its `[data-opened]`.
  * - `<button data-copies="ID">`: copies the text of that element.
@@ -30,13 +30,16 @@ function fragmentOf(text) {
 }
 
 /** @param {string} address */
-async function textAt(address) {
+async function answerAt(address) {
   const answer = await fetch(address, { headers: { Accept: 'text/html' }, redirect: 'manual' })
-  if (answer.ok) return answer.text()
+  if (answer.ok) return answer
   if (answer.type === 'opaqueredirect' || answer.status === 401)
     say('You are signed out. Reload the page to sign in.', 'lost')
   return undefined
 }
+
+/** @param {string} address */
+const textAt = async (address) => (await answerAt(address))?.text()
 
 const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-live-state]'))
 
@@ -52,8 +55,11 @@ function say(text, how) {
 
 /** @param {HTMLElement} part */
 async function askAnew(part) {
-  const text = await textAt(part.dataset.source ?? '')
-  if (text !== undefined) put(part, text)
+  const answer = await answerAt(part.dataset.source ?? '')
+  if (answer === undefined) return
+  put(part, await answer.text())
+  const version = answer.headers.get('part-version')
+  if (version !== null) part.dataset.version = version
 }
 
 /**
@@ -140,7 +146,6 @@ function listen() {
       if (!changed.includes(part.dataset.live)) continue
       const { source, newer, version } = part.dataset
       const shown = drawn.find((/** @type {{ source: string }} */ one) => one.source === (newer ?? source))
-      if (shown?.version !== undefined) part.dataset.version = shown.version
       if (shown?.version !== undefined && shown.version === version) continue
       if (document.hidden || shown?.html === undefined) refreshSoon(part, inMs)
       else if (newer === undefined) put(part, shown.html)
