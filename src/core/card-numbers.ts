@@ -28,15 +28,25 @@ const digitsApart = String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 /** Whether a text has as many digits in a row as a card number, however they are written and set apart. */
 export const mayHoldCardNumber = new RegExp(digitsApart, 'u')
 
-/** An id of the API or a day, whose digits stay, or digits that may be a card number's. */
+/** An id, a hash or a day, whose digits stay, or digits that may be a card number's, whatever letter stands before them. */
 const idOrDigits = new RegExp(
-  String.raw`\b[a-z]{2,5}_[0-9a-f]{32}\b|(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])-[0-3]\d(?!\d)|(?:(?<![\p{L}\p{N}_.])|~[01])${digitsApart}`,
+  [
+    String.raw`\b(?:[a-z]{2,5}_)?[0-9a-f]{32}(?:[0-9a-f]{32})?\b`,
+    String.raw`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`,
+    String.raw`(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])-[0-3]\d(?!\d)`,
+    String.raw`((?:(?<!\p{N})|~[01])${digitsApart})`,
+  ].join('|'),
   'gu',
 )
 
+/** What stands where a card number stood. */
+export const maskedNumber = '[masked number]'
+
 /** A text without the card numbers in it that are set apart by whatever is not a letter, or written in digits of any script. */
-export function withoutCardNumbers(text: string, mask: string): string {
-  return text.replace(idOrDigits, (found) => (/^[\p{Nd}~]/u.test(found) && holdsCardNumber(found) ? mask : found))
+export function withoutCardNumbers(text: string): string {
+  return text.replace(idOrDigits, (found, digits?: string) =>
+    digits !== undefined && holdsCardNumber(digits) ? maskedNumber : found,
+  )
 }
 
 /** A digit behind a tilde may be one of the number's, or a sign that is quoted. */

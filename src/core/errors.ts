@@ -1,3 +1,5 @@
+import { maskedNumber, withoutCardNumbers } from './card-numbers.ts'
+
 /**
  * The one table of public errors (docs/service.md#error-codes). `detail` is the default text; `next` says what the
  * caller should do, and is what an agent is told besides the detail.
@@ -175,8 +177,8 @@ const inCode = (character: string) => `\\u${character.charCodeAt(0).toString(16)
  * amount has fewer digits, and `Bearer <API key>` says what to send.
  */
 export function maskSecrets(text: string): string {
-  return text
-    .replace(/\b(?:\d[ -]?){12,18}\d\b/g, '[masked number]')
+  return withoutCardNumbers(text)
+    .replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber)
     .replace(/\b([a-z]{2}_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
     .replace(/\bwhsec_[A-Za-z0-9+/=]+/g, 'whsec_[masked]')
     .replace(/\bBearer\s+(?!<)\S+/gi, 'Bearer [masked]')

@@ -17,6 +17,9 @@ interface Lived {
   traces: readonly string[]
 }
 
+/** What no page of the console shows, whatever it is the name of. */
+const cardNumber = '4242424242424242'
+
 /** What the console's pages take behind the question mark. */
 const views = ['', '?fragment=1', '?newest=1&fragment=1', '?part=wallet', '?format=json', '?format=md', '?format=html']
 
@@ -39,37 +42,38 @@ onEachDatabase('the console in production', (database) => {
   ): Promise<Lived> {
     const { world } = site
     const { setLimits } = payer(world)
+    const name = `${word}${cardNumber}`
     const sent = { key: agentKey, instanceId: `${word} run` }
     const counterparty = { type: 'email', value: `${word.toLowerCase()}@example.com` }
     await world.store.transaction(({ db }) =>
       db
         .updateTable('agents')
-        .set({ name: `${word} agent` })
+        .set({ name: `${name} agent` })
         .where('id', '=', agentId)
         .execute(),
     )
     const pay = (description: string) => world.post('/payments', { amount, counterparty, description }, sent)
-    const request = { amount, payer: counterparty, description: `${word} bill` }
-    const terms = { description: `${word} gym`, every: { unit: 'month', count: 1 }, amount, taxAmount: 0 }
+    const request = { amount, payer: counterparty, description: `${name} bill` }
+    const terms = { description: `${name} gym`, every: { unit: 'month', count: 1 }, amount, taxAmount: 0 }
     const answers = [
-      ok(await world.post('/wallets', { displayName: `${word} wallet` }, { key: apiKey })),
+      ok(await world.post('/wallets', { displayName: `${name} wallet` }, { key: apiKey })),
       ok(
         await world.post(
           '/agent-cards',
-          { merchant: { name: `${word} books` }, maximumAmount: amount, currency: 'USD' },
+          { merchant: { name: `${name} books` }, maximumAmount: amount, currency: 'USD' },
           sent,
         ),
       ),
-      ok(await pay(`${word} rent`)),
+      ok(await pay(`${name} rent`)),
       await world.post('/payment-requests', request, sent),
       await world.post('/subscriptions', terms, sent),
     ]
     await setLimits('agents', agentId, { perTransaction: 1 })
-    answers.push(ok(await pay(`${word} to be approved`)))
+    answers.push(ok(await pay(`${name} to be approved`)))
     await setLimits('agents', agentId, null)
     for (const { status, text } of answers) expect(status, text).toBeLessThan(300)
     const entries = await entriesOf(world, sent.instanceId, partyId)
-    const user = await site.addUser({ partyId, name: `${word} person`, role: 'OWNER' })
+    const user = await site.addUser({ partyId, name: `${name} person`, role: 'OWNER' })
     const ids = {
       runId: runIdOf(partyId, sent.instanceId),
       entryId: entries[0]?.id ?? '',
@@ -135,7 +139,7 @@ onEachDatabase('the console in production', (database) => {
     expect((await nobody.open('/console')).status).toBe(303)
   })
 
-  test('shows on every page what the own party has, of the other nothing, and no word of a sandbox', async () => {
+  test('shows on every page what the own party has, of the other nothing, no card number that a name has, and no word of a sandbox', async () => {
     for (const [own, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
@@ -145,6 +149,7 @@ onEachDatabase('the console in production', (database) => {
           if (shown.status !== 200) continue
           expect(tracesIn(shown.text, own).length, where).toBeGreaterThan(0)
           expect(tracesIn(shown.text, other), where).toEqual([])
+          expect(shown.text, where).not.toContain(cardNumber)
           const words = shown.text
             .replace(/<style>[\s\S]*?<\/style>|href="\/styles\/[^"]*"/g, '')
             .match(/.{0,80}(?:sandbox|simulat|test card)/gi)

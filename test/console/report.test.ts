@@ -50,6 +50,29 @@ onEachDatabase('run reports', (database) => {
   const open = async (query = '') => (await site.visitor(site.owner)).open(`${path}${query}`)
   const reportIn = async () => (JSON.parse((await open('?format=json')).text) as { report: RunReport }).report
 
+  test('tells no card number that a merchant, an agent or who decided is named after', async () => {
+    const number = '4242424242424242'
+    const { world } = site
+    const sent = { instanceId: 'named after a card' }
+    const cardId = await world.issueCard({ merchant: { name: `Shop${number}` } }, sent)
+    const purchase = { amount: 400, currency: 'USD', merchant: { name: `Shop${number}` } }
+    const bought = await world.post(`/simulations/agent-cards/${cardId}/authorize`, purchase, sent)
+    expect(bought.json.data.attributes).toMatchObject({ status: 'authorized', merchant: { name: `Shop${number}` } })
+    await world.service.runLog.flush()
+    const visitor = await site.visitor(site.owner)
+    const runPath = `/console/runs/${runIdOf(site.owner.partyId, sent.instanceId)}`
+    const addresses = ['', '?format=json', '?format=md', '?format=html'].map((query) => `${runPath}/report${query}`)
+    for (const address of [...addresses, runPath, '/console/money', '/console/sandbox']) {
+      const { status, text } = await visitor.open(address)
+      expect(status).toBe(200)
+      expect(text.includes('Shop[masked number]'), address).toBe(address !== runPath)
+      expect(text, address).not.toContain(number)
+    }
+    const { text } = await visitor.open(`${runPath}/report?format=json`)
+    expect(await verified(text)).toMatchObject({ result: 'verified' })
+    expect((JSON.parse(text) as { report: RunReport }).report.cards).toMatchObject([{ differences: [] }])
+  })
+
   test('tells what was meant and what came of it', async () => {
     const report = await reportIn()
     expect(report).toMatchObject({

@@ -119,6 +119,7 @@ onEachDatabase('secrets in requests', (database) => {
     '1111 2222/3333',
     '٤١١١ ١١١١ ١١١١ ١١١٢',
     'txn_41111111111111114111111111111111',
+    `${card}${card}a1`.slice(0, 32),
     '2026-11-03/2026-11-29 10:11:12.123',
     '$1,234,567,890,123.00',
     '550e8400-e29b-41d4-a716-446655440000',
@@ -220,6 +221,8 @@ const beside = [
   ['(', ')'],
   ['1: ', ' 12/27 123'],
   ['card/', '/'],
+  ['Shop', 'x'],
+  ['pan_', '_1'],
 ] as const
 /** The zeros of scripts: ASCII, full width, Arabic-Indic, Devanagari, mathematical bold. */
 const zeros = [0x30, 0xff10, 0x660, 0x966, 0x1d7ce] as const

@@ -1,4 +1,4 @@
-import { mayHoldCardNumber, withoutCardNumbers } from '../../core/card-numbers.ts'
+import { maskedNumber, mayHoldCardNumber } from '../../core/card-numbers.ts'
 import { maskSecrets } from '../../core/errors.ts'
 
 /** More than a person reads of one body. */
@@ -36,8 +36,8 @@ const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
 /** A text without what reads like a secret: card numbers, security codes, keys, tokens, the ends of links. */
 export function maskedText(text: string): string {
-  return withoutCardNumbers(maskSecrets(text), '[masked number]')
-    .replace(numbers, '[masked number]')
+  return maskSecrets(text)
+    .replace(numbers, maskedNumber)
     .replace(signedTokens, '[masked token]')
     .replace(secretWords, '[masked]')
     .replace(codes, '$1$2[masked]')
@@ -106,5 +106,5 @@ function maskedString(masking: Masking, text: string): string {
 /** A number that is a card's is none that an amount or a time could be. */
 function readable(value: number): number | string {
   const text = String(value)
-  return maskedText(text) === text ? value : '[masked number]'
+  return maskedText(text) === text ? value : maskedNumber
 }

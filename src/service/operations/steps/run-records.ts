@@ -1,3 +1,4 @@
+import { maskSecrets } from '../../../core/errors.ts'
 import {
   type Moved,
   movedByPayment,
@@ -76,9 +77,9 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   const named = (...prefixes: string[]) =>
     [...ids].filter((id) => prefixes.some((prefix) => id.startsWith(`${prefix}_`))).sort()
   const isOwn = (record: { instanceId: string | null }) => record.instanceId === instanceId
-  const cards = (await store.read((tx) => cardsById(tx, partyId, named('pcd')))).filter(isOwn).sort(byId)
+  const cards = (await store.read((tx) => cardsById(tx, partyId, named('pcd')))).filter(isOwn).sort(byId).map(masked)
   const cardIds = cards.map(({ id }) => id)
-  const purchases = await store.read((tx) => transactionsOfCards(tx, partyId, cardIds))
+  const purchases = (await store.read((tx) => transactionsOfCards(tx, partyId, cardIds))).map(masked)
   const payments = await store.read((tx) => paymentsById(tx, partyId, named('pay', 'tfr')))
   const requests = await store.read((tx) => requestsById(tx, partyId, named('prq')))
   const subscriptions = await store.read((tx) => subscriptionsById(tx, partyId, named('sub')))
@@ -98,6 +99,12 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
     ...{ payments: marked(payments), requests: marked(requests), subscriptions: marked(subscriptions) },
   }
 }
+
+/** A report is given away: what somebody wrote for a merchant's name may be a card's number. */
+const masked = <R extends { merchantName: string }>(row: R): R => ({
+  ...row,
+  merchantName: maskSecrets(row.merchantName),
+})
 
 /**
  * What was done for customers: how often, and what this party's agents asked for there. What came of it is the

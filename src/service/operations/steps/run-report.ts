@@ -50,7 +50,7 @@ export async function runReport(
   const agent = agentId === null ? undefined : await store.read((tx) => findAgent(tx, partyId, agentId))
   return {
     ...{ runId: run.id, partyId, instanceId: run.instanceId, environment },
-    agent: agent === undefined ? null : { id: agent.id, name: agent.name },
+    agent: agent === undefined ? null : { id: agent.id, name: maskSecrets(agent.name) },
     host: run.host,
     from: timestamp(run.firstAtMs),
     to: timestamp(run.lastAtMs),
@@ -106,7 +106,7 @@ async function decided(store: Pick<Store, 'read'>, approval: ApprovalRow): Promi
   const user = userId === null ? undefined : await store.read((tx) => findUser(tx, userId))
   return {
     ...{ id, paymentId, status },
-    decidedBy: user?.name ?? userId ?? act?.keyId ?? null,
+    decidedBy: user === undefined ? (userId ?? act?.keyId ?? null) : maskSecrets(user.name),
     by: act === undefined ? null : act.keyId === act.userId ? 'page' : 'api',
     decidedAt: resolvedAtMs === null ? null : timestamp(resolvedAtMs),
   }
