@@ -20,7 +20,7 @@ process.send?.('watching')
 interface Part {
   topic: string
   source: string
-  /** Of what the page shows when it is opened. */
+  /** The one that the page shows when it is opened. */
   version: string | undefined
 }
 

@@ -28,12 +28,13 @@ const digitsApart = String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 /** Whether a text has as many digits in a row as a card number, however they are written and set apart. */
 export const mayHoldCardNumber = new RegExp(digitsApart, 'u')
 
-/** An id, a hash or a day, whose digits stay, or digits that may be a card number's, whatever letter stands before them. */
+/** An id, a hash, a day or a telephone number (ITU-T E.164: at most 15 digits), whose digits stay, or digits that may be a card number's, whatever letter stands before them. */
 const idOrDigits = new RegExp(
   [
     String.raw`\b(?:[a-z]{2,5}_)?[0-9a-f]{32}(?:[0-9a-f]{32})?\b`,
     String.raw`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`,
     String.raw`(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])-[0-3]\d(?!\d)`,
+    String.raw`(?<!\d)\+\d(?:[ .()-]{0,2}\d){6,14}(?!${apart}\p{Nd})`,
     String.raw`((?:(?<!\p{N})|~[01])${digitsApart})`,
   ].join('|'),
   'gu',

@@ -1,9 +1,6 @@
-import { withoutCardNumbers } from './card-numbers.ts'
-
 /**
  * A text that anybody may have written, as a person or a model may be shown it: on one line, with what a screen does not
- * show replaced by a mark, with at most three marks on a letter, without what turns the direction of the text around it,
- * and without card numbers.
+ * show replaced by a mark, with at most three marks on a letter, without what turns the direction of the text around it.
  * Empty where there is nothing to see in it: then whoever shows it says what it is the name of.
  */
 export function foreignText(text: string): string {
@@ -14,7 +11,7 @@ export function foreignText(text: string): string {
     .replace(hidden, mark)
     .replace(/(\p{M}{3})\p{M}+/gu, '$1')
     .trim()
-  return seen.test(line) ? withoutCardNumbers(line) : ''
+  return seen.test(line) ? line : ''
 }
 
 /** A foreign text that names somebody or something; `otherwise` where nothing of it is to be seen. */

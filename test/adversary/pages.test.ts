@@ -136,6 +136,7 @@ const doors: Record<string, Door> = {
   'GET /console/money/wallets/:walletId': { signedIn: () => [['/console/money/wallets/wal_1']] },
   'GET /console/sandbox': { signedIn: () => [['/console/sandbox']] },
   'POST /console/sandbox/:action': { signedIn: () => [['/console/sandbox/reset', form({ formToken: 'x' })]] },
+  'GET /console/*': { signedIn: () => [['/console/nothing']] },
   'GET /console/stream': { signedIn: () => [[`/console/stream?topic=run:run_${'0'.repeat(32)}`]] },
   'GET /decisions': { signedIn: () => [['/decisions']] },
   'GET /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision], [spoilt(paths.decision)]] },

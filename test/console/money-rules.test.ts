@@ -169,7 +169,7 @@ test('a subscription tells how often, what is next and what is wrong, and that t
     told({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
   const payments = [due(3, '2026-03-01'), due(2, null), due(1, '2026-01-31')]
   const text = String(subscriptionsSection([{ ...subscription, payments }], true))
-  for (const words of ['every 2 months; next $20.00 on 2026-03-01', '>past due<', 'The newest 1 of them'])
+  for (const words of ['every 2 months; next due $20.00 on 2026-03-01', '>past due<', 'The newest 1 of them'])
     expect(text).toContain(words)
   const sheets = [...text.matchAll(/class="month">([^<]*)<\/span><span class="day">([^<]*)</g)]
   expect(sheets.map(([, month, day]) => `${day} ${month}`)).toEqual(['31 Jan 2026', '1 Mar 2026'])

@@ -92,7 +92,9 @@ onEachDatabase('the console in production', (database) => {
   const pairs = () => [parties, parties.toReversed() as [Lived, Lived]] as const
   const paths = () =>
     site.world.service.routes.flatMap(({ method, path }) =>
-      method === 'GET' && path.startsWith('/console') && path !== '/console/stream' ? [path] : [],
+      method === 'GET' && path.startsWith('/console') && !['/console/stream', '/console/*'].includes(path)
+        ? [path]
+        : [],
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   /** What of a party's is in a text, but for what was asked for. */
@@ -119,6 +121,7 @@ onEachDatabase('the console in production', (database) => {
       'GET /console/money',
       'GET /console/money/wallets/:walletId',
       'GET /console/runs/:runId/report',
+      'GET /console/*',
     ])
     const [{ visitor }] = parties
     expect((await visitor.open('/console/sandbox')).status).toBe(404)
@@ -171,6 +174,7 @@ onEachDatabase('the console in production', (database) => {
             expect(status, address).toBe(404)
             const left = tracesIn(text, other).filter((trace) => !address.includes(trace))
             expect(left, address).toEqual([])
+            expect(text, address).toContain('<nav aria-label="Console">')
             tried++
           }
         }

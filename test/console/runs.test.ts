@@ -6,6 +6,7 @@ import { curlOf } from '../../src/service/pages/console/runs/curl.ts'
 import { insertRunEntries, mostLookedAt } from '../../src/service/store/runs.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
+import { ok, payer } from '../payments/payer.ts'
 import { entriesOf } from '../runs/noted.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
@@ -79,6 +80,12 @@ onEachDatabase('the console shows runs', (database) => {
     expect(oldest).not.toContain('data-newer')
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
+    // What begins further on leads back to where its order begins, with the same filter.
+    expect([first, oldest].filter((text) => /The (?:new|old)est entries/.test(text))).toEqual([])
+    const back = (text: string) => decoded(/<a href="([^"]*)">The (?:new|old)est entries/.exec(text)?.[1] ?? '')
+    expect(back(second)).toBe(path)
+    expect(back(newest)).toBe(`${path}?order=oldest`)
+    expect(back(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toBe(`${path}?agent=${agentId}`)
     // The newest are asked for by the script; what it has already it leaves out.
     expect(entriesIn(await textAt(`${path}?fragment=1`))[0]).toBe(all[0])
   })
@@ -150,6 +157,37 @@ onEachDatabase('the console shows runs', (database) => {
     const jump = ' · the clock was moved by 40 days'
     expect(await between('')).toEqual([`${lapsed}${jump}`, moved])
     expect(await between('?order=oldest')).toEqual([lapsed, `${last}${jump}`])
+  })
+
+  test('an address that was cut short leads on, and one that nothing has says where to go', async () => {
+    for (const path of ['/console/', '/console/runs', '/console/runs/'])
+      expect(await owner.open(path)).toMatchObject({ status: 303, location: '/console' })
+    for (const path of ['/console/nothing', '/console/runs/run_1/entries', '/console/money/', '/console/%00']) {
+      const { status, text } = await owner.open(path)
+      expect(status, path).toBe(404)
+      expect(text, path).toMatch(/<nav aria-label="Console">[\s\S]*Not found[\s\S]*<a href="\/console">All runs/)
+    }
+  })
+
+  test('who decided on a payment says the entry, and which one, and of no agent that it did', async () => {
+    const { world } = site
+    const { setLimits, pay } = payer(world)
+    const { agentId } = await world.whoami()
+    await setLimits('agents', String(agentId), { perTransaction: 100 })
+    const instanceId = 'to be decided'
+    const paid = ok(await pay(5000, { type: 'email', value: 'payee@example.com' }, {}, { instanceId }))
+    const [approval] = (await world.get('/approvals', { key: world.apiKey })).json.data
+    ok(await world.send('POST', `/approvals/${approval.id}/approve`, { key: world.apiKey }))
+    await setLimits('agents', String(agentId), null)
+    const entries = await site.entries(instanceId)
+    const [asked] = entries
+    const decided = entries.find(({ kind }) => kind === 'decision')
+    if (asked === undefined || decided === undefined) throw new Error('An entry is missing.')
+    const [call, decision] = await Promise.all([asked, decided].map((entry) => textAt(site.entryPath(entry))))
+    expect(call).toMatch(/<dt>By<\/dt>/)
+    expect(decision).toContain('A person&#39;s answer')
+    expect(decision).not.toMatch(/<dt>By<\/dt>/)
+    for (const text of [call, decision]) expect(text).toMatch(new RegExp(`<dt>About</dt><dd>.*${paid.json.data.id}`))
   })
 
   test('an entry has its request, answer, ledger, error and support id', async () => {

@@ -45,8 +45,10 @@ onEachDatabase('a stream shows what changed', (database) => {
     const entries = await site.entries(instanceId)
     const [first = '', second] = await Promise.all(readers.map((reader) => nextEvent(reader, 'changed')))
     expect(second).toBe(first)
-    const [{ source, html }] = dataOf(first).drawn
+    const [{ source, html }, figures] = dataOf(first).drawn
     expect(source).toBe(`${path}?fragment=1`)
+    expect(figures).toMatchObject({ source: `${path}?part=facts`, html: expect.stringContaining('1 went wrong') })
+    expect(figures.html).toBe((await (await site.visitor(site.owner)).open(`${path}?part=facts`)).text)
     const shown = [...html.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
     expect(shown).toEqual(entries.map(({ id }) => id).reverse())
     expect(html).not.toMatch(/formToken|<img|\b[0-9a-f]{64}\b/)

@@ -3,15 +3,10 @@ import { foreignText, shortForeignText } from '../../src/core/foreign-text.ts'
 import { quoted } from '../../src/mcp/answers/shown-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
-const hash = 'a4242424242424242b'.padEnd(64, '0c')
-
 describe('a foreign text', () => {
-  it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve', hash])(
-    '%s stays as it is',
-    (text) => {
-      expect(foreignText(text)).toBe(text.normalize('NFC'))
-    },
-  )
+  it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve'])('%s stays as it is', (text) => {
+    expect(foreignText(text)).toBe(text.normalize('NFC'))
+  })
 
   it.each([
     ['two  lines\r\n and\ttabs ', 'two lines and tabs'],
@@ -20,9 +15,6 @@ describe('a foreign text', () => {
     ['a\u0000\u001b[31m', 'a\ufffd\ufffd[31m'],
     [`e${'\u0301'.repeat(40)}`, 'é\u0301\u0301\u0301'],
     ['❤️ and 👩‍💻', '❤ and 👩💻'],
-    ['Shop 4242 4242 4242 4242', 'Shop [masked number]'],
-    ['pan_4242\u200b424242424242', 'pan_[masked number]'],
-    ['Order 4242424242424243', 'Order 4242424242424243'],
   ])('%j is shown as %j', (text, shown) => {
     expect(foreignText(text)).toBe(shown)
   })

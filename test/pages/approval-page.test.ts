@@ -384,7 +384,13 @@ describe('in a browser', () => {
         - paragraph: Whoever asked for the payment can read it.
         - paragraph: You decide as Max Member.
         - button "Approve"
-        - button "Deny""
+        - button "Deny"
+        - paragraph:
+          - link "See all that waits for you":
+            - /url: /decisions
+        - paragraph:
+          - link "See your money in the console":
+            - /url: /console/money"
     `)
     await fits()
     await shoot(page, `person-approval-asks-${colorScheme}`)
@@ -429,7 +435,13 @@ describe('in a browser', () => {
         - definition: "It is beyond the limit of $1.00 for one payment: it is $600.00."
         - definition: "It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $600.00."
         - term: Reason given
-        - definition: Too many desks"
+        - definition: Too many desks
+        - paragraph:
+          - link "See all that waits for you":
+            - /url: /decisions
+        - paragraph:
+          - link "See your money in the console":
+            - /url: /console/money"
     `)
     await fits()
     await shoot(page, `person-approval-denied-${colorScheme}`)

@@ -36,7 +36,7 @@ export type RunOutcome = (typeof runOutcomes)[number]
 /** Where the ids of entries begin that were noted at a moment of the service's clock: none that happened then sorts before. */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
-/** Which of them count as refused in the list of runs. */
+/** What went wrong, as runs count it. */
 export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 'refused', 'failed', 'unanswered'])
 
 /** Money that a posting moved, as an entry of a run keeps it. */

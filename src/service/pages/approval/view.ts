@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { approvalFacts } from '../frame/approval-facts.ts'
 import type { ApprovalWords } from '../frame/approval-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
-import { formPage, titleOf } from '../frame/form-page.ts'
+import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
 
 /** The longest reason that the service accepts. */
 export const longestReason = 500
@@ -31,7 +31,8 @@ ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${pr
 ${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
 ${approvalFacts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
-${asks ? decisionForm(form, wrongReason) : ''}`
+${asks ? decisionForm(form, wrongReason) : ''}
+${afterDeciding}`
   return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 

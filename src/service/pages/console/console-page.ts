@@ -6,6 +6,7 @@ import { type Account, signOutForm } from '../frame/account.ts'
 import type { AssetPath } from '../frame/assets.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { consoleHeaders } from '../frame/headers.ts'
+import { withoutCards } from './without-cards.ts'
 
 /** The parts of the console, by their addresses. The sandbox's own is not there in production. */
 const tabs = [
@@ -41,7 +42,7 @@ export function consolePage({ title, tab, account, environment, styles = [], mai
       ({ id, path, name }) =>
         html`<li><a href="${path}"${id === tab ? html` aria-current="page"` : ''}>${name}</a></li>`,
     )}</ul></nav>
-<div class="who"><p class="live-state" role="status" data-live-state></p><bdi>${account.user}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
+<div class="who"><p class="live-state" role="status" data-live-state></p><bdi>${withoutCards(account.user)}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
 </div>
 <main id="main" class="console" tabindex="-1">
 ${main}

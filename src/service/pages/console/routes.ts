@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { leadTo, type Show } from '../frame/answers.ts'
 import { mountLive } from './live/routes.ts'
 import { drawMoney } from './money/parts.ts'
 import { createMoneyReads } from './money/read-money.ts'
@@ -9,7 +10,13 @@ import { mountRuns } from './runs/routes.ts'
 import { drawSandbox } from './sandbox/pushed.ts'
 import { createSandboxReads } from './sandbox/read-sandbox.ts'
 import { mountSandbox } from './sandbox/routes.ts'
-import type { ConsoleDependencies } from './shown.ts'
+import { type ConsoleDependencies, notThere, showAt } from './shown.ts'
+
+/** An address that was cut short leads to what there is. */
+const elsewhere: Show<ConsoleDependencies> = (c, pages, signedIn) =>
+  /^\/console(?:\/runs)?\/?$/.test(c.req.path)
+    ? leadTo(c, '/console')
+    : notThere(c, pages, signedIn, { text: 'The console has no such page.' })
 
 /** Where a person watches what their agents do (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
@@ -23,4 +30,5 @@ export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
   mountMoney(app, pages, money)
   if (pages.environment === 'sandbox') mountSandbox(app, pages, sandbox)
   mountReports(app, pages)
+  showAt(app, '/console/*', pages, elsewhere)
 }

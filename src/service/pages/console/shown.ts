@@ -1,10 +1,13 @@
 import type { Context, Hono } from 'hono'
+import { html } from 'hono/html'
+import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
-import { notYoursPage } from '../frame/account.ts'
+import { accountOf, signOutForm } from '../frame/account.ts'
 import { forSignedIn, type Show } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { consoleHeaders } from '../frame/headers.ts'
+import { consolePage, type Tab } from './console-page.ts'
 
 /** What each part of the console is given. */
 export interface ConsoleDependencies extends Dependencies, PageDependencies {}
@@ -16,9 +19,34 @@ export function showAt(app: Hono, path: string, pages: ConsoleDependencies, show
   // No text in PostgreSQL holds a NUL, and so no name of anything.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
-      ? c.html(notYoursPage('There is nothing of yours by this name.', signedIn, '/console'), 404, consoleHeaders)
+      ? notThere(c, pages, signedIn, { text: 'There is nothing of yours by this name.' })
       : show(c, pages, signedIn)
   app.get(path, (c) => orFailure(c, pages, () => forSignedIn(c, pages, orNothing, pathOf(c))))
+}
+
+export const noSuchRun =
+  'There is no such run of yours. What happened in runs is kept for 30 days, and in the sandbox until a reset or a restore.'
+
+interface Missing {
+  /** What is not there, in a sentence. */
+  text: string
+  /** Where it would be. */
+  tab?: Tab
+}
+
+/** Says that nothing is there for the person who is signed in: somebody else may be meant, who signs in here. */
+export function notThere(
+  c: Context,
+  { environment }: Pick<ConsoleDependencies, 'environment'>,
+  signedIn: SignedIn,
+  { text, tab = 'runs' }: Missing,
+) {
+  const account = accountOf(signedIn)
+  const main = html`<h1>Not found</h1>
+<p>${text}</p>
+<p><a href="/console">All runs</a></p>
+${signOutForm(account.signOutToken, 'Sign in as somebody else', c.req.path)}`
+  return c.html(consolePage({ title: 'Not found', tab, account, environment, main }), 404, consoleHeaders)
 }
 
 function pathOf(c: Context): string {

@@ -5,7 +5,7 @@ import type { ApprovalWords } from '../frame/approval-words.ts'
 import { type Beside, decisionButtons, decisionFacts, outcomeOf } from '../frame/decision-facts.ts'
 import type { DecisionWords } from '../frame/decision-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
-import { formPage, titleOf } from '../frame/form-page.ts'
+import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
 
 interface Shown {
   words: DecisionWords
@@ -26,7 +26,7 @@ ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
 ${decisionFacts(words, beside)}
 ${asks ? decide(words, form, account, mayAgree) : ''}
-<p><a href="/decisions">See all that waits for you</a></p>
+${afterDeciding}
 ${accountSection(account, 'Sign in as somebody else', form.action)}`
   return formPage({ title: titleOf(heading, problem), main, sandbox })
 }

@@ -18,6 +18,10 @@ export function formPage({ title, main, sandbox = false }: FormPage): Html {
   })
 }
 
+/** Where a person goes on who has decided on something. */
+export const afterDeciding = html`<p><a href="/decisions">See all that waits for you</a></p>
+<p><a href="/console/money">See your money in the console</a></p>`
+
 /** A page that says one thing. */
 export function messagePage(heading: string, text: string, link?: { href: string; text: string }): Html {
   const more = link === undefined ? '' : html`<p><a href="${link.href}">${link.text}</a></p>`

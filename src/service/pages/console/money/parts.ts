@@ -4,6 +4,7 @@ import { decisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
 import { versionOf } from '../console-page.ts'
 import type { Drawn, Viewer } from '../live/streams.ts'
+import { withoutCards } from '../without-cards.ts'
 import type { CardTold, PaymentTold, PurchaseTold, RequestTold, TransferTold } from './lists-view.ts'
 import type { MoneyReads } from './read-money.ts'
 import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
@@ -58,12 +59,12 @@ export async function waitingOf(
   return {
     approvals: approvals.map((review) => ({
       id: review.id,
-      words: approvalWords(review),
+      words: withoutCards(approvalWords(review)),
       token: formToken(`approval ${review.id}`),
     })),
     decisions: decisions.map((decision) => ({
       id: decision.id,
-      words: decisionWords(decision),
+      words: withoutCards(decisionWords(decision)),
       token: formToken(`decision ${decision.id}`),
     })),
     mayAgree,

@@ -13,6 +13,7 @@ import type { UserRow } from '../../../store/schema/users.ts'
 import type { WalletRow } from '../../../store/schema/wallets.ts'
 import { findWallet, listWallets } from '../../../store/wallets.ts'
 import type { ConsoleDependencies } from '../shown.ts'
+import { parsedWithoutCards, withoutCards } from '../without-cards.ts'
 import { type Step, stepsOf } from './plot.ts'
 
 /** A resource as an answer of the API tells it. */
@@ -65,8 +66,8 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         return { wallets, hasMore: lastId !== null }
       }),
     /** The names of the party's own among agents: what another party's agent did for it is in that party's runs. */
-    ownAgents: ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
-      store.read((tx) => namesOfAgents(tx, partyId, ids)),
+    ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+      new Map(withoutCards([...(await store.read((tx) => namesOfAgents(tx, partyId, ids)))])),
     wallet: ({ partyId }: UserRow, id: string, before: string | null): Promise<WalletOpened | undefined> =>
       store.read(async (tx) => {
         const wallet = await findWallet(tx, partyId, id)
@@ -102,7 +103,7 @@ export type MoneyReads = ReturnType<typeof createMoneyReads>
 function seen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSeen {
   const { id, displayName, status, isDefault, availableCents, heldCents } = wallet
   const steps = stepsOf({ availableCents, heldCents }, entries)
-  return { id, displayName, status, isDefault, availableCents, heldCents, steps, isCut }
+  return { id, displayName: withoutCards(displayName), status, isDefault, availableCents, heldCents, steps, isCut }
 }
 
 interface Given {
@@ -123,7 +124,7 @@ async function listTold<Attributes>(
   if (status === 400 && cursor !== undefined) return listTold(pages, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })
-  const { data, meta } = JSON.parse(body) as {
+  const { data, meta } = parsedWithoutCards(body) as {
     data: Told<Attributes>[]
     meta?: { pagination?: { nextCursor: string | null } }
   }

@@ -1,11 +1,11 @@
 import type { Context, Hono } from 'hono'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
-import { accountOf, notYoursPage } from '../../frame/account.ts'
+import { accountOf } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer, versionOf } from '../console-page.ts'
-import { type ConsoleDependencies, showAt } from '../shown.ts'
+import { type ConsoleDependencies, notThere, showAt } from '../shown.ts'
 import { listsOf, waitingOf, walletsOf } from './parts.ts'
 import type { MoneyReads } from './read-money.ts'
 import { listsPart, moneyMain, waitingPart, walletMain, walletPart, walletsPart } from './view.ts'
@@ -42,7 +42,7 @@ const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
   const [id, before] = [c.req.param('walletId') ?? '', c.req.query('before')]
   const wallet = await reads.wallet(signedIn.user, id, before ?? null)
   if (wallet === undefined) {
-    return c.html(notYoursPage('There is no such wallet of yours.', signedIn, c.req.path), 404, consoleHeaders)
+    return notThere(c, pages, signedIn, { text: 'There is no such wallet of yours.', tab: 'money' })
   }
   const content = walletPart(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
   if (c.req.query('part') === 'wallet') return partAnswer(c, content)

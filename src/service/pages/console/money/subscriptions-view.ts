@@ -40,7 +40,7 @@ function subscriptionItem({ told: { id, attributes }, payments }: SubscriptionSe
   const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
   const dated = payments.filter(({ attributes: { dueDate } }) => dueDate !== null)
   return html`<li id="${id}"><h3><bdi>${foreignName(description, 'Without a description', 120)}</bdi></h3>
-<p><span class="outcome ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="outcome problem">${statusText(attention.reason)}</span>`}</p>
+<p><span class="outcome ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="outcome problem">${statusText(attention.reason)}</span>`}</p>
 ${dated.length === 0 ? '' : html`<ol class="calendar" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }
 

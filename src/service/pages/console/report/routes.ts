@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
-import { accountOf, notYoursPage } from '../../frame/account.ts'
+import { accountOf } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
 import { consoleHeaders, ownFileHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
-import { type ConsoleDependencies, showAt } from '../shown.ts'
+import { type ConsoleDependencies, noSuchRun, notThere, showAt } from '../shown.ts'
 import { type ReportFormat, reportFormats } from './report-file.ts'
 import { fileOf, reportFor } from './report-page.ts'
 import { downloads, reportParts } from './view.ts'
@@ -13,16 +13,14 @@ export function mountReports(app: Hono, pages: ConsoleDependencies): void {
   showAt(app, '/console/runs/:runId/report', pages, showReport)
 }
 
-const showReport: Show<ConsoleDependencies> = async (c, { environment, store }, signedIn) => {
+const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
+  const { environment, store } = pages
   const runId = c.req.param('runId') ?? ''
   const asked = c.req.query('format')
   const format = reportFormats.find((name) => name === asked)
   const of = format === undefined ? 'page' : 'download'
   const made = await reportFor(store, { partyId: signedIn.user.partyId, runId, environment, of })
-  if (made === undefined) {
-    const text = 'There is no such run, or it is not of your party.'
-    return c.html(notYoursPage(text, signedIn, c.req.path), 404, consoleHeaders)
-  }
+  if (made === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
   if (format !== undefined) return sent(c, fileOf(store, made, format), { runId, format })
   const page = consolePage({
     title: 'Run report',

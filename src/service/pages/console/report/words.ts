@@ -70,20 +70,23 @@ function run(report: RunReport, madeAt: string): Section {
       ['Environment', environments[report.environment]],
       ['Instance id', theirs(report.instanceId, 'none')],
       ['Agent', agent === null ? 'none: a user or an API key' : theirs(agent.name, agent.id)],
-      ['Host', theirs(host, 'not known')],
+      ['Program', theirs(host, 'not known')],
       ['From', moment(report.from)],
       ['To', moment(report.to)],
-      ['Calls', `${report.calls}, of them refused or declined ${report.refused}`],
+      ['Calls', callsOf(report)],
       ['Entries read', `${report.evaluated.entries}, with ${postedIn(report)}`],
       ['Intended on cards', money(totals.intendedCents)],
       ['Authorized', money(totals.authorizedCents)],
-      ['Held now', money(totals.heldCents)],
+      ['Held on cards now', money(totals.heldCents)],
       ['Captured', money(totals.capturedCents)],
       ['Refunded', money(totals.refundedCents)],
       ['Report made', moment(madeAt)],
     ],
   }
 }
+
+const callsOf = ({ calls, refused }: RunReport) =>
+  refused === 0 ? `${calls}` : `${calls}, of which ${refused} went wrong: refused, declined, failed or not answered`
 
 /** No rule of the service says which names are the same merchant's. */
 const byLetter =
@@ -207,7 +210,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
 
 function postedIn({ postings: { count, sumCents, unbalanced } }: RunReport): string {
   return unbalanced === 0
-    ? `${count} postings, each of which sums to zero`
+    ? `${count} ${count === 1 ? 'posting, which' : 'postings, each of which'} sums to zero`
     : `${count} postings, of which ${unbalanced} do not sum to zero, by ${money(sumCents)} together`
 }
 

@@ -10,6 +10,9 @@ import { curlOf } from './curl.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, outcomeWords, readableJson, runName, sentence } from './words.ts'
 
+/** A list has more, which the answer tells. */
+const mostRecords = 5
+
 interface EntryShown {
   entry: EntryOpened
   publicUrl: string
@@ -42,9 +45,10 @@ export function entryPart(shown: EntryShown, isWithin: boolean): Html {
 <div><dt>${kindWords[kind]}</dt><dd><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>${status === null ? '' : ` (HTTP ${status})`}</dd></div>
 ${amountCents === null ? '' : html`<div><dt>Amount</dt><dd>${dollars(amountCents)}</dd></div>`}
 <div><dt>When</dt><dd><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)} UTC</time>${ms === null ? '' : `, took ${ms} ms`}</dd></div>
-<div><dt>By</dt><dd><bdi>${byText(agentName, detail)}</bdi></dd></div>
+${kind === 'decision' ? '' : html`<div><dt>By</dt><dd><bdi>${byText(agentName, detail)}</bdi></dd></div>`}
 ${supportId === null ? '' : html`<div><dt>Support id</dt><dd><code id="support-${id}">${supportId}</code> ${copyButton(`support-${id}`, 'the support id')}</dd></div>`}
 ${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd><code>${detail.customerPartyId}</code></dd></div>`}
+${recordsFact(detail)}
 ${isWithin ? html`<div><dt>Address</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
 </dl>
 ${code === null ? '' : errorPart(code, detail)}
@@ -65,6 +69,14 @@ const byText = (agentName: string | null, { actorType }: RunDetail) =>
       ? 'A user'
       : 'An API key'
     : foreignName(agentName, 'An agent without a name')
+
+/** By their ids a person finds them in other entries, in Money and in the API. */
+function recordsFact({ resourceIds = [] }: RunDetail): Html {
+  if (resourceIds.length === 0) return html``
+  const shown = resourceIds.slice(0, mostRecords).map((id) => html` <code>${id}</code>`)
+  const more = resourceIds.length - mostRecords
+  return html`<div><dt>About</dt><dd>${shown}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
+}
 
 function copyButton(id: string, what: string): Html {
   return html`<button type="button" class="quiet small scripted" data-copies="${id}">Copy<span class="unseen"> ${what}</span></button><span role="status" class="said"></span>`

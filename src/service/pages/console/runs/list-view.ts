@@ -53,7 +53,7 @@ export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): H
   }
   return html`<div class="wide-table"><table class="stacked">
 <caption class="unseen">Runs, the one that something happened in last first</caption>
-<thead><tr><th scope="col">Run</th><th scope="col">Agent</th><th scope="col">Program</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Refused</th><th scope="col">Last</th></tr></thead>
+<thead><tr><th scope="col">Run</th><th scope="col">Agent</th><th scope="col">Program</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Went wrong</th><th scope="col">Last</th></tr></thead>
 <tbody>${runs.map((run) => runRow(run, nowMs))}</tbody>
 </table></div>
 ${older === null ? '' : html`<p><a href="${older}">Older runs</a></p>`}`
@@ -67,7 +67,7 @@ function runRow(
 <td data-label="Agent"><bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi></td>
 <td data-label="Program"><bdi>${host === null ? '–' : foreignName(host, '–')}</bdi></td>
 <td data-label="Calls" class="number">${calls}</td>
-<td data-label="Refused" class="number${refused > 0 ? ' problem' : ''}">${refused}</td>
+<td data-label="Went wrong" class="number${refused > 0 ? ' problem' : ''}">${refused}</td>
 <td data-label="Last"><time datetime="${timestamp(lastAtMs)}" title="Since ${clockText(firstAtMs, nowMs)} UTC">${clockText(lastAtMs, nowMs)}</time></td></tr>`
 }
 

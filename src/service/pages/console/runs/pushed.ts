@@ -4,7 +4,7 @@ import type { Draw } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 import { runsTable } from './list-view.ts'
 import { createRunReads, type RunReads } from './read-runs.ts'
-import { gapPart, timelinePart } from './timeline-view.ts'
+import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.ts'
 import { timelineAddress } from './words.ts'
 
 export const runsAtOnce = 50
@@ -31,8 +31,13 @@ export function createRunDraw(pages: ConsoleDependencies): Draw {
     if (topic === 'runs') return [{ source: '/console?fragment=1', html: await drawRuns(pages, reads, partyId) }]
     const [kind, runId] = topic.split(':')
     if (kind !== 'run' || runId === undefined) return []
+    const run = await reads.run(partyId, runId)
     const newest = await drawNewest(reads, { partyId, runId })
-    return newest === undefined ? [] : [{ source: `/console/runs/${runId}?fragment=1`, html: newest }]
+    if (run === undefined || newest === undefined) return []
+    return [
+      { source: `/console/runs/${runId}?fragment=1`, html: newest },
+      { source: factsAddress(runId), html: String(await factsPart(run, await reads.now())) },
+    ]
   }
 }
 

@@ -19,6 +19,7 @@ import {
 import type { RunRow } from '../../../store/schema/runs.ts'
 import { findShopOrder } from '../../../store/shop-orders.ts'
 import { namesOfWallets } from '../../../store/wallets.ts'
+import { withoutCards } from '../without-cards.ts'
 
 export interface RunSeen extends RunRow {
   agentName: string | null
@@ -56,7 +57,7 @@ export function createRunReads({ store }: { store: Store }) {
     run: (partyId: string, id: string) => store.read((tx) => runSeen(tx, partyId, id)),
     choices: (partyId: string): Promise<Choices> =>
       store.read(async (tx) => ({
-        agents: (await activeAgents(tx, partyId)).map(({ id, name }) => ({ id, name })),
+        agents: withoutCards((await activeAgents(tx, partyId)).map(({ id, name }) => ({ id, name }))),
       })),
     entries: (scope: EntryScope, page: EntryPage): Promise<PageOf<EntrySeen>> =>
       store.read(async (tx) => {
@@ -95,6 +96,7 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
   const detail = JSON.parse(row.detail) as RunDetail
   const repeated = detail.repeats === undefined ? undefined : await entryOfRequest(tx, partyId, detail.repeats)
   const walletIds = (detail.postings ?? []).flatMap(({ entries }) => entries.map(({ walletId }) => walletId))
+  const names = await namesOfWallets(tx, partyId, [...new Set(walletIds.filter((one) => one !== null))])
   const [seen] = await withAgents(tx, partyId, [row])
   if (seen === undefined) throw new Error('Bug: an entry was lost on the way.')
   return {
@@ -104,7 +106,7 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
     older: older.rows[0]?.id ?? null,
     newer: newer?.id ?? null,
     repeated: repeated === undefined ? null : { runId: repeated.runId, id: repeated.id },
-    wallets: await namesOfWallets(tx, partyId, [...new Set(walletIds.filter((one) => one !== null))]),
+    wallets: new Map(withoutCards([...names])),
   }
 }
 
@@ -116,7 +118,7 @@ async function withAgents<Row extends { agentId: string | null }>(
   const names = await namesOfAgents(tx, partyId, [...new Set(rows.flatMap(({ agentId }) => agentId ?? []))])
   return rows.map((row) => ({
     ...row,
-    agentName: row.agentId === null ? null : (names.get(row.agentId) ?? row.agentId),
+    agentName: row.agentId === null ? null : withoutCards(names.get(row.agentId) ?? row.agentId),
   }))
 }
 

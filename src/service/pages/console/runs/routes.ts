@@ -3,19 +3,19 @@ import { catalogue } from '../../../../../tools/index.ts'
 import type { Environment, OperationDefinition } from '../../../../core/operation.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
-import { accountOf, notYoursPage } from '../../frame/account.ts'
+import { accountOf } from '../../frame/account.ts'
 import { leadTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
-import { consolePage } from '../console-page.ts'
+import { consolePage, partAnswer } from '../console-page.ts'
 import type { Told } from '../live/streams.ts'
-import { type ConsoleDependencies, showAt } from '../shown.ts'
+import { type ConsoleDependencies, noSuchRun, notThere, showAt } from '../shown.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
 import { NewestEntries } from './newest.ts'
 import { drawNewest, runsAtOnce } from './pushed.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
-import { timelineMain, timelinePart } from './timeline-view.ts'
+import { factsPart, timelineMain, timelinePart } from './timeline-view.ts'
 import { type TimeProblems, timeRange } from './times.ts'
 import { addressOf, runName, timelineAddress } from './words.ts'
 
@@ -90,7 +90,8 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const scope = { partyId, runId, ...filter }
   if (c.req.query('newest') === '1') return showNewest(c, pages, signedIn, scope)
   const run = await reads.run(partyId, runId)
-  if (run === undefined) return notThere(c, signedIn)
+  if (run === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
+  if (c.req.query('part') === 'facts') return partAnswer(c, factsPart(run, await reads.now()))
   const isOldestFirst = c.req.query('order') === 'oldest'
   const from = given(c, isOldestFirst ? 'after' : 'before')
   const page = { limit: entriesAtOnce, fromId: from ?? null, isOldestFirst }
@@ -107,6 +108,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const main = timelineMain({
     ...shown,
     newer,
+    first: from === undefined ? null : timelineAddress(runId, { ...filter, order }),
     filter,
     problems,
     tools: toolsIn(environment),
@@ -125,7 +127,7 @@ async function showNewest(
 ): Promise<Response> {
   const { reads, newest } = pages
   const drawn = await newest.of(scope, () => drawNewest(reads, scope))
-  if (drawn === undefined) return notThere(c, signedIn)
+  if (drawn === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
   return c.html(drawn, 200, consoleHeaders)
 }
 
@@ -133,7 +135,8 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   const { reads, publicUrl } = pages
   const { partyId } = signedIn.user
   const entry = await reads.entry(partyId, c.req.param('entryId') ?? '')
-  if (entry === undefined || entry.runId !== c.req.param('runId')) return notThere(c, signedIn)
+  if (entry === undefined || entry.runId !== c.req.param('runId'))
+    return notThere(c, pages, signedIn, { text: noSuchRun })
   const { orderId } = entry.detail
   const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
   const shown = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
@@ -163,10 +166,4 @@ const styles = ['/styles/console-runs.css'] as const
 function framed(c: Context, { environment }: RunPages, signedIn: SignedIn, { title, main, status = 200 }: Page) {
   const whole = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main, styles })
   return c.html(whole, status, consoleHeaders)
-}
-
-function notThere(c: Context, signedIn: SignedIn) {
-  const text =
-    'There is no such run of yours. What happened in runs is kept for 30 days, and in the sandbox until a reset.'
-  return c.html(notYoursPage(text, signedIn, c.req.path), 404, consoleHeaders)
 }

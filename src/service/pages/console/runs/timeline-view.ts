@@ -3,10 +3,11 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
+import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
 import { betweenText } from './between.ts'
 import { type FiltersShown, filtersForm } from './filters-view.ts'
-import type { EntrySeen } from './read-runs.ts'
+import type { EntrySeen, RunSeen } from './read-runs.ts'
 import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './words.ts'
 
 interface TimelineShown extends FiltersShown {
@@ -15,27 +16,24 @@ interface TimelineShown extends FiltersShown {
   onward: string | null
   /** The address that newer ones are asked for at; null: this page does not begin with the newest. */
   newer: string | null
+  /** The address of where its order begins; null: this page does. */
+  first: string | null
   nowMs: number
 }
 
 /** A run as a timeline, the newest entry first. */
 export function timelineMain(shown: TimelineShown): Html {
-  const { run, newer, nowMs, isOldestFirst = false } = shown
-  const { id, instanceId, agentName, host, calls, refused, firstAtMs, lastAtMs } = run
+  const { run, newer, first, nowMs, isOldestFirst = false } = shown
+  const { id, instanceId } = run
   const address = timelineAddress(id)
   return html`<div class="head">
 <div><p class="aside"><a href="/console">Runs</a></p>
 <h1><bdi>${runName(instanceId)}</bdi></h1></div>
 <p><a class="button quiet" href="${address}/report">Report</a></p>
 </div>
-<dl class="facts">
-<div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
-<div><dt>Program</dt><dd><bdi>${host === null ? 'Not known' : foreignName(host, 'Not known')}</bdi></dd></div>
-<div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} refused</span>` : ''}</dd></div>
-<div><dt>From</dt><dd>${clockText(firstAtMs, nowMs)} UTC</dd></div>
-<div><dt>To</dt><dd>${clockText(lastAtMs, nowMs)} UTC</dd></div>
-</dl>
+${livePart(`run:${id}`, factsAddress(id), factsPart(run, nowMs))}
 ${filtersForm(shown)}
+${first === null ? '' : html`<p><a href="${first}">${isOldestFirst ? 'The oldest' : 'The newest'} entries</a></p>`}
 <section data-list aria-label="Entries, the ${isOldestFirst ? 'oldest' : 'newest'} first">
 <div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
 <div role="list" class="entries" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
@@ -43,6 +41,20 @@ ${entriesOf(shown)}
 </div>
 ${onwardLink(shown)}
 </section>`
+}
+
+/** Where the part of a run's figures is asked for. */
+export const factsAddress = (runId: string) => `/console/runs/${runId}?part=facts`
+
+/** Whose run it is and what it came to so far: the part that is drawn anew. */
+export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen, nowMs: number): Html {
+  return html`<dl class="facts">
+<div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
+<div><dt>Program</dt><dd><bdi>${host === null ? 'Not known' : foreignName(host, 'Not known')}</bdi></dd></div>
+<div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} went wrong</span>` : ''}</dd></div>
+<div><dt>From</dt><dd>${clockText(firstAtMs, nowMs)} UTC</dd></div>
+<div><dt>To</dt><dd>${clockText(lastAtMs, nowMs)} UTC</dd></div>
+</dl>`
 }
 
 /** What the script puts on top, or behind the last one. */

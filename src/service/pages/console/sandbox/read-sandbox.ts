@@ -5,6 +5,7 @@ import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orde
 import { findWorld } from '../../../store/world.ts'
 import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../shown.ts'
+import { parsedWithoutCards } from '../without-cards.ts'
 import { type Upcoming, withRecords } from './upcoming.ts'
 
 /** A resource as an answer of the API tells it. */
@@ -69,7 +70,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     key: 'listSandboxFaults' | 'listSandboxSnapshots' | 'listShops',
   ): Promise<readonly Told<Attributes>[] | undefined> => {
     const { status, body } = await readAsUser(pages, user, key, { params: {} })
-    return status === 200 ? (JSON.parse(body) as { data: Told<Attributes>[] }).data : undefined
+    return status === 200 ? (parsedWithoutCards(body) as { data: Told<Attributes>[] }).data : undefined
   }
   const clock = async (viewer: Viewer, { named = true } = {}): Promise<ClockSeen> => {
     // What is due by now happens first, so that what comes next is still to come.

@@ -6,6 +6,7 @@ import { runIdOf } from '../../../request/run-log.ts'
 import { dollars } from '../../frame/texts.ts'
 import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../shown.ts'
+import { parsedWithoutCards } from '../without-cards.ts'
 
 /** What happens next, and to what. */
 export interface Upcoming extends NextEvent {
@@ -85,7 +86,7 @@ export function withRecords(
     if (subject === null) return null
     const { status, body } = await readAsUser(pages, user, subject.key, { params: { [subject.param]: id } })
     if (status !== 200) return null
-    const told = (JSON.parse(body) as { data: { attributes: Told } }).data.attributes
+    const told = (parsedWithoutCards(body) as { data: { attributes: Told } }).data.attributes
     const { instanceId } = told
     const where =
       instanceId === undefined

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { withoutCardNumbers } from '../../src/core/card-numbers.ts'
+
+const number = '4242424242424242'
+
+describe('a text without card numbers', () => {
+  it.each([
+    [`Shop ${number}`, 'Shop [masked number]'],
+    [`Shop${number}x`, 'Shop[masked number]x'],
+    ['pan_4242\u200b424242424242', 'pan_[masked number]'],
+    [`+${number}`, '+[masked number]'],
+    ['+4242 4242 4242 4242', '+[masked number]'],
+    ['+4242-4242-4242 / 4242', '+[masked number]'],
+    ['+4242 4242 4242\u200b4242', '+[masked number]'],
+  ])('%j is %j', (text, masked) => {
+    expect(withoutCardNumbers(text)).toBe(masked)
+  })
+
+  it.each([
+    ['a number whose check digit is another', 'Order 4242424242424243'],
+    ['a hash', `a${number}b`.padEnd(64, '0c')],
+    ['an id', `txn_${number}${number}`],
+    ['an id without a prefix', `${number}${number}`],
+    ['a UUID', '42424242-4242-4242-4242-424242424242'],
+    ['a telephone number', '+49 1512 3456 7890 1'],
+    ['a telephone number of an area', '+1 (378) 282-246-3100'],
+    ['a moment', '2026-11-23T10:59:03.123Z'],
+  ])('%s stays', (_what, text) => {
+    expect(withoutCardNumbers(text)).toBe(text)
+  })
+})
