@@ -25,10 +25,13 @@ function section(part: Section): Html {
 <div class="wide-table" tabindex="0" role="group" aria-labelledby="${id}"><table>
 <thead><tr>${columns.map((name, at) => html`<th scope="col"${kind(at)}>${name}</th>`)}</tr></thead>
 <tbody>
-${shown.map((row) => html`<tr>${row.map((cell, at) => html`<td${kind(at)}>${text(cell)}</td>`)}</tr>\n`)}</tbody>
+${shown.map((row) => html`<tr>${row.map((cell, at) => html`<td${isLong(cell) ? html` class="id"` : kind(at)}>${text(cell)}</td>`)}</tr>\n`)}</tbody>
 </table></div>${aside(more)}</section>
 `
 }
+
+/** An id or a hash, which has no place where a line could end. */
+const isLong = (cell: Cell) => typeof cell === 'string' && /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell)
 
 const aside = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
