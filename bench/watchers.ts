@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startPostgres } from './postgres-server.ts'
 import { processorMs } from './process-figures.ts'
 import { type RestServer, startRestServer } from './rest-server.ts'
 import { inFlight, perSecond } from './sandbox.ts'
@@ -27,14 +28,28 @@ type Page = (typeof pages)[number]
  * service computes has not.
  */
 export async function measureWatchers(directory: string): Promise<Row[]> {
-  const rows: Row[] = []
-  for (const page of pages) rows.push(...(await measurePage(directory, page)))
-  return rows
+  const postgres = await startPostgres(directory)
+  try {
+    const rows: Row[] = []
+    for (const [at, page] of pages.entries()) {
+      const sqlite = `sqlite:${join(directory, `watchers-${at}.sqlite`)}`
+      rows.push(...(await measurePage({ dialect: 'SQLite', url: sqlite }, page)))
+      const database = await postgres.createDatabase(`watchers_${at}`)
+      rows.push(...(await measurePage({ dialect: 'PostgreSQL', url: database }, page)))
+    }
+    return rows
+  } finally {
+    await postgres.stop()
+  }
 }
 
-async function measurePage(directory: string, { name, path }: Page): Promise<Row[]> {
-  const file = `watchers-${pages.findIndex((page) => page.path === path)}.sqlite`
-  const server = await startRestServer(`sqlite:${join(directory, file)}`, callsOfRound * (rounds + 1) * 2)
+interface On {
+  dialect: string
+  url: string
+}
+
+async function measurePage({ dialect, url }: On, { name, path }: Page): Promise<Row[]> {
+  const server = await startRestServer(url, callsOfRound * (rounds + 1) * 2)
   const watched: Round[] = []
   const alone: Round[] = []
   let told = 0
@@ -55,7 +70,7 @@ async function measurePage(directory: string, { name, path }: Page): Promise<Row
   // Watchers that were told nothing cost nothing.
   if (told < watchers * rounds) throw new Error(`The watchers were told something only ${told} times.`)
   const of = (samples: readonly Round[], figure: keyof Round) => samples.map((round) => round[figure])
-  const what = `authorizations while ${watchers} browsers watch ${name}, against nobody`
+  const what = `authorizations while ${watchers} browsers watch ${name}, ${dialect}, against nobody`
   return [
     compare({
       ...{ measurement: `${what} (told of it ${told} times)`, unit: '/s', goal: { atLeast: 0.95 } },
