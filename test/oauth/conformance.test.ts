@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +7,7 @@ import { type Listener, listen } from '../../src/service/listen.ts'
 import type { Service } from '../../src/service/service.ts'
 import { sqlite } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'
+import { freePort } from '../support/free-port.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { consent } from './application.ts'
 import { address, openBrowser } from './browser.ts'
@@ -94,11 +94,3 @@ describe('conformance', () => {
     return new Response(response.body, { status: response.status, headers: changed })
   }
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

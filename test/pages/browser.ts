@@ -14,6 +14,7 @@ import { expect } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { sqlite, type TestDatabase } from '../support/databases.ts'
+import { freePort } from '../support/free-port.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 /** Room for the installation of the browser, on a machine that has none. */
@@ -123,7 +124,14 @@ export async function startSite(database: TestDatabase = sqlite): Promise<Site> 
   const world = await createWorld(database)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
-  const listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+  // Where it is started again, it is at the same one.
+  const listener = await listen({
+    fetch: world.service.fetch,
+    host: '127.0.0.1',
+    port: await freePort(),
+    system: realSystem,
+    log,
+  })
   return {
     world,
     listener,

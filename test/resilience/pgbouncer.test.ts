@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
+import { freePort } from '../support/free-port.ts'
 import { Clients } from './clients.ts'
 import { serveOn } from './processes.ts'
-import { freePort } from './server.ts'
 
 const program = '/usr/sbin/pgbouncer'
 

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { chownSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '../support/free-port.ts'
 
 const run = promisify(execFile)
 
@@ -109,12 +109,4 @@ export class PostgresServer {
     const { stdout } = await run(join(binaries ?? '', program), args, { ...this.#owner, cwd: '/' })
     return stdout
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

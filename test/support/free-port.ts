@@ -1,0 +1,21 @@
+import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
+
+/** Below them systems take the ports of connections that go out (Linux: from 32768, others from 49152). */
+const ports = { from: 20_000, to: 32_000 }
+
+/** A port of this machine that nobody listens at, and that no connection is given while nobody does. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(ports.from, ports.to)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
