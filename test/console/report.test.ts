@@ -7,7 +7,7 @@ import type { RunReport } from '../../src/service/rules/run-report.ts'
 import { findRun } from '../../src/service/store/runs.ts'
 import { clearFaults, setFault } from '../faults/rules.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
-import { created, payer } from '../payments/payer.ts'
+import { created, ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty } from '../support/world.ts'
 
@@ -312,6 +312,21 @@ onEachDatabase('run reports', (database) => {
     expect(
       text.match(/<link[^>]*href="(?!data:)|<(?:img|iframe|object|base|form)\b|<[^>]*\s(?:on\w+|style)=/g),
     ).toBeNull()
+  })
+
+  test('tells what is due as done, whoever asked for nothing since', async () => {
+    const { world } = site
+    const sent = { instanceId: 'held for long' }
+    ok(await world.authorize(await world.issueCard({ maximumAmount: 900 }, sent), 700, sent))
+    await world.service.runLog.flush()
+    const address = `/console/runs/${runIdOf(site.owner.partyId, sent.instanceId)}/report?format=json`
+    const held = async () => {
+      const { text } = await (await site.visitor(site.owner)).open(address)
+      return (JSON.parse(text) as { report: RunReport }).report.totals.heldCents
+    }
+    expect(await held()).toBe(700)
+    world.system.pass(30 * 86_400_000)
+    expect(await held()).toBe(0)
   })
 
   test('is nobody else’s', async () => {

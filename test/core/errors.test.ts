@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorTable, maskSecrets, show } from '../../src/core/errors.ts'
+import { errorTable, maskForeignText, maskSecrets, show } from '../../src/core/errors.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -16,6 +16,12 @@ test('what came from outside is masked, an amount is not', () => {
   )
   expect(show(4_242_424_242_424_242)).toBe('[masked number]')
   expect(show(123_456_789_012)).toBe('123456789012')
+})
+
+test('the end of a link that a text tells stays what it is', () => {
+  const link = 'http://127.0.0.1:4010/verify/mfc_019bc1c01e40a294ba5b8ff6af1ab134_f1e4242424242424242b0aab314c1f5f19f3'
+  expect(maskSecrets(`Verify here: ${link}`)).toBe(`Verify here: ${link}`)
+  expect(maskForeignText('Shop4242424242424242')).toBe('Shop[masked number]')
 })
 
 test('a value is shown on one line, with what a screen does not show in its code', () => {

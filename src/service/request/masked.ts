@@ -1,5 +1,5 @@
 import { maskedNumber, mayHoldCardNumber } from '../../core/card-numbers.ts'
-import { maskSecrets } from '../../core/errors.ts'
+import { maskForeignText, maskSecrets } from '../../core/errors.ts'
 
 /** More than a person reads of one body. */
 export const longestKept = 16_384
@@ -36,7 +36,7 @@ const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
 /** A text without what reads like a secret: card numbers, security codes, keys, tokens, the ends of links. */
 export function maskedText(text: string): string {
-  return maskSecrets(text)
+  return maskForeignText(text)
     .replace(numbers, maskedNumber)
     .replace(signedTokens, '[masked token]')
     .replace(secretWords, '[masked]')

@@ -1,4 +1,4 @@
-import { maskSecrets } from '../../../core/errors.ts'
+import { maskForeignText } from '../../../core/errors.ts'
 import {
   type Moved,
   movedByPayment,
@@ -103,7 +103,7 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
 /** A report is given away: what somebody wrote for a merchant's name may be a card's number. */
 const masked = <R extends { merchantName: string }>(row: R): R => ({
   ...row,
-  merchantName: maskSecrets(row.merchantName),
+  merchantName: maskForeignText(row.merchantName),
 })
 
 /**

@@ -1,4 +1,4 @@
-import { maskSecrets } from '../../../core/errors.ts'
+import { maskForeignText } from '../../../core/errors.ts'
 import type { Environment } from '../../../core/operation.ts'
 import { timestamp } from '../../../core/system.ts'
 import { cardStatus } from '../../rules/agent-cards.ts'
@@ -50,7 +50,7 @@ export async function runReport(
   const agent = agentId === null ? undefined : await store.read((tx) => findAgent(tx, partyId, agentId))
   return {
     ...{ runId: run.id, partyId, instanceId: run.instanceId, environment },
-    agent: agent === undefined ? null : { id: agent.id, name: maskSecrets(agent.name) },
+    agent: agent === undefined ? null : { id: agent.id, name: maskForeignText(agent.name) },
     host: run.host,
     from: timestamp(run.firstAtMs),
     to: timestamp(run.lastAtMs),
@@ -87,7 +87,7 @@ type Asked = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: 
 
 /** What was asked for, of somebody or to be paid, and whether in this run. */
 function asked({ id, status, amountCents, description, isOwn }: Asked) {
-  return { id, status, amountCents, description: description === null ? null : maskSecrets(description), isOwn }
+  return { id, status, amountCents, description: description === null ? null : maskForeignText(description), isOwn }
 }
 
 /** The party's chain from the first that the run changed to the last, with what happened in other runs between. */
@@ -106,7 +106,7 @@ async function decided(store: Pick<Store, 'read'>, approval: ApprovalRow): Promi
   const user = userId === null ? undefined : await store.read((tx) => findUser(tx, userId))
   return {
     ...{ id, paymentId, status },
-    decidedBy: user === undefined ? (userId ?? act?.keyId ?? null) : maskSecrets(user.name),
+    decidedBy: user === undefined ? (userId ?? act?.keyId ?? null) : maskForeignText(user.name),
     by: act === undefined ? null : act.keyId === act.userId ? 'page' : 'api',
     decidedAt: resolvedAtMs === null ? null : timestamp(resolvedAtMs),
   }

@@ -1,21 +1,25 @@
 import type { Environment } from '../../../../core/operation.ts'
 import { nextTurn, timestamp } from '../../../../core/system.ts'
 import { boundsOfCommand, boundsOfDownload, boundsOfPage, runReport } from '../../../operations/steps/run-report.ts'
+import { settleDue } from '../../../request/due.ts'
 import { activityAfter } from '../../../store/activity.ts'
 import { readTimes } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
 import { findRun } from '../../../store/runs.ts'
 import type { ActivityRow } from '../../../store/schema/activity.ts'
 import type { RunRow } from '../../../store/schema/runs.ts'
+import type { ConsoleDependencies } from '../shown.ts'
 import { type MadeReport, type ReportFormat, reportFile } from './report-file.ts'
 
 type Reads = Pick<Store, 'read'>
 
-/** The report of a party's run, as a page shows it; undefined: the party has no such run. */
+/** The report of a party's run, as a page shows it; undefined: the party has no such run. What is due happens first. */
 export async function reportFor(
-  store: Reads,
+  pages: ConsoleDependencies,
   { partyId, runId, ...how }: { partyId: string; runId: string } & How,
 ): Promise<MadeReport | undefined> {
+  const { store } = pages
+  await settleDue(pages, { partyId })
   const run = await store.read((tx) => findRun(tx, partyId, runId))
   return run === undefined ? undefined : madeReport(store, run, how)
 }

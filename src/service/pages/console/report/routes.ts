@@ -19,7 +19,7 @@ const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
   const asked = c.req.query('format')
   const format = reportFormats.find((name) => name === asked)
   const of = format === undefined ? 'page' : 'download'
-  const made = await reportFor(store, { partyId: signedIn.user.partyId, runId, environment, of })
+  const made = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, of })
   if (made === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
   if (format !== undefined) return sent(c, fileOf(store, made, format), { runId, format })
   const page = consolePage({

@@ -1,4 +1,4 @@
-import { maskSecrets } from '../../../../core/errors.ts'
+import { maskForeignText } from '../../../../core/errors.ts'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
@@ -26,7 +26,7 @@ const longest = 200
 const mostRows = 500
 
 const theirs = (text: string | null, otherwise = '–'): Cell =>
-  text === null ? otherwise : { foreign: foreignName(maskSecrets(text), otherwise, longest) }
+  text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, longest) }
 
 /** A time as a person reads it, in UTC. */
 export const moment = (at: string): string => at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')
