@@ -320,13 +320,14 @@ onEachDatabase('run reports', (database) => {
     ok(await world.authorize(await world.issueCard({ maximumAmount: 900 }, sent), 700, sent))
     await world.service.runLog.flush()
     const address = `/console/runs/${runIdOf(site.owner.partyId, sent.instanceId)}/report?format=json`
-    const held = async () => {
+    const told = async () => {
       const { text } = await (await site.visitor(site.owner)).open(address)
-      return (JSON.parse(text) as { report: RunReport }).report.totals.heldCents
+      const { totals, postings } = (JSON.parse(text) as { report: RunReport }).report
+      return [totals.heldCents, postings.count]
     }
-    expect(await held()).toBe(700)
+    expect(await told()).toEqual([700, 1])
     world.system.pass(30 * 86_400_000)
-    expect(await held()).toBe(0)
+    expect(await told()).toEqual([0, 2])
   })
 
   test('is nobody else’s', async () => {

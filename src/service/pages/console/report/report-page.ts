@@ -13,13 +13,14 @@ import { type MadeReport, type ReportFormat, reportFile } from './report-file.ts
 
 type Reads = Pick<Store, 'read'>
 
-/** The report of a party's run, as a page shows it; undefined: the party has no such run. What is due happens first. */
+/** The report of a party's run, as a page shows it; undefined: the party has no such run. What is due happens first, and is in it. */
 export async function reportFor(
   pages: ConsoleDependencies,
   { partyId, runId, ...how }: { partyId: string; runId: string } & How,
 ): Promise<MadeReport | undefined> {
-  const { store } = pages
+  const { store, runLog } = pages
   await settleDue(pages, { partyId })
+  await runLog.flush()
   const run = await store.read((tx) => findRun(tx, partyId, runId))
   return run === undefined ? undefined : madeReport(store, run, how)
 }
