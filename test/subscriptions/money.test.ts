@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createCheckout } from '../../src/service/pages/checkout/checkout.ts'
-import { createService } from '../../src/service/service.ts'
+import { createService, type Service } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { expectRefusal } from '../request/refusals.ts'
@@ -12,16 +12,20 @@ import { inParts, type Merchant, merchant, monthly, ok, proveCharges, weekly } f
 onEachDatabase('the money of subscriptions', (database) => {
   let world: World
   let shop: Merchant
-  let stores: Store[]
+  let others: { store: Store; service: Service }[]
 
   beforeEach(async () => {
     world = await createWorld(database)
     shop = merchant(world)
-    stores = []
+    others = []
   })
   afterEach(async () => {
     await proveCharges(world)
-    await Promise.all(stores.map((store) => store.close()))
+    // As where a process ends: what happened in runs is written beside all requests.
+    for (const { store, service } of others) {
+      await service.runLog.flush()
+      await store.close()
+    }
     await world.drop()
   })
 
@@ -32,9 +36,9 @@ onEachDatabase('the money of subscriptions', (database) => {
   /** Another process's service on the same database: its own connections, the same clock. */
   async function otherService() {
     const store = await openStore({ url: world.url, system: world.system })
-    const name = `service ${stores.push(store)}`
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const service = createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1_000_000, log })
+    const name = `service ${others.push({ store, service })}`
     let count = 0
     const send = async (method: 'GET' | 'POST', path: string, attributes?: object) => {
       const headers = {
@@ -185,7 +189,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     const secret = String((await shop.read(id)).clientSecret)
     await otherService()
     await otherService()
-    const pages = stores.map((store) => createCheckout({ store, system: world.system }))
+    const pages = others.map(({ store }) => createCheckout({ store, system: world.system }))
     const card = { number: '4242 4242 4242 4242', expiry: '01/30', cvv: '123' }
     const results = await Promise.all(pages.flatMap((page) => Array.from({ length: 10 }, () => page.pay(secret, card))))
     for (const { result, session } of results) expect([result, session.status]).toEqual(['paid', 'active'])

@@ -59,7 +59,8 @@ async function createEmptySqlite(): Promise<EmptyDatabase> {
   const directory = await mkdtemp(join(inject('fastDirectory'), 'payments-mcp-sqlite-'))
   return {
     url: `sqlite:${join(directory, 'payments.sqlite')}`,
-    drop: () => rm(directory, { recursive: true, force: true }),
+    // A store that another service on the file has closed may leave something a moment later.
+    drop: () => rm(directory, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
 
