@@ -58,6 +58,18 @@ onEachDatabase('secrets in requests', (database) => {
     expect(kept).not.toContain('7714')
   })
 
+  test.each(['cvv', 'Password', 'otp', 'card_number', 'access-token'])(
+    'a query named %s is kept without its value',
+    async (name) => {
+      const instanceId = `a query named ${name}`
+      expect((await world.get(`/agent-cards?${name}=7714&limit=5`, { instanceId })).status).toBe(400)
+      const { detail } = await lastOf(world, instanceId)
+      expect(detail.path).toContain(`${name}=%5Bmasked%5D`)
+      expect(detail.path).toContain('limit=5')
+      expect(detail.path).not.toContain('7714')
+    },
+  )
+
   test.each(Object.entries(hidden))('%s is kept from nowhere in a request', async (_what, secret) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`

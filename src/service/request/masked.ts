@@ -92,14 +92,18 @@ function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
 function maskedField(masking: Masking, name: string, value: unknown, depth: number): unknown {
   // It says where a list goes on, and looks like a secret.
   if (name === 'nextCursor' && typeof value === 'string') return maskSecrets(value.slice(0, longestSecret))
-  const isSecret = masking.secret.has(name) || secretNames.has(name.toLowerCase().replace(/[_-]/g, ''))
+  const isSecret = masking.secret.has(name) || isSecretName(name)
   if (isSecret && value !== null && typeof value !== 'boolean') return '[masked]'
   return maskedValue(masking, value, depth + 1)
 }
 
+/** Whether what has this name is a secret, in a body or in a query. */
+export const isSecretName = (name: string) => secretNames.has(name.toLowerCase().replace(/[_-]/g, ''))
+
 function maskedString(masking: Masking, text: string): string {
   const { text: kept } = shortMasked(text, Math.max(0, masking.characters))
-  masking.characters -= kept.length
+  // What was looked at counts, however little of it is kept.
+  masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
   return kept.length < text.length && kept.length === 0 ? '…' : kept
 }
 

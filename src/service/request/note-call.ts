@@ -8,7 +8,7 @@ import { seenOffsetMs } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import type { Posted } from '../store/posted.ts'
 import { resourceIds } from './activity.ts'
-import { maskedJson, maskedText, shortMasked } from './masked.ts'
+import { isSecretName, maskedJson, maskedText, shortMasked } from './masked.ts'
 import { isSuccess, type Reply } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Note, RunLog } from './run-log.ts'
@@ -143,9 +143,14 @@ function pathOf({ path, query }: RequestContext['incoming']): string {
   if (query.size === 0) return shortMasked(readable(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
     shortMasked(name, longestPath).text,
-    name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : shortMasked(value, longestPath).text,
+    keptOfQuery(name, value),
   ])
   return `${shortMasked(readable(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
+}
+
+function keptOfQuery(name: string, value: string): string {
+  if (isSecretName(name)) return '[masked]'
+  return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : shortMasked(value, longestPath).text
 }
 
 /** A path whose percent-encoding hides something is kept without it. */
