@@ -63,7 +63,7 @@ export const WebhookDelivery = resource(
 /** A party that wants more lets one webhook be told more. */
 export const mostWebhooks = 100
 
-const WebhookUrl = z.url().max(2048).describe('https; in the sandbox also http to this machine')
+const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also takes http to it')
 const EnabledEvents = z
   .array(z.string().min(1).max(100))
   .min(1)

@@ -1,5 +1,6 @@
 import { createLogger } from '../config/log.ts'
 import { realSystem } from '../core/system.ts'
+import { embeddedAddress } from './addresses.ts'
 import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
@@ -20,7 +21,7 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const { baseUrl, databaseUrl } = config
     if (baseUrl !== undefined) return show(`${baseUrl}/console`, flags)
     const log = createLogger({ level: 'warn' })
-    let url = ''
+    let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
     // Where nothing was there, the world is now; its keys and password are made by whoever shows them.
     await service.localAgentKey()

@@ -37,7 +37,7 @@ export async function openEmbedded(
   config: Config,
   system: System,
   log: Logger,
-  publicUrl = () => servedAddress(config),
+  publicUrl = () => config.publicUrl ?? servedAddress(config),
   { given, keepsUp = true, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const file = given ?? (await openWorldFile(config))

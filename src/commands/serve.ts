@@ -5,6 +5,7 @@ import { realSystem } from '../core/system.ts'
 import type { Readiness } from '../service/request/readiness.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
 import { aboutServe } from './about.ts'
+import { servedAddress } from './addresses.ts'
 import { configured, configuredFaults, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
@@ -21,7 +22,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const config = configured('serve', flags)
     const faults = await configuredFaults(config)
     const log = createLogger({ level: config.logLevel, terminal: process.stderr.isTTY === true })
-    let url = ''
+    let url = servedAddress(config)
     const publicUrl = () => config.publicUrl ?? url
     const metrics = await metricsOf(config)
     const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl, {

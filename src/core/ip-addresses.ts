@@ -30,6 +30,19 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast' && (address instanceof ipaddr.IPv4 || address.match(globalUnicast))
 }
 
+/** Names that stand for something near by: RFC 6761 (localhost), 6762 (local), 8375 (home.arpa), and ICANN's `internal`. */
+const nearbyName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
+
+/**
+ * Whether a host, as a URL has it, can be one of the public internet: all that is known before its name is looked up. A name
+ * of one label is completed from the search list of the machine, so it is never a public one.
+ */
+export function mayBePublicHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (isIP(host) !== 0) return isPublicAddress(host)
+  return host.length <= 253 && /^(?:[^.]{1,63}\.)+[^.]{1,63}$/.test(host) && !nearbyName.test(host)
+}
+
 /**
  * What a client is counted by: its IPv4 address, or the /64 network of its IPv6 address, for one subscriber has at least
  * 2^64 of those (RFC 6177). Takes a canonical address.

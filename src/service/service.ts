@@ -32,6 +32,7 @@ import type { Reply } from './request/reply.ts'
 import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
+import { mayBeHere } from './request/webhook-addresses.ts'
 import type { Tell } from './rules/runs.ts'
 import { fillAnew, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
@@ -156,7 +157,7 @@ export function createService({
     deliveries.wake()
   }
   const store = announcing(opened, announced, (postings) => runLog.posted(postings))
-  const mayStayHere = environment === 'sandbox'
+  const mayStayHere = () => mayBeHere(environment, publicUrl())
   const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()
   const localCredentials = new Map<string, string>()

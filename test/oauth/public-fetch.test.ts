@@ -34,23 +34,37 @@ async function refusingProxy() {
 }
 
 describe('what strangers name the address of', () => {
-  test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::]', '[::ffff:127.0.0.1]', '2130706433', '127.1'])(
-    'is not even connected to as %s',
-    async (host) => {
-      const { port, connections } = await counting()
-      const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
-      await expect(fetching(`https://${host}:${port}/`)).rejects.toThrow()
-      expect(connections()).toBe(0)
-    },
-  )
+  test.each([
+    '127.0.0.1',
+    'localhost',
+    '[::1]',
+    '0.0.0.0',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '2130706433',
+    '127.1',
+    'localhost.',
+  ])('is not even connected to as %s', async (host) => {
+    const { port, connections } = await counting()
+    const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
+    await expect(fetching(`https://${host}:${port}/`)).rejects.toThrow()
+    expect(connections()).toBe(0)
+  })
 
-  test.each(['10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '[fe80::1]', '[fd00::1]'])(
-    'is refused at %s',
-    async (host) => {
-      const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
-      await expect(fetching(`https://${host}/`)).rejects.toThrow('private address')
-    },
-  )
+  test.each([
+    '10.1.2.3',
+    '172.31.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '[fe80::1]',
+    '[fd00::1]',
+    'intranet',
+    'files.local',
+  ])('is refused at %s', async (host) => {
+    const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
+    await expect(fetching(`https://${host}/`)).rejects.toThrow('private address')
+  })
 
   test('is asked for through the proxy, but for the hosts that are reached without it', async () => {
     const proxy = await refusingProxy()
@@ -58,6 +72,10 @@ describe('what strangers name the address of', () => {
     const fetching = createPublicFetch(outgoingProxy({ env }))
     for (const host of ['app.example', 'localhost', 'a.inside.example']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow()
+    }
+    // The proxy would look these up on its own machine.
+    for (const host of ['localhost.', 'sub.localhost', 'intranet', 'files.local', 'metadata.google.internal']) {
+      await expect(fetching(`https://${host}/client.json`)).rejects.toThrow('private address')
     }
     expect(proxy.asked).toEqual(['app.example:443'])
   })

@@ -22,9 +22,9 @@ import { webhookView } from './steps/webhook-view.ts'
 
 export const webhookHandlers = {
   createWebhook: async (input, context) => {
-    const { tx, system, partyId, environment, nowMs } = context
+    const { tx, system, partyId, nowMs } = context
     const { description = null, tags = {} } = input
-    const url = webhookUrl(input.url, environment)
+    const url = webhookUrl(input.url, context)
     const enabledEvents = JSON.stringify(enabledTypes(input.enabledEvents))
     requireMayTell(context, enabledEvents, { pointer: enabledEventsPointer })
     await tx.lockParty(partyId)
@@ -68,7 +68,7 @@ export const webhookHandlers = {
 
   /** One that is enabled again goes on with what waited; what happened meanwhile it is not told by itself. */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
-    const { tx, environment, nowMs } = context
+    const { tx, nowMs } = context
     const before = await loadWebhook(context, webhookId)
     const isEnabled = status === 'ENABLED' && before.status === 'DISABLED'
     const begins = isEnabled && {
@@ -81,7 +81,7 @@ export const webhookHandlers = {
     if (enabledEvents !== undefined) requireMayTell(context, enabled, { pointer: enabledEventsPointer })
     else if (url !== undefined || isEnabled) requireMayTell(context, enabled)
     const after = await changeWebhook(tx, before, {
-      ...(url !== undefined && { url: webhookUrl(url, environment) }),
+      ...(url !== undefined && { url: webhookUrl(url, context) }),
       ...(description !== undefined && { description }),
       enabledEvents: enabled,
       ...(tags !== undefined && { tags: mergedTags(before.tags, tags) }),

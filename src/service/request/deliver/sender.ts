@@ -3,7 +3,8 @@ import { isPublicAddress } from '../../../core/ip-addresses.ts'
 import { isLoopback, isLoopbackHost } from '../../../core/loopback.ts'
 import { deadline } from '../../../core/system.ts'
 import type { Answer } from '../../rules/webhooks.ts'
-import { checkedLookup, type LookUp, type OutgoingProxy, PrivateAddressError } from '../outgoing.ts'
+import { checkedLookup, type LookUp, type OutgoingProxy } from '../outgoing.ts'
+import { addressProblem } from '../webhook-addresses.ts'
 
 /** What is sent where. */
 export interface Outgoing {
@@ -53,8 +54,9 @@ export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: Sen
     try {
       loading ??= load()
       const { fetch, outside, here } = await loading
-      const staysHere = mayStayHere && isLoopback(url)
-      refuseAddress(url, staysHere)
+      const problem = addressProblem(url, mayStayHere)
+      if (problem !== undefined) return { status: null, error: `It ${problem}` }
+      const staysHere = isLoopback(url)
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'User-Agent': 'payments-mcp-webhooks', ...headers },
@@ -79,15 +81,6 @@ class LateError extends Error {
 }
 
 const inUrl = (address: string) => (address.includes(':') ? `[${address}]` : address)
-
-/** A host that is an address is never looked up; a webhook that was made elsewhere may be of another environment. */
-function refuseAddress(url: string, mayGoThere: boolean): void {
-  const { protocol, hostname } = new URL(url)
-  const address = hostname.replace(/^\[|\]$/g, '')
-  const isAddress = /^[\d.]+$|:/.test(address)
-  if (mayGoThere) return
-  if (protocol !== 'https:' || (isAddress && !isPublicAddress(address))) throw new PrivateAddressError(notPublic)
-}
 
 const notPublic = 'It is not an https address of the public internet.'
 

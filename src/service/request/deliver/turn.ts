@@ -22,7 +22,7 @@ export interface TurnDependencies {
   send: Send
   bodies: Bodies
   /** Whether webhooks may be at this machine. */
-  mayStayHere: boolean
+  mayStayHere: () => boolean
 }
 
 /** A turn is over after so many deliveries, after so long, or with the first that fails: then it is another's. */
@@ -83,7 +83,7 @@ async function attempt(
   if (body === undefined) return { status: null, error: 'The event is not kept any more.' }
   const headers = signedHeaders({ id, body }, secrets, store.clock.lastMs)
   try {
-    return await send({ url: webhook.url, headers, body, mayStayHere }, ending)
+    return await send({ url: webhook.url, headers, body, mayStayHere: mayStayHere() }, ending)
   } catch {
     return undefined
   }

@@ -1,0 +1,39 @@
+import { mayBePublicHost } from '../../core/ip-addresses.ts'
+import { isLoopback } from '../../core/loopback.ts'
+import type { Environment } from '../../core/operation.ts'
+
+/** Whether webhooks may be at this machine: in a sandbox that nobody reaches from another one. */
+export function mayBeHere(environment: Environment, publicUrl: string): boolean {
+  return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
+}
+
+/** The address of a service in its caller's own process: nothing is ever found under `.invalid` (RFC 6761 section 6.4). */
+function isUnreachable(publicUrl: string): boolean {
+  return URL.parse(publicUrl)?.hostname.endsWith('.invalid') === true
+}
+
+/**
+ * Why a webhook cannot be at an address, as the rest of a sentence; undefined: it can. Creating and updating a webhook ask it,
+ * and so does each delivery, since the service may have been reached at another address when the webhook was created. The
+ * addresses that a name resolves to are checked for each connection (`checkedLookup`).
+ */
+export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
+  const url = URL.parse(address)
+  if (url === null) return 'is no address.'
+  if (url.username !== '' || url.password !== '') return 'has a name or password in it.'
+  if (url.port !== '' && blockedPorts.has(Number(url.port)))
+    return `has the port ${url.port}, which no HTTP request is sent to.`
+  if (isLoopback(address) && /^https?:$/.test(url.protocol)) {
+    return mayStayHere ? undefined : 'is of the machine that the service runs on, not of the public internet.'
+  }
+  if (url.protocol !== 'https:') return 'is not an https address of the public internet.'
+  return mayBePublicHost(url.hostname) ? undefined : 'is not of the public internet.'
+}
+
+/** Ports of other protocols, which `fetch` refuses (https://fetch.spec.whatwg.org/#port-blocking), and 0. */
+const blockedPorts: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+])
