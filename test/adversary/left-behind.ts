@@ -48,9 +48,7 @@ export async function leftBehind(world: World, own: string | undefined, attack: 
   const alarmsBefore = world.alarms.length
   await attack()
   const after = await rowsOf(world)
-  // The keys of activity are made of the party, so that none of them names it.
-  const isOwn = ({ table, text }: Row) =>
-    own !== undefined && writtenDown.test(table) && (table === 'activityKeys' || text.includes(own))
+  const isOwn = ({ table, text }: Row) => own !== undefined && writtenDown.test(table) && text.includes(own)
   const added = (from: Map<string, Row>, to: Map<string, Row>) =>
     [...to].filter(([key, row]) => !from.has(key) && !isOwn(row)).map(([key]) => key)
   return { made: added(before, after), gone: added(after, before), alarms: world.alarms.slice(alarmsBefore) }

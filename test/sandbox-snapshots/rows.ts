@@ -5,7 +5,7 @@ import { worldTables } from '../../src/service/store/schema/belonging.ts'
 /** What tells of the snapshots themselves: a restore is listed in the world that it restored, as the last. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
 /** What the activity is found by, and where it ends: they follow from its rows. */
-const ofActivity = ['activityHeads', 'activityKeys']
+const ofActivity = ['activityHeads', 'activityResources']
 
 /** Every row of the world, by table, but for the activity of saving and restoring it. */
 export async function worldRows(store: Store): Promise<Record<string, string[]>> {

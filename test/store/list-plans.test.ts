@@ -86,8 +86,8 @@ function sorts(sql: string, steps: Step[]): string[] {
   })
 }
 
-/** These narrow only what a collision of keys brought in, what one row is joined with, or nothing: a wallet has one party. */
-const beside: readonly string[] = ['activity.agentId', 'activity.instanceId', 'agents.status', 'walletAgents.partyId']
+/** These narrow only what one row is joined with, or nothing: a wallet has one party. */
+const beside: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
 /** Where a page is cut off, each column that a row must have is a part of the index that is walked. */
 function filters(sql: string, steps: Step[]): string[] {

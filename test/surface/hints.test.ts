@@ -17,7 +17,7 @@ const hints = new Map(
 /** A second one of these is refused, though each that succeeds makes something: a new secret, a payment by card. */
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
-const everyRequests = ['activity', 'activityHeads', 'activityKeys', 'idempotencyRecords', 'rateLimits']
+const everyRequests = ['activity', 'activityHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
 everyRequests.push('events', 'eventHeads', 'runs', 'runEntries')
 // What is saved anew is another row.
 everyRequests.push('snapshots', 'snapshotRows')

@@ -93,7 +93,7 @@ function noteOfCall(
     fault: plan.fault?.kind ?? null,
     ms: Math.round(ms),
     supportId: reply?.headers['X-Request-Id'] ?? supportId,
-    keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 16),
+    keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 32),
     detail: JSON.stringify(detail),
     atMs,
     epoch: request.epoch,

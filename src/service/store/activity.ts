@@ -1,10 +1,11 @@
-import { type SqlBool, sql } from 'kysely'
+import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { type RootKeys, rootKeys } from './root-keys.ts'
 import { type ActivityHead, type ActivityHeadRow, type ActivityRow, sealedText } from './schema/activity.ts'
-import { activityKey, activityKeys } from './schema/list-keys.ts'
+import type { Tables } from './schema/tables.ts'
 
 /** What tells that a fault of the sandbox befell a request. It names no agent, so that none reads it. */
 export const faultEntry = 'sandbox_fault'
@@ -21,27 +22,15 @@ const last = prepared((db, by: { partyId: string }) =>
 /** @throws StaleWriteError when another row took its place in the chain since the head was read. */
 export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
   await insert(tx, row)
-  const keys = activityKeys(row)
-  const named = Object.fromEntries(keys.map((key, at) => [`${at}`, key]))
-  if (keys.length > 0) await insertKeys(keys.length)(tx, { ...named, sequence: row.sequence })
+  const { partyId, sequence } = row
+  const ids = [...new Set(JSON.parse(row.resourceIds) as string[])]
+  await insertResources(
+    tx,
+    ids.map((resourceId) => ({ partyId, resourceId, sequence })),
+  )
 }
 
-type KeyParameters = Record<string, number>
-
-/** By how many keys they insert: as many as one row may have. */
-const insertingKeys = new Map<number, (tx: Transaction, keys: KeyParameters) => Promise<void>>()
-
-/** What inserts so many keys of a row. */
-function insertKeys(count: number) {
-  const known = insertingKeys.get(count)
-  if (known !== undefined) return known
-  const insert = writing((db, given: KeyParameters) => {
-    const keys = Array.from({ length: count }, (_, at) => ({ key: given[at] ?? 0, sequence: given.sequence ?? 0 }))
-    return db.insertInto('activityKeys').values(keys)
-  })
-  insertingKeys.set(count, insert)
-  return insert
-}
+const insertResources = insertingSeveral('activityResources')
 
 const insert = changingOne(
   (db, row: ActivityRow) =>
@@ -69,17 +58,14 @@ export async function listActivity(
   const { partyId, instanceId, resourceId } = scope
   const agentId = scope.ownAgentId ?? scope.agentId
   if (scope.agentId !== null && scope.agentId !== agentId) return { rows: [], lastId: null }
-  // What was done to one resource is little: of it the run is looked for row by row.
-  const key = activityKey(partyId, { agentId, instanceId: resourceId === null ? instanceId : null, resourceId })
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
-  let query = key === null ? rows : rows.innerJoin('activityKeys', 'activityKeys.sequence', 'activity.sequence')
-  const sequence = key === null ? sql.ref<number>('activity.sequence') : sql.ref<number>('activityKeys.sequence')
-  if (key !== null) {
-    query = query.where(sql.ref('activityKeys.key'), '=', key)
-    // Another narrowing may have the same key, though hardly ever.
-    if (agentId !== null) query = query.where('activity.agentId', '=', agentId)
-    if (instanceId !== null) query = query.where('activity.instanceId', '=', instanceId)
-    if (resourceId !== null) query = query.where(names(resourceId))
+  let query = resourceId === null ? rows : about(rows, partyId, resourceId)
+  const sequence = sql.ref<number>(resourceId === null ? 'activity.sequence' : 'activityResources.sequence')
+  if (instanceId !== null) {
+    query = query.where(resourceId === null ? by('instanceId', instanceId) : within('instanceId', instanceId))
+  }
+  if (agentId !== null) {
+    query = query.where((resourceId ?? instanceId) === null ? by('agentId', agentId) : within('agentId', agentId))
   }
   if (page.beforeId !== null) {
     const before = tx.db.selectFrom('activity').select('sequence').where('partyId', '=', partyId)
@@ -92,12 +78,28 @@ export async function listActivity(
   return pageOf(found, page.limit, (row) => row.id)
 }
 
+type Narrowing = 'agentId' | 'instanceId'
+
+/** Narrows by the index of a column. */
+const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
+
 /**
- * Whether the JSON array holds the id. Not `like`, for which `_` is any character, and on SQLite `a` and `A` are one.
+ * Narrows what another index finds, row by row: a resource belongs to few runs, and a run to few agents. Written so that
+ * no database walks all rows of the agent instead.
  */
-function names(resourceId: string) {
-  const ids = sql.ref('activity.resourceIds')
-  return sql<SqlBool>`replace(${ids}, ${JSON.stringify(resourceId)}, '') <> ${ids}`
+const within = (column: Narrowing, value: string) =>
+  sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
+
+/** Narrows rows of a party to those that name a resource. */
+function about<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
+  return rows
+    .innerJoin('activityResources', (join) =>
+      join
+        .onRef('activityResources.partyId', '=', 'activity.partyId')
+        .onRef('activityResources.sequence', '=', 'activity.sequence'),
+    )
+    .where('activityResources.partyId', '=', partyId)
+    .where('activityResources.resourceId', '=', resourceId)
 }
 
 /** Rows of a party's chain in their order, from after a sequence number on. */
@@ -169,43 +171,22 @@ export interface RunOwner {
   instanceId: string | null
 }
 
-/** What was recorded of a run behind a number of the party's chain, in its order: by the index of runs. */
+/** Reads what was recorded of a run behind a number of the party's chain, in its order. */
 export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: number): Promise<ActivityRow[]> {
   const { partyId, instanceId } = run
-  if (instanceId === null)
-    return tx.db
-      .selectFrom('activity')
-      .selectAll()
-      .where('partyId', '=', partyId)
-      .where('instanceId', 'is', null)
-      .where('sequence', '>', after)
-      .orderBy('sequence')
-      .limit(limit)
-      .execute()
-  const key = activityKey(partyId, { agentId: null, instanceId, resourceId: null })
   return tx.db
-    .selectFrom('activityKeys')
-    .innerJoin('activity', 'activity.sequence', 'activityKeys.sequence')
-    .selectAll('activity')
-    .where('activityKeys.key', '=', key)
-    .where('activityKeys.sequence', '>', after)
-    .where('activity.partyId', '=', partyId)
-    .where('activity.instanceId', '=', instanceId)
-    .orderBy('activityKeys.sequence')
+    .selectFrom('activity')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('instanceId', instanceId === null ? 'is' : '=', instanceId)
+    .where('sequence', '>', after)
+    .orderBy('sequence')
     .limit(limit)
     .execute()
 }
 
-/** What was recorded of one thing, in the order of the chain. */
+/** Reads what was recorded of one resource of a party, in the order of the chain. */
 export function actsAbout(tx: Transaction, partyId: string, resourceId: string, limit: number): Promise<ActivityRow[]> {
-  const key = activityKey(partyId, { agentId: null, instanceId: null, resourceId })
-  return tx.db
-    .selectFrom('activityKeys')
-    .innerJoin('activity', 'activity.sequence', 'activityKeys.sequence')
-    .selectAll('activity')
-    .where(sql.ref('activityKeys.key'), '=', key)
-    .where('activity.partyId', '=', partyId)
-    .orderBy('activityKeys.sequence')
-    .limit(limit)
-    .execute()
+  const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
+  return about(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()
 }

@@ -14,7 +14,6 @@ import { combinations, walking } from './engine/walk.ts'
 import { telling } from './events.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
-import { holderKey } from './schema/list-keys.ts'
 import type { Tables } from './schema/tables.ts'
 import { addCardSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
@@ -59,8 +58,8 @@ export async function listCardTransactions(
     return walk(tx, combinations({ cardId: isShown ? [cardId] : [], status }), page, partyId)
   }
   if (agentId === null) return walk(tx, combinations({ partyId: [partyId], status }), page, partyId)
-  const holder = (await walletsInScope(tx, scope)).map((walletId) => holderKey(agentId, walletId))
-  return walk(tx, combinations({ holder, status }), page, partyId)
+  const walletId = await walletsInScope(tx, scope)
+  return walk(tx, combinations({ cardAgentId: [agentId], walletId, status }), page, partyId)
 }
 
 const walk = walking('cardTransactions', (db) => db.selectFrom('cardTransactions').selectAll())
@@ -79,7 +78,7 @@ export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransacti
     partyId: card.partyId,
     walletId: card.walletId,
     cardId: card.id,
-    holder: holderKey(card.agentId, card.walletId),
+    cardAgentId: card.agentId,
     kind: 'purchase',
     purchaseId: null,
     currency: card.currency,

@@ -42,7 +42,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   // Only what is asked to be paid is held against it.
   spending: null,
   activityHeads: null,
-  activityKeys: null,
+  activityResources: null,
   events: null,
   eventHeads: null,
   releasedHandles: null,

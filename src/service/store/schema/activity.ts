@@ -35,24 +35,23 @@ export const activity = table({
   '0024_tenants': {
     $tenantKey: ['partyId', 'id'],
   },
+  '0043_activity_lists': {
+    $indexes: ['partyId agentId sequence', 'partyId instanceId sequence'],
+  },
 })
 
 export type ActivityRow = RowOf<typeof activity>
 
-/**
- * Under which key which rows are listed: by an agent, a run, a resource, as `activityKeys` has it. The key is of one party,
- * so that no row needs to say whose it is.
- */
-export const activityKeys = table({
-  '0020_lists': {
-    key: bigint,
+/** The resources that each row of a party's chain names. */
+export const activityResources = table({
+  '0043_activity_lists': {
+    partyId: text,
+    resourceId: text,
     sequence: bigint,
-    $key: ['key', 'sequence'],
+    $key: ['partyId', 'resourceId', 'sequence'],
     $keyOnly: true,
   },
 })
-
-export type ActivityKeyRow = RowOf<typeof activityKeys>
 
 /** How far a party's chain of activity reaches, sealed: rows that are cut off its end are missed. */
 export const activityHeads = table({

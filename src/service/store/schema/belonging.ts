@@ -42,7 +42,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   sandboxMessages: 'world',
   activity: 'world',
   activityHeads: 'world',
-  activityKeys: 'world',
+  activityResources: 'world',
   events: 'world',
   eventHeads: 'world',
 

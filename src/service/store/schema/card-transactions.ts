@@ -38,7 +38,6 @@ export const cardTransactions = table({
     $indexes: ['partyId createdAtMs'],
   },
   '0020_lists': {
-    /** Which agent the card was issued to, and on which wallet it is, as one number (`holderKey`). */
     holder: filled(bigint, '0'),
     $indexes: ['partyId status id', 'cardId status id', 'holder status id'],
     $droppedIndexes: ['partyId id', 'cardId id'],
@@ -48,6 +47,13 @@ export const cardTransactions = table({
   },
   '0024_tenants': {
     $tenantKey: ['partyId', 'id'],
+  },
+  '0043_activity_lists': {
+    /** The agent that the card was issued to; `agentId` is the one that caused this. */
+    cardAgentId: filled(text, ''),
+    $dropped: ['holder'],
+    $droppedIndexes: ['holder status id'],
+    $indexes: ['cardAgentId walletId status id'],
   },
 })
 

@@ -1,48 +1,44 @@
 import { type Kysely, sql } from 'kysely'
 import { nextTurn } from '../../../core/system.ts'
-import { activityKeys, holderKey } from './list-keys.ts'
 import type { Tables } from './tables.ts'
 
 const batch = 500
 
-/** Gives what lists are read by to the rows there are, a few at a time: ten million take minutes, once. */
-export async function fillLists(older: Kysely<unknown>): Promise<void> {
+/** Fills what lists are read by for the rows there are, in batches: ten million rows take minutes, once. */
+export async function fillActivityLists(older: Kysely<unknown>): Promise<void> {
+  await older.schema.dropTable('activityKeys').ifExists().execute()
   const db = older as Kysely<Tables>
-  await fillHolders(db)
-  await fillActivityKeys(db)
-  const deleted = db.selectFrom('agents').select('id').where('status', '=', 'REVOKED')
-  for (const table of ['walletAgents', 'walletPermissions'] as const) {
-    await db.deleteFrom(table).where('agentId', 'in', deleted).execute()
-  }
+  await fillCardAgents(db)
+  await fillActivityResources(db)
 }
 
-async function fillHolders(db: Kysely<Tables>): Promise<void> {
-  for (let after = ''; ; ) {
-    const rows = await db
-      .selectFrom('cardTransactions')
-      .innerJoin('agentCards', 'agentCards.id', 'cardTransactions.cardId')
-      .select(['cardTransactions.id', 'agentCards.agentId', 'agentCards.walletId'])
-      .where('cardTransactions.id', '>', after)
-      .orderBy('cardTransactions.id')
-      .limit(batch)
+async function fillCardAgents(db: Kysely<Tables>): Promise<void> {
+  for (let after = ''; ; await nextTurn()) {
+    const rows = db.selectFrom('cardTransactions').select('id').where('id', '>', after).orderBy('id').limit(batch)
+    const next = (
+      await db
+        .selectFrom(rows.as('page'))
+        .select((row) => row.fn.max('id').as('id'))
+        .execute()
+    )[0]?.id
+    if (!next) return
+    const card = sql<string>`(select c."agentId" from "agentCards" c
+      where c."partyId" = "cardTransactions"."partyId" and c."id" = "cardTransactions"."cardId")`
+    await db
+      .updateTable('cardTransactions')
+      .set({ cardAgentId: sql<string>`coalesce(${card}, '')` })
+      .where('id', '>', after)
+      .where('id', '<=', next)
       .execute()
-    const last = rows.at(-1)
-    if (last === undefined) return
-    for (const { id, agentId, walletId } of rows) {
-      const holder = holderKey(agentId, walletId)
-      await db.updateTable('cardTransactions').set({ holder }).where('id', '=', id).execute()
-    }
-    after = last.id
-    await nextTurn()
+    after = next
   }
 }
 
-async function fillActivityKeys(db: Kysely<Tables>): Promise<void> {
-  let after = { partyId: '', sequence: 0 }
-  for (;;) {
+async function fillActivityResources(db: Kysely<Tables>): Promise<void> {
+  for (let after = { partyId: '', sequence: 0 }; ; await nextTurn()) {
     const rows = await db
       .selectFrom('activity')
-      .select(['partyId', 'sequence', 'agentId', 'instanceId', 'resourceIds'])
+      .select(['partyId', 'sequence', 'resourceIds'])
       .where(sql<boolean>`(${sql.ref('partyId')}, ${sql.ref('sequence')}) > (${after.partyId}, ${after.sequence})`)
       .orderBy('partyId')
       .orderBy('sequence')
@@ -50,11 +46,11 @@ async function fillActivityKeys(db: Kysely<Tables>): Promise<void> {
       .execute()
     const last = rows.at(-1)
     if (last === undefined) return
-    for (const row of rows) {
-      const keys = activityKeys(row).map((key) => ({ key, sequence: row.sequence }))
-      if (keys.length > 0) await db.insertInto('activityKeys').values(keys).execute()
+    for (const { partyId, sequence, resourceIds } of rows) {
+      const ids = [...new Set(JSON.parse(resourceIds) as string[])]
+      const named = ids.map((resourceId) => ({ partyId, resourceId, sequence }))
+      if (named.length > 0) await db.insertInto('activityResources').values(named).execute()
     }
     after = last
-    await nextTurn()
   }
 }

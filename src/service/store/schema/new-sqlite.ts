@@ -36,6 +36,7 @@ export const newSqlite = {
     '0035_whole_api',
     '0036_runs',
     '0038_settings_revision',
+    '0043_activity_lists',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -48,7 +49,7 @@ CREATE TABLE "walletPermissions" ("walletId" text not null, "agentId" text not n
 CREATE TABLE "credentials" ("id" text not null, "kind" text not null, "partyId" text not null, "agentId" text, "name" text, "secretHash" text not null, "displayPrefix" text not null, "scopes" text, "seeded" integer not null, "revokedAtMs" bigint, "expiresAtMs" bigint, "createdAtMs" bigint not null, "userId" text, "tags" text default '{}' not null, "createdBy" text, "revokedBy" text, "lastUsedAtMs" bigint, constraint "credentials_key" primary key ("id"));
 CREATE TABLE "delegations" ("id" text not null, "customerPartyId" text not null, "agentPartyId" text not null, "agentId" text not null, "permissions" text not null, "limits" text, "status" text not null, "createdAtMs" bigint not null, "revokedAtMs" bigint, constraint "delegations_key" primary key ("id"));
 CREATE TABLE "agentCards" ("id" text not null, "partyId" text not null, "walletId" text not null, "agentId" text not null, "instanceId" text, "merchantName" text not null, "currency" text not null, "version" integer not null, "maximumAmountCents" bigint not null, "expiresAtMs" bigint not null, "usedAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, "frozenAtMs" bigint, constraint "agentCards_key" primary key ("id"), constraint "agentCards_maximum_not_negative" check ("maximumAmountCents" >= 0));
-CREATE TABLE "cardTransactions" ("id" text not null, "partyId" text not null, "walletId" text not null, "cardId" text not null, "kind" text not null, "purchaseId" text, "merchantName" text not null, "currency" text not null, "status" text not null, "declineCode" text, "agentId" text, "instanceId" text, "version" integer not null, "amountCents" bigint not null, "heldCents" bigint not null, "capturedCents" bigint not null, "refundedCents" bigint not null, "holdExpiresAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, "holder" bigint default '0' not null, constraint "cardTransactions_key" primary key ("id"), constraint "cardTransactions_amount_not_negative" check ("amountCents" >= 0), constraint "cardTransactions_captured_within_amount" check ("capturedCents" between 0 and "amountCents"), constraint "cardTransactions_held_within_rest" check ("heldCents" between 0 and "amountCents" - "capturedCents"), constraint "cardTransactions_refunded_within_captured" check ("refundedCents" between 0 and "capturedCents"));
+CREATE TABLE "cardTransactions" ("id" text not null, "partyId" text not null, "walletId" text not null, "cardId" text not null, "kind" text not null, "purchaseId" text, "merchantName" text not null, "currency" text not null, "status" text not null, "declineCode" text, "agentId" text, "instanceId" text, "version" integer not null, "amountCents" bigint not null, "heldCents" bigint not null, "capturedCents" bigint not null, "refundedCents" bigint not null, "holdExpiresAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, "cardAgentId" text default '' not null, constraint "cardTransactions_key" primary key ("id"), constraint "cardTransactions_amount_not_negative" check ("amountCents" >= 0), constraint "cardTransactions_captured_within_amount" check ("capturedCents" between 0 and "amountCents"), constraint "cardTransactions_held_within_rest" check ("heldCents" between 0 and "amountCents" - "capturedCents"), constraint "cardTransactions_refunded_within_captured" check ("refundedCents" between 0 and "capturedCents"));
 CREATE TABLE "ledgerEntries" ("id" text not null, "postingId" text not null, "account" text not null, "walletId" text, "reason" text not null, "sourceId" text, "amountCents" bigint not null, "createdAtMs" bigint not null, "partyId" text default '' not null, constraint "ledgerEntries_key" primary key ("id"), constraint "ledgerEntries_account_has_owner" check (("account" in ('available', 'held')) = ("walletId" is not null)));
 CREATE TABLE "idempotencyRecords" ("partyId" text not null, "key" text not null, "fingerprint" text not null, "state" text not null, "body" text, "status" integer, "finishedAtMs" bigint, "answer" blob, constraint "idempotencyRecords_key" primary key ("partyId", "key"));
 CREATE TABLE "clock" ("id" integer not null, "offsetMs" bigint not null, "epoch" integer default '1' not null, "highestMs" bigint default '0' not null, "faultRules" integer default '0' not null, "staleRules" integer default '0' not null, "settingsRevision" integer default '0' not null, constraint "clock_key" primary key ("id"), constraint "clock_one_row" check ("id" = 1));
@@ -75,7 +76,6 @@ CREATE TABLE "rootKeys" ("secret" text not null, "id" integer not null, "created
 CREATE TABLE "refusedPasswords" ("id" text not null, "account" text not null, "source" text not null, "refusedAtMs" bigint not null, constraint "refusedPasswords_key" primary key ("id"));
 CREATE TABLE "knownBrowsers" ("idHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "knownBrowsers_key" primary key ("idHash"));
 CREATE TABLE "activityHeads" ("partyId" text not null, "hash" text not null, "seal" text not null, "sequence" bigint not null, constraint "activityHeads_key" primary key ("partyId"));
-CREATE TABLE "activityKeys" ("key" bigint not null, "sequence" bigint not null, constraint "activityKeys_key" primary key ("key", "sequence")) without rowid;
 CREATE TABLE "spending" ("partyId" text not null, "agentId" text not null, "dayMs" bigint not null, "dayCents" bigint not null, "monthMs" bigint not null, "monthCents" bigint not null, constraint "spending_key" primary key ("partyId", "agentId"));
 CREATE TABLE "rateLimits" ("keyId" text not null, "taken" bigint not null, "endsAtMs" bigint not null, constraint "rateLimits_key" primary key ("keyId"));
 CREATE TABLE "locks" ("name" text not null, constraint "locks_key" primary key ("name"));
@@ -103,6 +103,7 @@ CREATE TABLE "webhookDeliveries" ("id" text not null, "partyId" text not null, "
 CREATE TABLE "leases" ("name" text not null, "holder" text not null, "untilMs" bigint not null, constraint "leases_key" primary key ("name")) without rowid;
 CREATE TABLE "runs" ("partyId" text not null, "id" text not null, "instanceId" text, "agentId" text, "host" text, "calls" bigint not null, "refused" bigint not null, "firstAtMs" bigint not null, "lastAtMs" bigint not null, "lastEntryId" text not null, "recordedAtMs" bigint not null, constraint "runs_key" primary key ("partyId", "id"));
 CREATE TABLE "runEntries" ("partyId" text not null, "id" text not null, "runId" text not null, "kind" text not null, "operation" text not null, "agentId" text, "outcome" text not null, "status" integer, "code" text, "amountCents" bigint, "fault" text, "ms" integer, "supportId" text, "keyHash" text, "detail" text not null, "atMs" bigint not null, "recordedAtMs" bigint not null, constraint "runEntries_key" primary key ("partyId", "id"));
+CREATE TABLE "activityResources" ("partyId" text not null, "resourceId" text not null, "sequence" bigint not null, constraint "activityResources_key" primary key ("partyId", "resourceId", "sequence")) without rowid;
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
 CREATE UNIQUE INDEX "delegations_by_agentId_customerPartyId" on "delegations" ("agentId", "customerPartyId");
@@ -161,7 +162,6 @@ CREATE INDEX "invitationLinks_by_partyId_status_id" on "invitationLinks" ("party
 CREATE INDEX "agentCards_by_agentId_walletId_id" on "agentCards" ("agentId", "walletId", "id");
 CREATE INDEX "cardTransactions_by_partyId_status_id" on "cardTransactions" ("partyId", "status", "id");
 CREATE INDEX "cardTransactions_by_cardId_status_id" on "cardTransactions" ("cardId", "status", "id");
-CREATE INDEX "cardTransactions_by_holder_status_id" on "cardTransactions" ("holder", "status", "id");
 CREATE INDEX "subscriptions_by_partyId_status_id" on "subscriptions" ("partyId", "status", "id");
 CREATE INDEX "subscriptions_by_partyId_walletId_status_id" on "subscriptions" ("partyId", "walletId", "status", "id");
 CREATE INDEX "approvals_by_partyId_status_id" on "approvals" ("partyId", "status", "id");
@@ -231,5 +231,8 @@ CREATE INDEX "runEntries_by_partyId_runId_operation_id" on "runEntries" ("partyI
 CREATE INDEX "runEntries_by_partyId_runId_outcome_id" on "runEntries" ("partyId", "runId", "outcome", "id");
 CREATE INDEX "runEntries_by_partyId_supportId" on "runEntries" ("partyId", "supportId");
 CREATE INDEX "runEntries_by_recordedAtMs" on "runEntries" ("recordedAtMs");
+CREATE INDEX "activity_by_partyId_agentId_sequence" on "activity" ("partyId", "agentId", "sequence");
+CREATE INDEX "activity_by_partyId_instanceId_sequence" on "activity" ("partyId", "instanceId", "sequence");
+CREATE INDEX "cardTransactions_by_cardAgentId_walletId_status_id" on "cardTransactions" ("cardAgentId", "walletId", "status", "id");
 `,
 }

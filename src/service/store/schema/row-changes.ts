@@ -4,7 +4,7 @@ import { startOfDayAndMonth } from '../../rules/calendar.ts'
 import { countedOfPayment, countedOfPurchase } from '../../rules/limits.ts'
 import { chargeKey } from '../../rules/subscription-payments.ts'
 import { type ActivityHead, sealedText } from './activity.ts'
-import { fillLists } from './fill-lists.ts'
+import { fillActivityLists } from './fill-lists.ts'
 import { changeTable, integer, speaksPostgres, text } from './table.ts'
 import type { Tables } from './tables.ts'
 import { nameTenants } from './tenants.ts'
@@ -25,7 +25,13 @@ export const rowChanges: Readonly<Record<string, (db: Kysely<unknown>) => Promis
   },
   '0016_subscription_transactions': addChargeTransactions,
   '0017_activity_heads': sealActivityHeads,
-  '0020_lists': fillLists,
+  '0020_lists': async (older) => {
+    const db = older as Kysely<Tables>
+    const deleted = db.selectFrom('agents').select('id').where('status', '=', 'REVOKED')
+    for (const table of ['walletAgents', 'walletPermissions'] as const) {
+      await db.deleteFrom(table).where('agentId', 'in', deleted).execute()
+    }
+  },
   '0021_totals_and_due': async (db) => {
     await countSpending(db)
     // What was summed up by them has totals now.
@@ -35,6 +41,7 @@ export const rowChanges: Readonly<Record<string, (db: Kysely<unknown>) => Promis
   },
   '0022_storage': dropLedgerByWallet,
   '0024_tenants': nameTenants,
+  '0043_activity_lists': fillActivityLists,
 }
 
 async function makeCheckoutKey(db: Kysely<unknown>): Promise<void> {

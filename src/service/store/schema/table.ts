@@ -112,9 +112,10 @@ export async function changeTable(db: Kysely<unknown>, name: string, change: Cha
     }
   }
   if (!isNew) await changeChecks(db, name, change)
-  for (const column of change.$dropped ?? []) await schema.alterTable(name).dropColumn(column).execute()
   const indexName = (columns: string) => `${name}_by_${columns.replaceAll(' ', '_')}`
+  // SQLite drops no column that an index has, and PostgreSQL drops the index with it.
   for (const columns of change.$droppedIndexes ?? []) await schema.dropIndex(indexName(columns)).execute()
+  for (const column of change.$dropped ?? []) await schema.alterTable(name).dropColumn(column).execute()
   const index = (columns: string) => schema.createIndex(indexName(columns)).on(name).columns(columns.split(' '))
   for (const columns of change.$indexes ?? []) await index(columns).execute()
   if (speaksPostgres(db)) for (const columns of change.$postgresIndexes ?? []) await index(columns).execute()

@@ -1,5 +1,5 @@
 import { accessTokens, grantTokens } from './access-tokens.ts'
-import { activity, activityHeads, activityKeys } from './activity.ts'
+import { activity, activityHeads, activityResources } from './activity.ts'
 import { agentCards } from './agent-cards.ts'
 import { agents } from './agents.ts'
 import { approvals } from './approvals.ts'
@@ -69,7 +69,7 @@ export const tables = {
   accessTokens,
   activity,
   activityHeads,
-  activityKeys,
+  activityResources,
   delegations,
   customerInvitations,
   invitationLinks,

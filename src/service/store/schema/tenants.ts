@@ -42,6 +42,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   idempotencyRecords: ofParty,
   activity: ofParty,
   activityHeads: ofParty,
+  activityResources: ofParty,
   events: ofParty,
   eventHeads: ofParty,
   customerInvitations: ofParty,
@@ -81,7 +82,6 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   mcpMail: ofSession,
   leases: { place: 'own', by: 'name', because: 'a name is leased, whomever it is about' },
   locks: { place: 'own', by: 'name', because: 'a name is claimed, whomever it is about' },
-  activityKeys: { place: 'own', by: 'key', because: 'the key is made of the party, whose rows are then read by it' },
   rateLimits: { place: 'own', by: 'keyId', because: 'a request is counted before anything else is known of it' },
 }
 
