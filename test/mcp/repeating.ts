@@ -62,6 +62,8 @@ interface DoorOptions {
   /** The world of each process; hosts take turns. */
   worlds: readonly World[]
   host: (typeof hosts)[number]
+  /** Whose calls they are; the world's agent unless it is said. */
+  key?: string
 }
 
 /** Waits that take a fortieth of their time, and none of the system's: others go on meanwhile. */
@@ -86,7 +88,7 @@ function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: 
 }
 
 /** Over stdio: a server process a host, which remembers in the database or, at a distance, in a file. */
-export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorOptions, file?: string): Door {
+export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: DoorOptions, file?: string): Door {
   const line: Line = { ways: [], sent: 0 }
   const opened: { close(): Promise<void> }[] = []
   const next = turns(worlds)
@@ -97,9 +99,14 @@ export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorO
       const world = next()
       const system = hurried(world.system)
       const memory = async (): Promise<CallMemory> => {
-        const { keyId: id, partyId } = await world.whoami()
+        const { keyId: id, partyId } = await world.whoami(key)
         if (file === undefined) return databaseMemories(world.service, world.store)({ id, partyId })
-        return fileMemory({ path: file, principal: world.agentKey, system, log: { info() {}, warn() {}, error() {} } })
+        return fileMemory({
+          path: file,
+          principal: key ?? world.agentKey,
+          system,
+          log: { info() {}, warn() {}, error() {} },
+        })
       }
       const between = (request: Request) =>
         isPayment(request.method, new URL(request.url).pathname)
@@ -114,6 +121,7 @@ export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorO
         between,
         system,
         repeats,
+        ...(key === undefined ? {} : { key, actor: 'user' as const }),
       })
       opened.push(connection)
       return connection.host
@@ -126,7 +134,7 @@ export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorO
 
 /** Over HTTP: each process serves all hosts. */
 export async function httpDoor(
-  { windowSeconds, worlds, host: { open, host, sdk } }: DoorOptions,
+  { windowSeconds, worlds, key, host: { open, host, sdk } }: DoorOptions,
   headers: Record<string, string> = {},
 ): Promise<Door> {
   const line: Line = { ways: [], sent: 0 }
@@ -141,7 +149,7 @@ export async function httpDoor(
       const { url, world } = next()
       const client = open()
       opened.push(client)
-      await client.connect(transportTo(sdk, url, world.agentKey, headers))
+      await client.connect(transportTo(sdk, url, key ?? world.agentKey, headers))
       return client
     },
     close: async () => {

@@ -28,6 +28,7 @@ import { meetFault } from './meet-fault.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered.ts'
+import { OverBefore } from './over-before.ts'
 import { progressOf } from './progress.ts'
 import { guardOf, RefusedBefore, type RepeatGuard, type Sent } from './repeats.ts'
 import { WrongArguments } from './wrong-arguments.ts'
@@ -176,7 +177,7 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   }
   const { replayed, repeated, idempotencyKey } = result
   const reader = recordReaderOf(dependencies, operation)
-  const remark = await beyondFunds(dependencies, operation, result, { input, signal })
+  const remark = result.remark ?? (await beyondFunds(dependencies, operation, result, { input, signal }))
   return success(operation, result, { replayed, repeated, idempotencyKey, reader, remark, ...telling })
 }
 
@@ -214,7 +215,8 @@ async function unlessRefused<T>(
 function failure({ error, ...call }: Refused): CallToolResult {
   const { code, status, source } = error
   const detail = error.message
-  if (error instanceof WrongArguments) return failed({ code, status, detail, source, next: error.next })
+  if (error instanceof WrongArguments || error instanceof OverBefore)
+    return failed({ code, status, detail, source, next: error.next })
   const supportId = 'supportId' in error ? error.supportId : undefined
   const next = nextStep({ error, ...call })
   return failed({

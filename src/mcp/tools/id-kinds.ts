@@ -47,15 +47,15 @@ export function argumentPrefix(operation: OperationDefinition, name: string): st
 }
 
 /** A card's number is no state to look at. */
-const readsOne = ({ effect, result, reveals }: OperationDefinition) =>
+export const readsOne = ({ effect, result, reveals }: OperationDefinition) =>
   effect === 'read' && result === 'one' && reveals !== true
 
-const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
+export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
 
 /** The prefixes of schemas that were asked for: those of the catalogue, again after each refusal. */
 const prefixes = new WeakMap<z.ZodType, { prefix: string | undefined }>()
 
-function prefixOf(schema: unknown): string | undefined {
+export function prefixOf(schema: unknown): string | undefined {
   if (!(schema instanceof z.ZodType)) return undefined
   const known = prefixes.get(schema)
   if (known !== undefined) return known.prefix

@@ -1,6 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { ApiError } from '../../client/api-error.ts'
 import type { CallOptions, CallResult } from '../../client/client.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
@@ -11,11 +10,18 @@ import type { CallMemory, Dependencies, KeptCall, RepeatSettings } from '../depe
 import type { ToolCall } from '../people/decide.ts'
 import { canonical, newKey } from '../people/elicitation.ts'
 import { shapeOf } from './inputs.ts'
+import { asTheyStand, standingsOf } from './made-records.ts'
+import { OverBefore, toldChanges, toldOver } from './over-before.ts'
+import { isRefusal, isUndone, runsStill } from './refusals.ts'
 
 type Result = CallResult<OperationDefinition>
 
 /** The answer to a call, or the one that an equal call got before. */
-export type Sent = Result & { repeated?: Repeated }
+export type Sent = Result & {
+  repeated?: Repeated
+  /** How what it tells of stands now, where it is the recorded answer under a key that the call brought. */
+  remark?: string
+}
 
 /** Sends the request under a key. */
 type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
@@ -58,6 +64,8 @@ export class RepeatGuard {
   readonly #signal: AbortSignal
   /** Equal for equal calls. */
   readonly #text: string
+  /** The same of the call without its own key, where only the memory knows that key. */
+  readonly #plainText: string
   /** Whether the API answers a repeat under the same key as before. */
   readonly #knowsKeys: boolean
   /** With what is meant where nothing is given, so that equal calls are equal requests. */
@@ -71,7 +79,9 @@ export class RepeatGuard {
     this.input = { ...call.input, ...z.object(shapeOf(call.operation)).safeParse(call.input).data }
     this.#knowsKeys = call.operation.idempotency === 'required'
     const own = this.#knowsKeys || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
-    this.#text = canonical([repeats.run ?? null, call.operation.name, this.input, ...own])
+    const equal = [repeats.run ?? null, call.operation.name, this.input]
+    this.#plainText = canonical(equal)
+    this.#text = canonical([...equal, ...own])
   }
 
   /** Whether a person agreed to an equal call, which was sent: then nobody is asked again. */
@@ -86,7 +96,15 @@ export class RepeatGuard {
    * one whatever there was, and remembered. @throws {RefusedBefore}
    */
   async send(given: string | undefined, decided: boolean, send: Send): Promise<Sent> {
-    if (!this.#knowsKeys) return await this.#sendOnce(decided, send)
+    const { kept, ...result } = this.#knowsKeys
+      ? await this.#sendByKey(given, decided, send)
+      : await this.#sendOnce(decided, send)
+    if (kept !== undefined) return await this.#asItStands(kept, result)
+    return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStanding(result) : result
+  }
+
+  /** `kept` is the call whose answer it is, where that is another. */
+  async #sendByKey(given: string | undefined, decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
     const brings = this.#call.idempotencyKey !== undefined
     const own = given ?? newKey(this.#dependencies)
     const kept = await this.#claim({ key: own, decided })
@@ -101,7 +119,7 @@ export class RepeatGuard {
       if (brings) return result
       // The first attempt under a new key is answered again only where an equal call was faster.
       const isOfAnother = result.replayed && (!kept.isFirst || (isNewKey && result.attempts === 1))
-      if (isOfAnother) return { ...result, replayed: false, repeated: this.#toldOf(kept) }
+      if (isOfAnother) return { ...result, replayed: false, kept }
       // A later attempt under a new key is answered what the first one was.
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
@@ -115,12 +133,12 @@ export class RepeatGuard {
   }
 
   /** Where the API knows no key, only one of equal calls is sent; the others wait for its answer, which is kept. */
-  async #sendOnce(decided: boolean, send: Send): Promise<Sent> {
+  async #sendOnce(decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
       const kept = await this.#claim({ key: '', decided })
       if (kept.isFirst) return await this.#sendAndKeep(kept, send)
       const answer = kept.answer ?? (await this.#answerBeside())
-      const told = { replayed: false, idempotencyKey: undefined, attempts: 0, repeated: this.#toldOf(kept) }
+      const told = { replayed: false, idempotencyKey: undefined, attempts: 0, kept }
       if (answer !== undefined) return { ...answer, ...told }
       if (kept.agoMs >= longestWaitMs) {
         const detail = `An equal call was sent at ${timestamp(kept.sentAtMs)}, and its answer is not known. To make one more on purpose, pass a new idempotencyKey.`
@@ -128,6 +146,26 @@ export class RepeatGuard {
       }
       await this.#dependencies.system.sleep(waitMs, this.#signal)
     }
+  }
+
+  /** The answer of the equal call, as long as it is of use. @throws {OverBefore} */
+  async #asItStands(kept: Kept, result: Result): Promise<Sent> {
+    const { operation, input } = this.#call
+    const standings = await standingsOf(this.#dependencies, { operation, input, signal: this.#signal }, result)
+    const over = toldOver(this.#dependencies, this.#call, standings, `The equal call ${agoOf(kept)} ago`)
+    if (over !== undefined) throw new OverBefore(over)
+    const { at, next } = this.#toldOf(kept)
+    const data = asTheyStand(operation, result.data, standings)
+    return { ...result, data, repeated: { at, next: `${next}${toldChanges(standings)}` } }
+  }
+
+  /** A recorded answer stays as it was for the program that asks by its key; a remark says what became of it. */
+  async #withStanding(result: Result): Promise<Sent> {
+    const { operation, input } = this.#call
+    const standings = await standingsOf(this.#dependencies, { operation, input, signal: this.#signal }, result)
+    const over = toldOver(this.#dependencies, this.#call, standings, 'That call')
+    const remark = over === undefined ? toldChanges(standings).trim() : `${over.detail} ${over.next}`
+    return remark === '' ? result : { ...result, remark }
   }
 
   async #sendAndKeep(kept: Kept, send: Send): Promise<Sent> {
@@ -140,7 +178,10 @@ export class RepeatGuard {
       throw error
     }
     const { data, meta } = result
-    await this.#keepAnew({ key: '', decided: kept.decided, answer: { data, meta } })
+    const memo = { key: '', decided: kept.decided, answer: { data, meta } }
+    await this.#keepAnew(memo)
+    // The newest counts for calls without a key, too.
+    if (this.#plainText !== this.#text) await this.#keepAnew(memo, this.#plainText)
     return { ...result, replayed: false }
   }
 
@@ -166,11 +207,10 @@ export class RepeatGuard {
     }
   }
 
-  #toldOf({ sentAtMs, agoMs }: Kept): Repeated {
-    const seconds = Math.round(agoMs / 1000)
-    const ago = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
+  #toldOf(kept: Kept): Repeated {
     const others = this.#repeats.run === undefined ? ' Another conversation may have made that call.' : ''
-    return { at: timestamp(sentAtMs), next: `This is the answer of the same call ${ago} ago; ${toDoAgain}${others}` }
+    const next = `This is the answer of the same call ${agoOf(kept)} ago; ${toDoAgain}${others}`
+    return { at: timestamp(kept.sentAtMs), next }
   }
 
   async #claim(memo: Memo): Promise<Kept & { isFirst: boolean }> {
@@ -183,11 +223,11 @@ export class RepeatGuard {
   }
 
   /** Counts the call from now on, under the key that it was sent with last. */
-  async #keepAnew({ key, decided, answer }: Memo): Promise<void> {
+  async #keepAnew({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
-      const whole = this.#sealed(memory, { key, decided, ...(answer === undefined ? {} : { answer }) })
-      const id = this.#idIn(memory)
+      const whole = this.#sealed(memory, { key, decided, ...(answer === undefined ? {} : { answer }) }, text)
+      const id = this.#idIn(memory, text)
       if (answer !== undefined && memory.answers !== undefined) keepNewest(memory.answers, id, whole, mostAnswers)
       else await memory.claim(id, whole, 0)
     } catch (error) {
@@ -220,8 +260,8 @@ export class RepeatGuard {
     }
   }
 
-  #sealed(memory: CallMemory, memo: Memo): string {
-    return seal(this.#dependencies.system, this.#sealKeyIn(memory), JSON.stringify(memo))
+  #sealed(memory: CallMemory, memo: Memo, text = this.#text): string {
+    return seal(this.#dependencies.system, this.#sealKeyIn(memory, text), JSON.stringify(memo))
   }
 
   #opened(memory: CallMemory, sealed: string): Memo {
@@ -230,14 +270,19 @@ export class RepeatGuard {
     return JSON.parse(text) as Memo
   }
 
-  #idIn({ secret }: CallMemory): string {
-    return hmac(secret, `name of ${this.#text}`)
+  #idIn({ secret }: CallMemory, text = this.#text): string {
+    return hmac(secret, `name of ${text}`)
   }
 
   /** Only who knows the whole call opens what is kept of it. */
-  #sealKeyIn({ secret }: CallMemory): string {
-    return hmac(secret, `seal of ${this.#text}`)
+  #sealKeyIn({ secret }: CallMemory, text = this.#text): string {
+    return hmac(secret, `seal of ${text}`)
   }
+}
+
+function agoOf({ agoMs }: KeptCall): string {
+  const seconds = Math.round(agoMs / 1000)
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
 }
 
 const toDoAgain = 'nothing happened now. To do it once more on purpose, pass a new idempotencyKey.'
@@ -247,23 +292,3 @@ const longestWaitMs = 45_000
 
 /** Answers of one process that are kept beside the calls. */
 const mostAnswers = 100
-
-function runsStill(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 409 && error.outcomeUnknown
-}
-
-/**
- * Whether nothing was done under the key, nor ever will be: such an answer is recorded. What the gates in front refuse is
- * not, so an equal call may have come through; and what failed inside the service may have been done all the same.
- */
-function isRefusal(error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.outcomeUnknown) return false
-  return error.status < 500 && error.code !== 'bad_gateway' && ![401, 403, 408, 429].includes(error.status)
-}
-
-/** Whether nothing was done, where there is no key and so no other attempt. */
-function isUndone(error: unknown): boolean {
-  if (error instanceof Failure) return true
-  if (!(error instanceof ApiError) || error.outcomeUnknown) return false
-  return error.unreached || (error.status < 500 && error.code !== 'bad_gateway')
-}

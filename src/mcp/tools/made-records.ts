@@ -1,0 +1,191 @@
+import { agents } from '../../../tools/agents.ts'
+import { catalogue } from '../../../tools/index.ts'
+import { sandboxClock } from '../../../tools/sandbox-clock.ts'
+import { ApiError } from '../../client/api-error.ts'
+import type { CallResult } from '../../client/client.ts'
+import { Failure } from '../../core/errors.ts'
+import type { OperationDefinition, SentInput } from '../../core/operation.ts'
+import { secretFields } from '../../core/secret-fields.ts'
+import { parseTimestamp } from '../../core/system.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { answeredPrefix, prefixOf, readsOne } from './id-kinds.ts'
+import { overStatuses } from './over-statuses.ts'
+
+type Result = CallResult<OperationDefinition>
+
+export interface MadeRecord {
+  type: string
+  id: string
+  attributes: Record<string, unknown>
+  relationships?: Record<string, { data: { id: string } | null }>
+}
+
+/** A record that a call made, as it stands now. */
+export interface Standing {
+  /** As the call answered it. */
+  answered: MadeRecord
+  /** Null where the record is gone; undefined where that could not be found out. */
+  now: MadeRecord | null | undefined
+  /** Why the answer is of no use any more, such as "is used now"; undefined while it is of use. */
+  over: string | undefined
+}
+
+interface Call {
+  operation: OperationDefinition
+  input: Record<string, unknown>
+  signal: AbortSignal
+}
+
+/** Reads the records that a call made. A record that the connection may not read counts as unchanged. */
+export async function standingsOf(dependencies: Dependencies, call: Call, { data }: Pick<Result, 'data'>) {
+  const answered = [data].flat() as unknown as MadeRecord[]
+  const standings: Standing[] = []
+  for (const record of answered.slice(0, mostRead)) {
+    const now = await quietly(dependencies, () => readNow(dependencies, call, record))
+    const over = now === undefined ? undefined : await overOf(dependencies, call, record, now)
+    standings.push({ answered: record, now, over })
+  }
+  return standings
+}
+
+/** A call that invites more than this many is told of the first ones. */
+const mostRead = 20
+
+/** The answer with the records' present values. Secrets are shown once, so those of the first answer stay. */
+export function asTheyStand(operation: OperationDefinition, data: Result['data'], standings: readonly Standing[]) {
+  const secrets = secretFields(operation)
+  const records = ([data].flat() as unknown as MadeRecord[]).map((record, at) => {
+    const { attributes, relationships } = standings[at]?.now ?? record
+    return {
+      ...record,
+      attributes: updated(record.attributes, attributes, secrets),
+      ...(record.relationships && { relationships: updated(record.relationships, relationships ?? {}, []) }),
+    }
+  })
+  return (Array.isArray(data) ? records : records[0]) as unknown as Result['data']
+}
+
+function updated<Values extends Record<string, unknown>>(before: Values, now: Values, kept: readonly string[]): Values {
+  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !kept.includes(name))
+  return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
+}
+
+/** The status of a record, if it has one. An invitation that expired says so in its effective status alone. */
+export function statusOf(record: MadeRecord | null | undefined): string | undefined {
+  const { status, effectiveStatus = status } = record?.attributes ?? {}
+  return typeof effectiveStatus === 'string' ? effectiveStatus : undefined
+}
+
+async function overOf(dependencies: Dependencies, call: Call, answered: MadeRecord, now: MadeRecord | null) {
+  if (now === null) return 'is not there any more'
+  const deleted = await deletedAgent(dependencies, call, now)
+  if (deleted !== undefined) return `is for ${deleted}, an agent that was deleted`
+  const status = statusOf(now)
+  const statuses: Readonly<Record<string, boolean>> = overStatuses[answered.type as keyof typeof overStatuses] ?? {}
+  if (status !== undefined && statuses[status] === true) return `is ${status} now`
+  if (answered.type === 'webhook' && now.attributes.updatedAt !== answered.attributes.updatedAt) {
+    return 'was changed since, so its signing secret may be another by now'
+  }
+  // The status of a link says nothing of its expiry.
+  const { expiresAt } = now.attributes
+  if (answered.type !== 'invitationLink' || typeof expiresAt !== 'string') return undefined
+  return parseTimestamp(expiresAt) <= (await serviceNow(dependencies, call)) ? 'has expired' : undefined
+}
+
+/** The deleted agent that a key, an invitation or a link is for; of several, the first where all were deleted. */
+async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: MadeRecord) {
+  if (!ofAgents.has(record.type)) return undefined
+  const proposed = record.attributes.proposedAgents as { agentId: string }[] | undefined
+  const ids = proposed?.map(({ agentId }) => agentId) ?? [record.relationships?.agent?.data?.id ?? '']
+  const { call } = await dependencies.client()
+  for (const agentId of ids.slice(0, mostRead)) {
+    const agent = await quietly(dependencies, () => call(agents.getAgent, { agentId }, { signal }))
+    if (agent?.data.attributes.status !== 'REVOKED') return undefined
+  }
+  return ids[0]
+}
+
+const ofAgents: ReadonlySet<string> = new Set([
+  'agentKey',
+  'agentDelegationInvitation',
+  'customerInvitation',
+  'invitationLink',
+])
+
+/** The service's time, which a sandbox may have moved. */
+async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise<number> {
+  const { environment, client, system } = dependencies
+  if (environment === 'production') return system.now()
+  const { call } = await client()
+  const clock = await quietly(dependencies, () => call(sandboxClock.getSandboxClock, {}, { signal }))
+  return clock == null ? system.now() : parseTimestamp(clock.data.attributes.now)
+}
+
+/** A read that fails must not cost the caller the answer that there is. */
+async function quietly<Value>({ log }: Dependencies, read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof Failure)) log.warn({ err: error }, 'a made record was not read')
+    return undefined
+  }
+}
+
+async function readNow(dependencies: Dependencies, call: Call, { id, relationships }: MadeRecord) {
+  const reading = readingOf(id)
+  if (reading === undefined) return undefined
+  const { reader, parameter } = reading
+  const { call: send } = await dependencies.client()
+  for (const acting of actingOf(call.input)) {
+    const agentId = relationships?.agent?.data?.id
+    const listed = { limit: 100, ...(agentId === undefined ? {} : { agentId }) }
+    const input = takenBy(reader, { ...(parameter === undefined ? listed : { [parameter]: id }), ...acting })
+    const found = await orNull(() => send(reader, input, { signal: call.signal }))
+    if (found === null) continue
+    if (parameter !== undefined) return found.data as unknown as MadeRecord
+    const record = (found.data as unknown as MadeRecord[]).find((one) => one.id === id)
+    return record ?? (found.meta?.pagination?.hasMore === false ? null : undefined)
+  }
+  // A deployment may lack an operation that the API's own description lacks.
+  return reader.extension === true && call.operation.extension !== true ? undefined : null
+}
+
+async function orNull(read: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404 && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+/** On whose behalf the record may have been made, the likeliest first. */
+function actingOf({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
+  const acting = customerPartyId ?? partyId
+  if (acting !== undefined) return [{ customerPartyId: acting }]
+  return customerId === undefined ? [{}] : [{}, { customerPartyId: customerId }]
+}
+
+function takenBy({ params, query }: OperationDefinition, values: Record<string, unknown>) {
+  const names = Object.keys({ ...params?.shape, ...query?.shape })
+  return Object.fromEntries(
+    Object.entries(values).filter(([name]) => names.includes(name)),
+  ) as unknown as SentInput<OperationDefinition>
+}
+
+/** The operation that reads a record with that id, or lists such; `parameter` is the id's where it reads one. */
+function readingOf(id: string): { reader: OperationDefinition; parameter: string | undefined } | undefined {
+  const prefix = /^[a-z]{3}_/.exec(id)?.[0]
+  if (prefix === undefined) return undefined
+  const operations = Object.values<OperationDefinition>(catalogue)
+  for (const reader of operations) {
+    const parameters = Object.entries(reader.params?.shape ?? {})
+    const [parameter, schema] = parameters[0] ?? []
+    const isOnly = parameters.length === 1 && answeredPrefix(reader) === prefix
+    if (readsOne(reader) && isOnly && prefixOf(schema) === prefix) return { reader, parameter }
+  }
+  const lists = ({ effect, result, params }: OperationDefinition) =>
+    effect === 'read' && result === 'page' && params === undefined
+  const lister = operations.find((operation) => lists(operation) && answeredPrefix(operation) === prefix)
+  return lister && { reader: lister, parameter: undefined }
+}

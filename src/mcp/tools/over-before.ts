@@ -1,0 +1,84 @@
+import { agentKeys } from '../../../tools/agent-keys.ts'
+import { webhooks } from '../../../tools/webhooks.ts'
+import { Failure } from '../../core/errors.ts'
+import type { Dependencies } from '../dependencies.ts'
+import type { ToolCall } from '../people/decide.ts'
+import { newKey } from '../people/elicitation.ts'
+import { type Standing, statusOf } from './made-records.ts'
+import { operationNamed } from './offered.ts'
+
+/** The refusal of a repeat whose first answer is of no use any more: says what became of it, and which call helps. */
+export class OverBefore extends Failure {
+  readonly next: string
+
+  constructor(told: { detail: string; next: string }) {
+    super('conflict', { detail: told.detail })
+    this.next = told.next
+  }
+}
+
+/** Says that nothing of an answer is of use any more, and how to go on; undefined while some of it is. */
+export function toldOver(
+  dependencies: Dependencies,
+  call: ToolCall,
+  standings: readonly Standing[],
+  when: string,
+): { detail: string; next: string } | undefined {
+  if (standings.length === 0 || standings.some(({ over }) => over === undefined)) return undefined
+  const fates = standings.slice(0, mostTold).map(({ answered, over }) => `${answered.id}, which ${over}`)
+  const more = standings.length > mostTold ? `, and ${standings.length - mostTold} more of which none is of use` : ''
+  const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
+  return { detail, next: [mend(dependencies, standings), another(dependencies, call, standings)].join('').trim() }
+}
+
+/** Says how records differ from the answer that comes with them; empty where they do not. */
+export function toldChanges(standings: readonly Standing[]): string {
+  const changed = standings.filter(({ answered, now, over }) => {
+    return over !== undefined || (now != null && statusOf(now) !== statusOf(answered))
+  })
+  return changed
+    .slice(0, mostTold)
+    .map(({ answered, now, over }) => ` ${answered.id} ${over ?? `is ${statusOf(now)} now`}.`)
+    .join('')
+}
+
+/** More ids than that help no model. */
+const mostTold = 3
+
+/** By which a record that is put aside is of use again. */
+const mending: Readonly<Record<string, { tool: string; call: string }>> = {
+  'agentCard frozen': { tool: 'unfreeze_agent_card', call: 'unfreeze_agent_card' },
+  'wallet frozen': { tool: 'unfreeze_wallet', call: 'unfreeze_wallet' },
+  'webhook DISABLED': { tool: 'update_webhook', call: 'update_webhook with status ENABLED' },
+}
+
+function mend(dependencies: Dependencies, [standing, ...others]: readonly Standing[]): string {
+  if (standing == null || others.length > 0) return ''
+  const { answered, now } = standing
+  const way = mending[`${answered.type} ${statusOf(now)}`]
+  if (way === undefined || operationNamed(dependencies, way.tool) === undefined) return ''
+  return `To go on with it, call ${way.call}. `
+}
+
+function another(dependencies: Dependencies, call: ToolCall, [standing]: readonly Standing[]): string {
+  const { operation, input, held } = call
+  const { answered, now, over } = standing as Standing
+  if (over?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
+  const agent = answered.relationships?.agent?.data?.id
+  const key = JSON.stringify(newKey(dependencies))
+  // A key is rotated once, and this one was.
+  if (operation.name === agentKeys.rotateAgentKey.name && agent !== undefined) {
+    return `For another key, call create_agent_key with agentId ${JSON.stringify(agent)} and idempotencyKey ${key}.`
+  }
+  if (operation.name === webhooks.rotateWebhookSecret.name && now === null) {
+    const { url, enabledEvents } = answered.attributes
+    const same = `url ${JSON.stringify(url)}, enabledEvents ${JSON.stringify(enabledEvents)}`
+    return `For another webhook, call create_webhook with ${same} and idempotencyKey ${key}.`
+  }
+  const isExpired = statusOf(now) === 'EXPIRED' || answered.type === 'invitationLink'
+  if (isExpired && typeof input.expiresAt === 'string' && statusOf(now) !== 'REVOKED') {
+    return `For another, call ${operation.name} again with a later expiresAt.`
+  }
+  const undecided = held === undefined ? '' : ', without decision'
+  return `To do it once more on purpose, call ${operation.name} again with the same arguments and idempotencyKey ${key}${undecided}.`
+}

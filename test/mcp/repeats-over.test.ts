@@ -1,0 +1,421 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { databaseMemories } from '../../src/commands/database-memory.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { newId } from '../../src/core/system.ts'
+import { overStatuses } from '../../src/mcp/tools/over-statuses.ts'
+import { catalogue } from '../../tools/index.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { anotherProcess, createWorld, type World } from '../support/world.ts'
+import { connected } from './connected.ts'
+import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
+import { type Door, httpDoor, stdioDoor } from './repeating.ts'
+
+interface Made {
+  id: string
+  attributes: Record<string, unknown>
+}
+
+/** What a scenario works with. */
+interface Scene {
+  world: World
+  agentId: string
+  walletId: string
+  /** Sends a request as the party's owner. */
+  owner(method: string, path: string, attributes?: object): Promise<Made>
+}
+
+interface Guarded {
+  by: 'agent' | 'owner'
+  arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
+  /** By name, each way in which the record becomes of no use; none where nothing undoes it. */
+  ends: Record<string, (scene: Scene, made: Made) => unknown>
+}
+
+let count = 0
+const unknown = () => ({ type: 'email', value: `nobody${count++}@example.com` })
+const merchant = { name: 'Books' }
+const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
+const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
+const permissions = ['payments.read']
+/** A new amount for each call, so that no test's call equals another's. */
+const amount = () => 1_000 + count++
+const name = () => `Thing ${count++}`
+/** Beyond the limit that the party has, so that it waits for an approval. */
+const reviewedAmount = () => 60_000 + count++
+
+const deny = async ({ world, owner }: Scene, made: Made) => {
+  const { json } = await world.get('/approvals?limit=100', { key: world.apiKey })
+  const approval = json.data.find((one: { attributes: { target: Made } }) => one.attributes.target.id === made.id)
+  await owner('POST', `/approvals/${approval.id}/deny`)
+}
+const bank = async ({ owner }: Scene) => {
+  const made = await owner('POST', '/external-accounts/processor-token', {
+    processorToken: 'processor-sandbox-accounts',
+  })
+  return { externalAccountId: (made as unknown as Made[])[0]?.id }
+}
+const simulated = (path: string) => (scene: Scene, made: Made) =>
+  scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
+/** The service's time, which earlier tests moved. */
+const inHours = async ({ owner }: Scene, hours: number) => {
+  const { now } = (await owner('GET', '/simulations/clock')).attributes
+  return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()
+}
+const advance =
+  (seconds: number) =>
+  ({ owner }: Scene) =>
+    owner('POST', '/simulations/clock/advance', { seconds })
+const retireAgent = ({ owner }: Scene, { agentId }: { agentId?: unknown }) => owner('DELETE', `/agents/${agentId}`)
+const newAgent = async ({ owner }: Scene) => (await owner('POST', '/agents', { name: name() })).id
+const agentOfRecord = (made: Made & { relationships?: Record<string, { data: Made }> }) => ({
+  agentId: made.relationships?.agent?.data.id,
+})
+const webhook = ({ owner }: Scene) =>
+  owner('POST', '/webhooks', { url: `https://hooks.example.com/${count++}`, enabledEvents: ['*'] })
+const webhookEnds: Guarded['ends'] = {
+  disabled: ({ owner }, { id }) => owner('PATCH', `/webhooks/${id}`, { status: 'DISABLED' }),
+  deleted: ({ owner }, { id }) => owner('DELETE', `/webhooks/${id}`),
+  'given another secret': ({ owner, world }, { id }) => {
+    world.system.pass(1_000)
+    return owner('POST', `/webhooks/${id}/rotate-secret`, { expiresInSeconds: 0 })
+  },
+}
+const invitationEnds: Guarded['ends'] = {
+  revoked: ({ owner }, { id }) => owner('DELETE', `/customers/invitations/${id}`),
+  declined: simulated('customer-invitations/{id}/decline'),
+  expired: advance(2 * 3600),
+  'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
+}
+
+/** How each guarded tool is called, and what becomes of the record that it makes. */
+const guarded: Record<string, Guarded> = {
+  create_payment: {
+    by: 'agent',
+    arguments: () => ({ amount: amount(), counterparty: unknown() }),
+    ends: { canceled: ({ owner }, { id }) => owner('POST', `/payments/${id}/cancel`) },
+  },
+  create_wire: {
+    by: 'owner',
+    arguments: () => ({ amount: reviewedAmount(), beneficiary }),
+    ends: { denied: deny },
+  },
+  create_internal_transfer: {
+    by: 'owner',
+    arguments: async ({ owner, walletId }) => ({
+      amount: amount(),
+      sourceWalletId: walletId,
+      destWalletId: (await owner('POST', '/wallets', { displayName: name() })).id,
+    }),
+    ends: {},
+  },
+  fund_sandbox_wallet: {
+    by: 'agent',
+    arguments: async ({ world }) => ({ customerId: (await world.whoami()).partyId, amount: amount() }),
+    ends: {},
+  },
+  create_deposit: {
+    by: 'owner',
+    arguments: async (scene) => ({ amount: amount(), ...(await bank(scene)) }),
+    ends: {
+      refused: simulated('transfers/{id}/fail'),
+      returned: async (scene, made) => {
+        await simulated('transfers/{id}/settle')(scene, made)
+        await simulated('transfers/{id}/return')(scene, made)
+      },
+    },
+  },
+  create_withdrawal: {
+    by: 'owner',
+    arguments: async (scene) => ({ amount: amount(), ...(await bank(scene)) }),
+    ends: { refused: simulated('transfers/{id}/fail') },
+  },
+  create_payment_request: {
+    by: 'agent',
+    arguments: () => ({ amount: amount(), payer: unknown() }),
+    ends: {
+      canceled: ({ owner }, { id }) => owner('POST', `/payment-requests/${id}/cancel`),
+      declined: simulated('payment-requests/{id}/decline'),
+    },
+  },
+  issue_agent_card: {
+    by: 'agent',
+    arguments: () => ({ merchant, maximumAmount: amount(), currency: 'USD' }),
+    ends: {
+      used: async ({ world }, { id }) => {
+        const purchase = { amount: 100, currency: 'USD', merchant }
+        expect((await world.post(`/simulations/agent-cards/${id}/authorize`, purchase)).status).toBe(200)
+      },
+      frozen: ({ owner }, { id }) => owner('POST', `/agent-cards/${id}/freeze`),
+      expired: advance(3601),
+    },
+  },
+  create_subscription: {
+    by: 'agent',
+    arguments: () => ({
+      description: name(),
+      every: { unit: 'month', count: 1 },
+      amount: amount(),
+      taxAmount: 0,
+      expiresInMinutes: 5,
+    }),
+    ends: {
+      canceled: ({ owner }, { id }) => owner('POST', `/subscriptions/${id}/cancel`, {}),
+      'left until its checkout expired': advance(301),
+    },
+  },
+  create_wallet: {
+    by: 'owner',
+    arguments: () => ({ displayName: name() }),
+    ends: { frozen: ({ owner }, { id }) => owner('POST', `/wallets/${id}/freeze`) },
+  },
+  create_agent: {
+    by: 'owner',
+    arguments: () => ({ name: name() }),
+    ends: { deleted: ({ owner }, { id }) => owner('DELETE', `/agents/${id}`) },
+  },
+  create_webhook: {
+    by: 'owner',
+    arguments: () => ({ url: `https://hooks.example.com/${count++}`, enabledEvents: ['*'] }),
+    ends: webhookEnds,
+  },
+  rotate_webhook_secret: {
+    by: 'owner',
+    arguments: async (scene) => ({ webhookId: (await webhook(scene)).id, expiresInSeconds: 60 }),
+    ends: webhookEnds,
+  },
+  create_api_key: {
+    by: 'owner',
+    arguments: () => ({ name: name(), scopes: ['payments.read'] }),
+    ends: { revoked: ({ owner }, { id }) => owner('DELETE', `/api-keys/${id}`) },
+  },
+  create_agent_key: {
+    by: 'owner',
+    arguments: async (scene) => ({ agentId: await newAgent(scene) }),
+    ends: {
+      revoked: ({ owner }, { id }) => owner('DELETE', `/agent-keys/${id}`),
+      'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
+    },
+  },
+  rotate_agent_key: {
+    by: 'owner',
+    arguments: async ({ world, agentId }) => {
+      const body = JSON.stringify({
+        data: { attributes: {}, relationships: { agent: { data: { type: 'agent', id: agentId } } } },
+      })
+      const { json } = await world.send('POST', '/agent-keys', { key: world.apiKey, body })
+      return { keyId: json.data.id, expiresInSeconds: 60 }
+    },
+    ends: { revoked: ({ owner }, { id }) => owner('DELETE', `/agent-keys/${id}`) },
+  },
+  create_customer_invitation: {
+    by: 'owner',
+    arguments: async (scene) => ({
+      recipients: [unknown()],
+      agents: [{ agentId: await newAgent(scene), permissions }],
+      expiresAt: await inHours(scene, 1),
+    }),
+    ends: invitationEnds,
+  },
+  create_agent_customer_invitation: {
+    by: 'owner',
+    arguments: async (scene) => ({
+      agentId: await newAgent(scene),
+      recipients: [unknown()],
+      permissions,
+      expiresAt: await inHours(scene, 1),
+    }),
+    ends: invitationEnds,
+  },
+  create_invitation_link: {
+    by: 'owner',
+    arguments: async (scene) => ({
+      name: name(),
+      proposedAgents: [{ agentId: await newAgent(scene), permissions }],
+      expiresAt: await inHours(scene, 1),
+    }),
+    ends: {
+      revoked: ({ owner }, { id }) => owner('POST', `/customers/invitation-links/${id}/revoke`),
+      expired: advance(2 * 3600),
+      'left without its agent': (scene, made) =>
+        retireAgent(scene, (made.attributes.proposedAgents as { agentId: string }[])[0] ?? {}),
+    },
+  },
+}
+
+const madeBy = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as Made
+const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
+
+/** Does what a model is told to do next, with one call. */
+async function follow(scene: Scene, host: Host, tool: string, given: Record<string, unknown>, told: string) {
+  const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(told) ?? []
+  if (key !== undefined) return host.callTool(tool, { ...given, idempotencyKey: key })
+  if (told.includes(`call ${tool} again with a later expiresAt`)) {
+    return host.callTool(tool, { ...given, expiresAt: await inHours(scene, 24) })
+  }
+  const [, agentId, ofAgent] =
+    /call create_agent_key with agentId "([^"]+)" and idempotencyKey "([^"]+)"/.exec(told) ?? []
+  if (agentId !== undefined) return host.callTool('create_agent_key', { agentId, idempotencyKey: ofAgent })
+  const asked = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(told)
+  if (asked !== null) {
+    const [, url, events = '', idempotencyKey] = asked
+    return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
+  }
+  if (told.includes('call list_agents')) return host.callTool('list_agents')
+  // Nobody knows what the first call made: a list tells.
+  const [, list] = /Call (list_\w+) and decide anew/.exec(told) ?? []
+  if (list !== undefined) return host.callTool(list)
+  if (told.includes('pass a new idempotencyKey')) {
+    return host.callTool(tool, { ...given, idempotencyKey: newId('idk', scene.world.system, scene.world.system.now()) })
+  }
+  throw new Error(`Nothing to follow in: ${told}`)
+}
+
+test('every guarded tool is walked, and every kind of record that one makes has a rule', () => {
+  const operations = Object.values<OperationDefinition>(catalogue).filter(({ adds }) => adds === true)
+  expect(Object.keys(guarded).sort()).toEqual(operations.map(({ name: tool }) => tool).sort())
+  const types = operations.map(({ output }) => [...(output.shape.type as { values: Set<string> }).values][0] ?? '')
+  expect(types.filter((type) => !Object.hasOwn(overStatuses, type))).toEqual([])
+})
+
+const doorKinds = ['HTTP', 'stdio, embedded', 'stdio, against a remote API'] as const
+const [host] = hosts
+const walks = Object.entries(guarded).flatMap(([tool, { ends }]) =>
+  (Object.keys(ends).length === 0 ? ['as it is'] : Object.keys(ends)).map((end) => [tool, end] as const),
+)
+
+onEachDatabase('the repeat of a call', (database) => {
+  let worlds: [World, World]
+  let scene: Scene
+  let directory: string
+  const doors: Door[] = []
+  beforeAll(async () => {
+    const system = fakeSystem({ now: Date.now() })
+    const world = await createWorld(database, { system })
+    worlds = [world, await anotherProcess(world, system)]
+    const owner: Scene['owner'] = async (method, path, attributes) => {
+      const { status, json, text } = await world.send(method, path, {
+        key: world.apiKey,
+        ...(attributes && { attributes }),
+      })
+      expect(status, `${method} ${path}: ${text}`).toBeLessThan(300)
+      return json?.data
+    }
+    const { agentId } = await world.whoami()
+    const { json } = await world.get('/wallets')
+    scene = { world, owner, agentId: String(agentId), walletId: json.data[0].id }
+    await world.send('PUT', '/parties/me/limits', { key: world.apiKey, attributes: { perTransaction: 50_000 } })
+    directory = await mkdtemp(join(tmpdir(), 'over-'))
+  })
+  afterEach(async () => {
+    for (const door of doors.splice(0)) await door.close()
+  })
+  afterAll(async () => {
+    await worlds[1].drop()
+    await worlds[0].drop()
+    await rm(directory, { recursive: true })
+  })
+
+  const opened = async (kind: (typeof doorKinds)[number], by: Guarded['by']) => {
+    const options = { windowSeconds: 900, worlds, host, ...(by === 'owner' ? { key: scene.world.apiKey } : {}) }
+    const file = join(directory, 'sent-calls.json')
+    const door =
+      kind === 'HTTP' ? await httpDoor(options) : stdioDoor(options, kind.includes('remote') ? file : undefined)
+    doors.push(door)
+    return door
+  }
+
+  test('of a payment that was claimed since tells how it stands now', async () => {
+    const given = { amount: amount(), counterparty: unknown() }
+    const door = await opened('HTTP', 'agent')
+    const first = await (await door.open()).callTool('create_payment', given)
+    expect(madeBy(first).attributes.status).toBe('PENDING_CLAIM')
+    await simulated('payments/{id}/complete-claim')(scene, madeBy(first))
+    const repeat = await (await door.open()).callTool('create_payment', given)
+    expect([madeBy(repeat).id, madeBy(repeat).attributes.status]).toEqual([madeBy(first).id, 'COMPLETED'])
+    const { claimLink } = madeBy(first).attributes
+    expect([claimLink, madeBy(repeat).attributes.claimLink]).toEqual([expect.any(String), claimLink])
+    expect(repeat.content[0]?.text).toContain(`${madeBy(first).id} is COMPLETED now.`)
+  })
+
+  test('by its own key is the recorded answer, and a remark says what became of it', async () => {
+    const given = {
+      ...(await guarded.issue_agent_card?.arguments(scene)),
+      idempotencyKey: `card ${count++} of the test`,
+    }
+    const at = await (await opened('stdio, embedded', 'agent')).open()
+    const first = await at.callTool('issue_agent_card', given)
+    await guarded.issue_agent_card?.ends.used?.(scene, madeBy(first))
+    const replay = await at.callTool('issue_agent_card', given)
+    expect(replay.structuredContent).toMatchObject({ replayed: true, data: first.structuredContent?.data })
+    const text = String(replay.content[0]?.text)
+    expect(text).toContain(`${madeBy(first).id}, which is used now.`)
+    const another = await follow(scene, at, 'issue_agent_card', given, text)
+    expect(madeBy(another).id).not.toBe(madeBy(first).id)
+    expect(madeBy(another).attributes.status).toBe('active')
+  })
+
+  test('is the first answer where its record cannot be read', async () => {
+    const { keyId: id, partyId } = await scene.world.whoami()
+    const memory = async () => databaseMemories(scene.world.service, scene.world.store)({ id, partyId })
+    const forbidden = { errors: [{ code: 'forbidden', detail: 'No.', status: '403' }] }
+    const connection = await connected(scene.world, host.open, {
+      repeats: { windowMs: 900_000, run: undefined, memory },
+      between: ({ method }) => (method === 'GET' ? Response.json(forbidden, { status: 403 }) : undefined),
+    })
+    const given = (await guarded.issue_agent_card?.arguments(scene)) ?? {}
+    const first = await connection.host.callTool('issue_agent_card', given)
+    await guarded.issue_agent_card?.ends.used?.(scene, madeBy(first))
+    const repeat = await connection.host.callTool('issue_agent_card', given)
+    expect([madeBy(repeat).id, isRepeat(repeat)]).toEqual([madeBy(first).id, true])
+    await connection.close()
+  })
+
+  /** The quick run takes each walk through one door, in turn. */
+  const doorsOf = (at: number) => (isDeep ? doorKinds : doorKinds.filter((_, door) => door === at % doorKinds.length))
+  const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
+
+  describe.each(cases)('%s that is %s, over %s,', (tool, end, kind) => {
+    test('leads on in one more call, at another host and after a restart', async () => {
+      const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
+      const given = await argumentsOf(scene)
+      const door = await opened(kind, by)
+      const first = await (await door.open()).callTool(tool, given)
+      expect(first.isError, first.content[0]?.text).toBeFalsy()
+      const ended = ends[end]
+      await ended?.(scene, madeBy(first))
+      scene.world.system.pass(60_000)
+
+      const other = await door.open()
+      const repeat = await other.callTool(tool, given)
+      const isLost = kind.includes('remote') && isUnkeyed(tool)
+      if (ended === undefined && !isLost) {
+        expect([madeBy(repeat).id, isRepeat(repeat)]).toEqual([madeBy(first).id, true])
+      } else {
+        const { code, detail } = errorOf(repeat)
+        expect(code).toBe('conflict')
+        if (!isLost)
+          expect(detail).toMatch(
+            new RegExp(`^The equal call \\S+ \\w+ ago .*${madeBy(first).id}, which .* Nothing was done now\\.$`),
+          )
+        // Nothing but the advice leads on, however often it is asked.
+        expect(errorOf(await (await door.open()).callTool(tool, given)).detail).toBe(detail)
+      }
+      const told =
+        repeat.isError === true ? `${errorOf(repeat).detail} ${errorOf(repeat).next}` : String(repeat.content[0]?.text)
+      const followed = await follow(scene, other, tool, given, told)
+      expect(followed.isError, followed.content[0]?.text).toBeFalsy()
+      expect(isRepeat(followed)).toBe(false)
+      if (!/list_\w+/.test(told) && tool !== 'rotate_webhook_secret') {
+        expect(madeBy(followed).id).not.toBe(madeBy(first).id)
+      }
+    })
+  })
+})
+
+const isUnkeyed = (tool: string) =>
+  Object.values<OperationDefinition>(catalogue).find((operation) => operation.name === tool)?.idempotency === 'ignored'
