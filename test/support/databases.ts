@@ -38,8 +38,9 @@ export interface TestDatabase {
   /**
    * A database of its own with the schema and nothing else. `drop` closes the store; on PostgreSQL the database is then
    * emptied for the next test of this worker, which costs a twentieth of another copy. So a test may have a world of its own.
+   * @param from a SQLite file to copy instead of the one with the schema alone
    */
-  create(system?: System): Promise<{ store: Store; url: string; drop(): Promise<void> }>
+  create(system?: System, from?: string): Promise<{ store: Store; url: string; drop(): Promise<void> }>
   /** A database without a schema. Stores on it are to be closed before `drop`. */
   createEmpty(): Promise<EmptyDatabase>
 }
@@ -49,9 +50,9 @@ interface EmptyDatabase {
   drop(): Promise<void>
 }
 
-async function createSqlite(system: System = realSystem) {
+async function createSqlite(system: System = realSystem, from = inject('sqliteTemplate')) {
   const database = await createEmptySqlite()
-  await copyFile(inject('sqliteTemplate'), database.url.slice('sqlite:'.length))
+  await copyFile(from, database.url.slice('sqlite:'.length))
   return opened(database, system)
 }
 

@@ -12,14 +12,28 @@ export interface FakeSystem extends System {
   readonly slept: readonly number[]
 }
 
+const usualNow = Date.UTC(2026, 0, 15, 12)
+const usualSeed = 'seed'
+
+/** Counts of random blocks, by the system that draws them. A copy with other members has none. */
+const draws = new WeakMap<System, { usual: boolean; count: number }>()
+
+/** Returns a system's count of random blocks, if its time and seed are the usual ones and nothing was drawn yet. */
+export function untouchedDraws(system: System): { count: number } | undefined {
+  const drawn = draws.get(system)
+  return drawn?.usual && drawn.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
+    ? drawn
+    : undefined
+}
+
 /** A clock that stands still until it is moved, sleeps that take none of its owner's time, and repeatable randomness. */
-export function fakeSystem({ now = Date.UTC(2026, 0, 15, 12), seed = 'seed' } = {}): FakeSystem {
+export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSystem {
   let nowMs = now
   let aheadMs = 0
   let suspendedMs = 0
-  let count = 0
+  const drawn = { usual: seed === usualSeed, count: 0 }
   const slept: number[] = []
-  return {
+  const system: FakeSystem = {
     slept,
     now: () => nowMs + aheadMs,
     elapsed: () => nowMs - suspendedMs,
@@ -37,7 +51,9 @@ export function fakeSystem({ now = Date.UTC(2026, 0, 15, 12), seed = 'seed' } = 
     },
     randomBytes: (length) => {
       const blocks = Array.from({ length: Math.ceil(length / 32) }, () =>
-        createHash('sha256').update(`${seed} ${count++}`).digest(),
+        createHash('sha256')
+          .update(`${seed} ${drawn.count++}`)
+          .digest(),
       )
       return Buffer.concat(blocks).subarray(0, length)
     },
@@ -47,6 +63,8 @@ export function fakeSystem({ now = Date.UTC(2026, 0, 15, 12), seed = 'seed' } = 
       nowMs += ms
     },
   }
+  draws.set(system, drawn)
+  return system
 }
 
 /** A fake system on the time of `Date`, which the libraries read and a test sets: all of its clocks go by that. */
