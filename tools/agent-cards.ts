@@ -102,7 +102,7 @@ export const agentCards = {
   getAgentCard: defineOperation({
     name: 'get_agent_card',
     title: 'Read a card',
-    description: 'Reads a card: active (usable), frozen, used or expired. Never shows its number.',
+    description: 'Reads a card: active (usable), frozen, used or expired. No number.',
     method: 'GET',
     path: '/agent-cards/{cardId}',
     params: cardParams,
@@ -122,7 +122,7 @@ export const agentCards = {
   listAgentCards: defineOperation({
     name: 'list_agent_cards',
     title: 'List cards',
-    description: 'Lists issued cards, newest first, without numbers.',
+    description: 'Lists issued cards, without numbers.',
     method: 'GET',
     path: '/agent-cards',
     query: listQuery({ customerPartyId: CustomerPartyId }),

@@ -111,7 +111,7 @@ export const approvals = {
     ...read,
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires that wait for a decision, or had one, newest first.',
+    description: 'Lists payments and wires in review or decided, newest first.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only these').optional(), ...actingParty }),
     result: 'page',
@@ -137,7 +137,7 @@ export const approvals = {
     name: 'approve_approval',
     title: 'Approve a payment',
     description:
-      'Lets a payment in review go on: the money moves now. Only if the person says so; agents cannot approve what an agent asked for.',
+      'Lets a payment in review go on: the money moves now. Only if the person says so; no agent approves what an agent asked for.',
     path: '/approvals/{approvalId}/approve',
     effect: 'destructive',
     errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway'],

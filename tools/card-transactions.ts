@@ -134,7 +134,7 @@ export const cardTransactions = {
     name: 'simulate_card_authorization',
     title: 'Authorize a card purchase',
     description:
-      'Plays the merchant charging a card: holds the amount, or answers declined with decline.code. Next: capture, reverse or expire it.',
+      'Plays the merchant charging a card: holds the amount, or answers declined with decline.code. Next: capture, reverse or expire.',
     path: '/simulations/agent-cards/{cardId}/authorize',
     params: z.strictObject({ cardId: ArgumentId('pcd') }),
     attributes: z.strictObject({
@@ -190,7 +190,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_refund',
     title: 'Refund a card purchase',
-    description: 'Plays the merchant returning captured cents, all or in parts, each as a new card transaction.',
+    description: 'Plays the merchant returning captured cents, all or part, as a new card transaction.',
     path: '/simulations/card-transactions/{cardTransactionId}/refund',
     params: transactionParams,
     attributes: amount,

@@ -145,7 +145,7 @@ export const customerInvitations = {
     permission: 'customers.invite',
     adds: true,
     effect: 'write',
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     example: { relationships: unanswered },
   }),
 
@@ -169,7 +169,7 @@ export const customerInvitations = {
     ...invitation,
     name: 'revoke_customer_invitation',
     title: 'Revoke an invitation',
-    description: 'Takes back a pending invitation: its url stops working.',
+    description: 'Takes back a pending invitation: its url ends.',
     method: 'DELETE',
     path: '/customers/invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('adi') }),

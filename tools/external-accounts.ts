@@ -32,14 +32,18 @@ export const ExternalAccount = resource(
   { party: toOne('party', 'pty') },
 )
 
-const Rejections = z.array(
-  z.object({
-    accountId: z.string(),
-    accountName: z.string(),
-    accountMask: z.string().nullable(),
-    reason: z.enum(accountRejections),
-  }),
-)
+/** Tells of the accounts that were linked, as a page that is whole, and of those that were not. */
+const Linked = z.object({
+  pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
+  rejectedAccounts: z.array(
+    z.object({
+      accountId: z.string(),
+      accountName: z.string(),
+      accountMask: z.string().nullable(),
+      reason: z.enum(accountRejections),
+    }),
+  ),
+})
 
 const shared = {
   output: ExternalAccount,
@@ -54,6 +58,7 @@ const linking = {
   ...shared,
   method: 'POST',
   result: 'several',
+  meta: Linked,
   permission: 'external_accounts.create',
   idempotency: 'required',
   setsState: true,
@@ -88,9 +93,8 @@ export const externalAccounts = {
       institutionName: Text(100).describe("The bank's name").optional(),
       ...actingParty,
     }),
-    meta: z.object({ rejectedAccounts: Rejections }),
     answers: 201,
-    errors: ['not_found'],
+    errors: ['not_found', 'not_implemented'],
   }),
 
   getExternalAccount: defineOperation({
@@ -132,10 +136,6 @@ export const externalAccounts = {
     title: 'Link a test bank account',
     description: 'Links a test bank account to your party, as a person does who signs in at their bank.',
     path: '/simulations/external-accounts/link',
-    meta: z.object({
-      pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
-      rejectedAccounts: Rejections,
-    }),
     environments: ['sandbox'],
     permission: 'banks.simulate',
     instanceId: 'agents',

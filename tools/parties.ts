@@ -27,7 +27,7 @@ export const Party = resource('party', Id('pty'), {
   addressCountry: nullableText,
   createdBy: nullableText,
   createdAt: Timestamp,
-  updatedAt: Timestamp.nullable(),
+  updatedAt: Timestamp,
 })
 
 const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
@@ -62,7 +62,7 @@ export const Member = resource(
     lastName: nullableText,
     email: nullableText,
     createdAt: Timestamp,
-    updatedAt: Timestamp.nullable(),
+    updatedAt: Timestamp,
   },
   { party: toOne('party', 'pty') },
 )

@@ -8,15 +8,17 @@ const roles = ['ADMIN', 'MEMBER'] as const
 
 /** A person is asked to join a party. */
 export const PartyInvitation = resource(
-  'partyInvitation',
+  'invitation',
   Id('inv'),
   {
     email: z.string(),
     role: z.enum(roles),
     status: z.enum(partyInvitationStatuses),
     url: secret(z.url().nullable()).describe('Where the person joins or declines; null once it ended'),
+    expiresAt: Timestamp.describe('Until then the person can join'),
+    acceptedAt: Timestamp.nullable(),
     createdAt: Timestamp,
-    updatedAt: Timestamp.nullable(),
+    updatedAt: Timestamp,
   },
   { party: toOne('party', 'pty') },
 )
@@ -55,7 +57,8 @@ export const partyInvitations = {
     ...shared,
     name: 'create_party_invitations',
     title: 'Invite people to your party',
-    description: 'Asks people to join your party as ADMIN or MEMBER. Give each their url.',
+    description:
+      'Asks people to join your party as ADMIN or MEMBER. Give each their url; meta.failed says who was not asked, and why.',
     method: 'POST',
     path: '/party-invitations',
     attributes: z.strictObject({
@@ -71,11 +74,12 @@ export const partyInvitations = {
         .describe('Up to 100'),
     }),
     result: 'several',
+    meta: z.object({ failed: z.array(z.object({ email: z.string(), error: z.string() })) }),
     answers: 201,
     permission: 'party_invitations.create',
     setsState: true,
     effect: 'write',
-    errors: ['conflict'],
+    errors: [],
   }),
 
   revokePartyInvitation: defineOperation({

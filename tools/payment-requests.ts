@@ -62,7 +62,7 @@ export const PaymentRequest = resource(
     ...cause,
     expiresAt: Timestamp.nullable(),
     createdAt: Timestamp,
-    updatedAt: Timestamp.nullable(),
+    updatedAt: Timestamp,
   },
   {
     party: toOne('party', 'pty'),
@@ -128,7 +128,7 @@ export const paymentRequests = {
       payer: z
         .strictObject({
           type: z.enum(counterpartyTypes).describe('What value is'),
-          value: z.string().min(1).max(320).describe('Such as bob@example.com'),
+          value: z.string().min(1).max(320).describe('As bob@example.com'),
         })
         .describe('Who is to pay'),
       description: Description(80).describe('What it is for; the payer reads it').optional(),
@@ -201,8 +201,11 @@ export const paymentRequests = {
     attributes: z.strictObject({
       paymentSource: z
         .discriminatedUnion('type', [
-          z.strictObject({ type: z.literal('wallet'), walletId: ArgumentId('wal') }),
-          z.strictObject({ type: z.literal('external_account'), externalAccountId: ArgumentId('eac') }),
+          z.strictObject({ type: z.literal('wallet').describe('Your money here'), walletId: ArgumentId('wal') }),
+          z.strictObject({
+            type: z.literal('external_account').describe('At your bank'),
+            externalAccountId: ArgumentId('eac'),
+          }),
         ])
         .describe('What pays'),
       ...actingParty,

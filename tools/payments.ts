@@ -115,7 +115,7 @@ export const payments = {
       counterparty: z
         .strictObject({
           type: z.enum(counterpartyTypes).describe('What value is'),
-          value: z.string().min(1).max(320).describe('Such as bob@example.com'),
+          value: z.string().min(1).max(320).describe('As bob@example.com'),
         })
         .describe('Whom to pay'),
       description: Description(80).describe('Shown to both').optional(),

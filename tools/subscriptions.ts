@@ -198,7 +198,7 @@ export const subscriptions = {
     ...read,
     name: 'list_subscriptions',
     title: 'List subscriptions',
-    description: 'Lists subscriptions by which payers pay you, newest first.',
+    description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
     query: listQuery({ ...acting.shape, status: z.enum(subscriptionStatuses).describe('Only these').optional() }),
     unlisted: ['status'],

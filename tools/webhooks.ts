@@ -13,7 +13,7 @@ const attributes = {
   enabledEvents: z.array(z.string()),
   tags: z.record(z.string(), z.string()),
   createdAt: Timestamp,
-  updatedAt: Timestamp.nullable(),
+  updatedAt: Timestamp,
 }
 
 const relationships = { party: toOne('party', 'pty') }

@@ -21,7 +21,6 @@ export function idPrefixOf(pattern: unknown): string | undefined {
 
 /** What a text of a pattern is, in words. */
 export function patternInWords(pattern: string | undefined): string {
-  if (pattern?.includes('\\p{Cc}')) return 'one line of text that is not blank'
   const prefix = idPrefixOf(pattern)
   if (prefix === undefined) return `of the form ${pattern}`
   return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' and goes on with 32 digits 0-9a-f' : ''}`

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { catalogue } from '../../tools/index.ts'
+import { errorsByStatus } from '../core/declared-errors.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import {
   camelCase,
@@ -9,8 +10,10 @@ import {
   relationshipOf,
   successStatus,
 } from '../core/operation.ts'
+import { displayName } from '../core/product.ts'
 import { errorSchema, headerParameters, type JsonSchema, paginationSchema, responseHeaders } from './components.ts'
 import { requestExample, responseExample } from './examples.ts'
+import { tagDescriptions } from './tags.ts'
 
 type Json = Record<string, unknown>
 
@@ -36,13 +39,15 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
     openapi: '3.1.1',
     info: {
       title: 'Payments API',
-      // The interface's version (docs/service.md#versions), not the package's.
       version: '0.2.0',
-      description: 'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC.',
+      description:
+        'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC. The version is that of this interface, not of the software that serves it.',
+      contact: { name: displayName, url: serverUrl },
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: serverUrl, description: environment }],
     security: [{ bearer: [] }],
-    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
       schemas: { Error: errorSchema, Pagination: paginationSchema, ...components.schemas },
@@ -58,20 +63,6 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
       },
     },
   }
-}
-
-/** The codes an operation can answer, by HTTP status, in ascending order of it. */
-export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<number, readonly ErrorCode[]> {
-  const codes: ErrorCode[] = ['invalid_value', 'unauthenticated', 'forbidden', 'rate_limited', 'server_error']
-  codes.push('service_unavailable', ...operation.errors)
-  if (operation.instanceId === 'agents') codes.push('missing_instance_id')
-  if (operation.idempotency === 'required') codes.push('conflict')
-  const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
-  // A field of the attributes that breaks its rule answers 422 with the same code (docs/service.md#400-or-422).
-  if (operation.attributes !== undefined || operation.refusesValues === true) pairs.push([422, 'invalid_value'])
-  const byStatus = Map.groupBy(pairs, ([status]) => status)
-  const ascending = [...byStatus].sort(([a], [b]) => a - b)
-  return new Map(ascending.map(([status, group]) => [status, group.map(([, code]) => code)]))
 }
 
 /** The operations of a path's first segment belong together: `agent-cards`, `simulations`. */

@@ -4,7 +4,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { samples } from '../isolation/samples.ts'
 import { sqlite } from '../support/databases.ts'
-import type { Answer } from '../support/world.ts'
+import { type Answer, createWorld } from '../support/world.ts'
 import { calls, shapes } from './published-calls.ts'
 
 interface Call {
@@ -16,18 +16,20 @@ interface Call {
   status: number
   result: 'one' | 'page' | 'several' | 'deleted' | 'none'
   shape: string
+  /** What the answer's `meta` holds besides the pagination of a page. */
+  meta: string
 }
 
-const row = /^(\w+): (\w+) (\S+)( K)? → (\d+) (\w+) (\w+)(?: \+(.+))?$/
+const row = /^(\w+): (\w+) (\S+)( K)? → (\d+) (\w+) (\w+)(?: \+([^*]+))?(?: \*(.+))?$/
 const all = calls.trim().split('\n').map(callOf)
 
 function callOf(line: string): Call {
-  const [, key, method = '', path = '', K, status, result, type = '', more = ''] = row.exec(line) ?? []
+  const [, key, method = '', path = '', K, status, result, type = '', more = '', meta = ''] = row.exec(line) ?? []
   if (key === undefined) throw new Error(`Bug: ${line} is no call`)
   const shape = `${shapes[type]} ${more}`.trim()
   return {
     ...{ key: key as OperationKey, method, path, hasKey: K !== undefined },
-    ...{ status: Number(status), result: result as Call['result'], shape },
+    ...{ status: Number(status), result: result as Call['result'], shape, meta },
   }
 }
 
@@ -94,6 +96,7 @@ describe('a call of the published client', () => {
       expect([hasMore, typeof nextCursor]).toEqual(hasMore ? [true, 'string'] : [false, 'object'])
     }
     if (call.result === 'deleted') expect(meta.deleted).toBe(true)
+    expect(warnings({ attributes: meta }, call.meta), text).toEqual([])
     for (const resource of [data].flat()) {
       expect([typeof resource.type, typeof resource.id]).toEqual(['string', 'string'])
       expect(warnings(resource, call.shape), text).toEqual([])
@@ -101,6 +104,18 @@ describe('a call of the published client', () => {
     // A list that is empty would prove nothing.
     if (Array.isArray(data)) expect(data.length).toBeGreaterThan(0)
   })
+
+  test.each(['getParty', 'listPartyMembers'])(
+    '%s is answered in full before anybody changed the party',
+    async (key) => {
+      const world = await createWorld(sqlite)
+      const call = all.find((one) => one.key === key)
+      if (call === undefined) throw new Error(`Bug: ${key} is no call`)
+      const { json, text } = await world.send(call.method, call.path, { key: world.apiKey })
+      for (const resource of [json.data].flat()) expect(warnings(resource, call.shape), text).toEqual([])
+      await world.drop()
+    },
+  )
 
   test('is each that there is, once', () => {
     expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)

@@ -1,6 +1,6 @@
 /**
  * Every call of the service's published client: `operation: METHOD path → status result type`, with `K` where the client
- * sends an Idempotency-Key; elsewhere it never does. `made` are the meta members that it reads.
+ * sends an Idempotency-Key; elsewhere it never does. `+` precedes secrets that are told once, `*` the members of `meta`.
  */
 export const calls = `
 listAgents: GET /agents → 200 page agent
@@ -29,7 +29,7 @@ listCustomers: GET /customers → 200 page customer
 getCustomer: GET /customers/{customerId} → 200 one customer
 removeCustomer: DELETE /customers/{customerId} K → 200 deleted customer
 removeCustomerAgent: DELETE /customers/{customerId}/agents/{agentId} → 200 one customer
-createCustomerInvitation: POST /customers/invitations → 201 several invitation
+createCustomerInvitation: POST /customers/invitations → 201 several invitation *failedRecipients:list alreadyConnected:list
 listCustomerInvitations: GET /customers/invitations → 200 page invitationGroup
 revokeCustomerInvitation: DELETE /customers/invitations/{invitationId} → 200 deleted invitation
 listInvitationLinks: GET /customers/invitation-links → 200 page invitationLink
@@ -46,7 +46,7 @@ listPartyMembers: GET /parties/me/members → 200 page user
 removePartyMember: DELETE /parties/me/members/{userId} K → 200 deleted identity
 getPartyCompliance: GET /parties/{partyId}/compliance → 200 none compliance_case
 listPartyInvitations: GET /party-invitations → 200 page partyInvitation
-createPartyInvitations: POST /party-invitations → 201 several partyInvitation
+createPartyInvitations: POST /party-invitations → 201 several partyInvitation *failed:list
 revokePartyInvitation: DELETE /party-invitations/{invitationId} K → 200 deleted partyInvitation
 listPayments: GET /payments → 200 page payment
 createPayment: POST /payments K → 201 one payment
@@ -80,7 +80,7 @@ cancelPaymentRequest: POST /payment-requests/{paymentRequestId}/cancel K → 200
 listExternalAccounts: GET /external-accounts → 200 page externalAccount
 getExternalAccount: GET /external-accounts/{externalAccountId} → 200 one externalAccount
 deleteExternalAccount: DELETE /external-accounts/{externalAccountId} → 200 deleted externalAccount
-linkExternalAccounts: POST /external-accounts/processor-token K → 201 several externalAccount
+linkExternalAccounts: POST /external-accounts/processor-token K → 201 several externalAccount *pagination:map rejectedAccounts:list
 listEvents: GET /events → 200 page event
 getEvent: GET /events/{eventId} → 200 one event
 createWebhook: POST /webhooks K → 201 one webhook +signingSecret:text
@@ -96,7 +96,7 @@ fundSandboxWallet: POST /simulations/customers/{customerId}/transfers/deposit K 
 simulatePaymentClaim: POST /simulations/payments/{paymentId}/complete-claim → 200 one payment
 simulateAgentRevocation: POST /simulations/customers/{customerId}/agents/{agentId}/revoke K → 200 one customer
 simulateCustomerDisconnection: POST /simulations/customers/{customerId}/disconnect K → 200 deleted customer
-simulateBankAccountLink: POST /simulations/external-accounts/link K → 200 several externalAccount
+simulateBankAccountLink: POST /simulations/external-accounts/link K → 200 several externalAccount *pagination:map rejectedAccounts:list
 simulatePaymentRequestFulfillment: POST /simulations/payment-requests/{paymentRequestId}/fulfill K → 200 one payment
 simulatePaymentRequestDecline: POST /simulations/payment-requests/{paymentRequestId}/decline K → 200 one paymentRequest
 `
@@ -126,7 +126,7 @@ export const shapes: Readonly<Record<string, string>> = {
   invitationLink: 'proposedAgents:list status:text createdAt:time name:text expiresAt:time? tags:map',
   party:
     'partyType:text status:text createdAt:time updatedAt:time legalName:text? firstName:text? lastName:text? displayName:text? handle:text? avatarUrl:text? persona:text? email:text? primaryPhone:text? addressLine1:text? addressCity:text? addressState:text? addressPostalCode:text? addressCountry:text? createdBy:text?',
-  partyInvitation: 'email:text role:text status:text createdAt:time',
+  partyInvitation: 'email:text role:text status:text expiresAt:time acceptedAt:time? createdAt:time',
   partyLimitPolicy: 'limits:map? currency:text? updatedAt:time?',
   payment: 'amount:number currency:text status:text description:text? tags:map createdAt:time updatedAt:time?',
   paymentRequest:
@@ -135,7 +135,7 @@ export const shapes: Readonly<Record<string, string>> = {
     'amount:number currency:text status:text transactionType:text direction:text createdAt:time description:text? updatedAt:time? expectedAvailableAt:time?',
   transfer:
     'type:text amount:number currency:text status:text method:text? rail:text? description:text? tags:map externalAccountDisplayMask:text? expectedAvailableAt:time? failure:map? return:map? submittedAt:time? settledAt:time? createdAt:time updatedAt:time?',
-  user: 'partyId:text role:text status:text createdAt:time updatedAt:time? firstName:text? lastName:text? email:text?',
+  user: 'partyId:text role:text status:text createdAt:time updatedAt:time firstName:text? lastName:text? email:text?',
   wallet:
     'status:text walletType:text isDefault:flag createdAt:time? displayName:text? description:text? tags:map balance:map? claims:map depositInstructions:map?',
   webhook: 'url:text description:text? status:text enabledEvents:list tags:map createdAt:time updatedAt:time?',

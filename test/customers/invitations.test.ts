@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { delegable } from '../../src/core/permissions.ts'
+import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters, person } from './world.ts'
@@ -18,6 +19,16 @@ onEachDatabase('invitations', (database) => {
   afterAll(() => world.drop())
 
   const at = (days: number, ms = 0) => new Date(world.system.now() + days * dayMs + ms).toISOString()
+
+  test('are refused for an agent that was deleted, and the refusal is declared', async () => {
+    const { data } = (await world.post('/agents', { name: 'Gone' }, { key: world.apiKey })).json
+    expect((await world.send('DELETE', `/agents/${data.id}`, { key: world.apiKey })).status).toBe(200)
+    const asked = { recipients: [person()], agents: [{ agentId: data.id, permissions: ['payments.read'] }] }
+    const answer = await world.post('/customers/invitations', asked, { key: world.apiKey })
+    expect([answer.status, answer.json.errors[0].code]).toEqual([409, 'conflict'])
+    const codes = catalogue.createCustomerInvitation.errors
+    expect(codes).toContain('conflict')
+  })
 
   test('one for each recipient and agent, shaped as the spec says', async () => {
     const answer = await world.post(

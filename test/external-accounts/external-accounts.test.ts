@@ -17,6 +17,9 @@ import {
   type World,
 } from '../support/world.ts'
 
+/** A page that is all there is. */
+const whole = { hasMore: false, nextCursor: null }
+
 const usual = { processorToken: 'processor-sandbox-accounts' }
 
 /** The answer, when it made something. */
@@ -74,7 +77,7 @@ onEachDatabase('bank accounts', (database) => {
         account('Test Checking', 'checking', '0000'),
         account('Test Savings', 'savings', '1111'),
       ])
-      expect(meta).toStrictEqual({ rejectedAccounts: [] })
+      expect(meta).toStrictEqual({ pagination: whole, rejectedAccounts: [] })
       const newestFirst = [...data].sort((a, b) => (a.id < b.id ? 1 : -1))
       expect(await listed()).toStrictEqual(newestFirst)
       expect(await read(data[0].id)).toStrictEqual(data[0])
@@ -94,7 +97,10 @@ onEachDatabase('bank accounts', (database) => {
       const { accountName, lastFour: accountMask } = testAccounts[reason]
       const processorToken = `processor-sandbox-${reason.replaceAll('_', '-')}`
       const rejectedAccounts = [{ accountId: reason, accountName, accountMask, reason }]
-      expect(made(await link({ processorToken }))).toStrictEqual({ data: [], meta: { rejectedAccounts } })
+      expect(made(await link({ processorToken }))).toStrictEqual({
+        data: [],
+        meta: { pagination: whole, rejectedAccounts },
+      })
       expect(await listed()).toEqual([])
       expect(await told.since()).toEqual([])
     })
@@ -136,7 +142,7 @@ onEachDatabase('bank accounts', (database) => {
   describe('linking again', () => {
     test('changes nothing where the connection works', async () => {
       const first = ok(await simulateLink()).json
-      expect(first.meta).toStrictEqual({ pagination: { hasMore: false, nextCursor: null }, rejectedAccounts: [] })
+      expect(first.meta).toStrictEqual({ pagination: whole, rejectedAccounts: [] })
       expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
       await told.since()
       const rows = () => world.store.read(({ db }) => db.selectFrom('externalAccounts').selectAll().execute())

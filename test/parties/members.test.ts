@@ -48,7 +48,7 @@ onEachDatabase('the members of a party', (database) => {
         attributes: {
           ...{ partyId, role: 'MEMBER', status: 'ACTIVE', email: 'grace@example.com' },
           ...{ firstName: 'Grace', lastName: 'Brewster Hopper' },
-          ...{ createdAt: '2026-01-15T12:00:01.000Z', updatedAt: null },
+          ...{ createdAt: '2026-01-15T12:00:01.000Z', updatedAt: '2026-01-15T12:00:01.000Z' },
         },
         relationships: { party: { data: { type: 'party', id: partyId } } },
       },

@@ -36,7 +36,9 @@ onEachDatabase('the party itself', (database) => {
       id: partyId,
       attributes: {
         ...{ ...profile, ...none, addressPostalCode: null, addressCountry: null, createdBy: null },
-        ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123', updatedAt: null },
+        ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123' },
+        // Nobody changed it since.
+        updatedAt: '2026-01-15T12:00:00.000Z',
         ...{ displayName: expect.any(String), email: expect.any(String), createdAt: expect.any(String) },
       },
     })

@@ -54,14 +54,16 @@ onEachDatabase('invitations to a party', (database) => {
     expect(answer.status).toBe(201)
     const at = '2026-01-15T12:00:00.000Z'
     const shape = (email: string, role: string) => ({
-      type: 'partyInvitation',
+      type: 'invitation',
       id: expect.stringMatching(/^inv_[0-9a-f]{32}$/),
       attributes: {
         ...{ email, role, status: 'PENDING', createdAt: at, updatedAt: at },
+        ...{ expiresAt: '2026-02-14T12:00:00.000Z', acceptedAt: null },
         url: expect.stringMatching(/^http:\/\/sandbox\.test\/join\/[0-9a-f]{64}$/),
       },
       relationships: { party: { data: { type: 'party', id: partyId } } },
     })
+    expect(answer.json.meta).toStrictEqual({ failed: [] })
     expect(answer.json.data).toStrictEqual([shape('ada@example.com', 'ADMIN'), shape('bob@example.com', 'MEMBER')])
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? 1 : -1)
     expect(await list()).toStrictEqual(answer.json.data.toSorted(byId))
@@ -76,13 +78,20 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list(`?status=PENDING&partyId=${partyId}`)).map(({ id }) => id)).toEqual([second.id])
   })
 
-  test('asked again in the same way, nobody is asked twice; in another way, it is refused', async () => {
+  test('asked again in the same way, nobody is asked twice; in another way, it fails, and the others are asked', async () => {
     const first = await invited(ada)
     const again = ok(await invite([ada, bob])).json.data
     expect(again[0].id).toBe(first.id)
     expect(await list()).toHaveLength(2)
-    const source = { pointer: '/data/attributes/invitations/0/email' }
-    expectRefusal(await invite([{ ...ada, role: 'MEMBER' }]), 'conflict', { source })
+    const failing = ok(
+      await invite([
+        { ...ada, role: 'MEMBER' },
+        { ...bob, email: 'eve@example.com' },
+      ]),
+    ).json
+    expect(failing.data).toMatchObject([{ attributes: { email: 'eve@example.com' } }])
+    const error = `ada@example.com is invited as ADMIN already. Revoke ${first.id} to invite them as MEMBER.`
+    expect(failing.meta).toStrictEqual({ failed: [{ email: 'ada@example.com', error }] })
     expectRefusal(await invite([bob, { ...bob, email: 'BOB@example.com' }]), 'invalid_value', {
       status: 422,
       source: { pointer: '/data/attributes/invitations/1/email' },
@@ -96,10 +105,27 @@ onEachDatabase('invitations to a party', (database) => {
     expect(members.find((one: { id: string }) => one.id === user.id).attributes).toMatchObject({
       ...{ email: 'ada@example.com', role: 'ADMIN', status: 'ACTIVE', firstName: 'Ada', partyId },
     })
-    expect((await list())[0]).toMatchObject({ id, attributes: { status: 'ACCEPTED', url: null } })
+    const acceptedAt = new Date(world.system.now()).toISOString()
+    expect((await list())[0]).toMatchObject({ id, attributes: { status: 'ACCEPTED', url: null, acceptedAt } })
     await expect(accept(url)).rejects.toThrow('Only a pending invitation can change, and this one is ACCEPTED.')
-    const source = { pointer: '/data/attributes/invitations/0/email' }
-    expectRefusal(await invite([ada]), 'conflict', { source })
+    const { data, meta } = ok(await invite([ada])).json
+    expect(data).toEqual([])
+    expect(meta.failed).toMatchObject([{ email: 'ada@example.com', error: expect.stringContaining('is a member') }])
+  })
+
+  test('nobody joins by one that has expired, and the person is asked anew', async () => {
+    const { id, url } = await invited(ada)
+    const dayMs = 24 * 60 * 60 * 1000
+    world.system.pass(30 * dayMs - 1)
+    expect((await list())[0]?.attributes).toMatchObject({ status: 'PENDING', url })
+    world.system.pass(1)
+    expect((await list())[0]?.attributes).toMatchObject({ status: 'PENDING', url: null, acceptedAt: null })
+    await expect(accept(url)).rejects.toThrow('The invitation has expired. Ask Sandbox Organization for another one.')
+    const anew = await invited({ ...ada, role: 'MEMBER' })
+    expect(anew.id).not.toBe(id)
+    expect(await statusOf(id)).toBe('REVOKED')
+    await accept(anew.url)
+    expect(await statusOf(anew.id)).toBe('ACCEPTED')
   })
 
   test('an address that signs in for another party joins no second one', async () => {

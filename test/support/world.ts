@@ -63,7 +63,7 @@ export interface World {
   authorize(cardId: string, amount: number, sent?: Sent): Promise<Answer>
   whoami(key?: string): Promise<{ partyId: string; agentId: string | null; keyId: string }>
   customerPartyId(): Promise<string>
-  /** Ends the world. @throws when a request was refused and the test never looked at the answer. */
+  /** Ends the world. @throws when a refusal was never looked at, or its operation does not declare it. */
   drop(): Promise<void>
 }
 
@@ -108,6 +108,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     // As where a process ends: what happened in runs is written beside all requests.
     await service.runLog.flush()
     await dropDatabase()
+    const bugs = alarms.filter((line) => line.startsWith('Bug:'))
+    if (bugs.length > 0) throw new Error(bugs.join('\n'))
     // A test that looks may be one that the quick run leaves out.
     if (unheard.size > 0 && (isDeep || database.name === 'sqlite'))
       throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)

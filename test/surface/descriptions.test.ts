@@ -10,12 +10,12 @@ const environments = ['sandbox', 'production'] as const
 const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' })
 const names = new Set(operations.map(({ name }) => name))
 
-/** Every argument within a schema, with the path to it. What an entry of a list is, the list says; one value needs no words. */
+/** Lists every argument within a schema, with the path to it. A list's description covers its entries. */
 function* argumentsIn(schema: Schema, path: string, described = schema.description): Generator<[string, string]> {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const inner = `${path}.${name}`
     const { description = property.anyOf?.find((either) => either.description !== undefined)?.description } = property
-    if ((property.enum as unknown[] | undefined)?.length !== 1) yield [inner, description ?? '']
+    yield [inner, description ?? '']
     yield* argumentsIn(property, inner, description)
   }
   if (schema.items !== undefined) yield* argumentsIn(schema.items, `${path}[]`, described)

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
+import { errorsByStatus } from '../../src/core/declared-errors.ts'
 import { errorTable } from '../../src/core/errors.ts'
 import { camelCase, type OperationDefinition, successStatus } from '../../src/core/operation.ts'
-import { errorsByStatus } from '../../src/openapi/document.ts'
 import { catalogue } from '../../tools/index.ts'
 import { bodyOf, contentOf, documentOf, follow, operationIn, type Response, serverUrl } from './document.ts'
 
@@ -40,6 +40,22 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(production.paths).filter((path) => path.startsWith('/simulations'))).toEqual([])
   })
 
+  it('has patterns that JavaScript, Python and Go read alike', () => {
+    for (const document of [sandbox, production]) {
+      const patterns = patternsIn(document)
+      expect(patterns.length).toBeGreaterThan(10)
+      expect(patterns.filter((pattern) => !isPortable(pattern))).toEqual([])
+    }
+    for (const pattern of [
+      String.raw`^[^\p{Cc}]+$`,
+      String.raw`^(?=.*\S)`,
+      String.raw`^[^\u0000]+$`,
+      '^(a)\\1$',
+      '^[é]$',
+    ])
+      expect(isPortable(pattern), pattern).toBe(false)
+  })
+
   it('of production is that of the sandbox, without what only this has', () => {
     const kept = operations.filter(({ environments }) => environments.includes('production'))
     for (const operation of kept) expect(operationIn(production, operation)).toEqual(operationIn(sandbox, operation))
@@ -54,7 +70,7 @@ describe('the OpenAPI document', () => {
             .flatMap(Object.values)
             .flatMap(({ tags }) => tags),
         ),
-      ].map((name) => ({ name })),
+      ].map((name) => ({ name, description: expect.stringMatching(/^[A-Z].+\.$/) })),
     ])
     expect(components.securitySchemes).toMatchObject({
       bearer: { description: expect.stringContaining('sk_ntl_prod_') },
@@ -156,6 +172,22 @@ it('lists the errors that every operation, and those that some operations can an
     '503 service_unavailable',
   ])
 })
+
+function patternsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = 'pattern' in value && typeof value.pattern === 'string' ? [value.pattern] : []
+  return [...own, ...Object.values(value).flatMap(patternsIn)]
+}
+
+/** No lookaround, back reference, property or long escape: Go has none of the first three, and each engine its own way of the last. */
+function isPortable(pattern: string): boolean {
+  const modes = ['', 'u'].map((flags) => new RegExp(pattern, flags))
+  return (
+    modes.length === 2 &&
+    /^[ -~]*$/.test(pattern) &&
+    !/\(\?(?!:)|\\(?!x[0-9a-f]{2}|[dswtnr]|[^A-Za-z0-9])/.test(pattern)
+  )
+}
 
 interface Ajv {
   addSchema(schema: object): void

@@ -17,14 +17,14 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   for (const name of operation.unlisted ?? []) delete properties[name]
   // They are filled in, and listed all the same: some hosts send no call with an argument that is not.
   const filledIn = onlyValues(operation)
-  for (const [name, value] of Object.entries(filledIn)) properties[name] = { type: 'string', enum: [value] }
+  for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValue(operation, name, value)
   const clearable = clearableOf(operation)
   if (clearable.length > 0) {
     properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (takesKey(operation)) {
-    const description = operation.adds === true ? 'As told; new: once more' : 'Only as told'
+    const description = operation.adds === true ? 'As told; new: again' : 'Only as told'
     properties.idempotencyKey = { type: 'string', description }
   }
   if (hasDecision) properties.decision = { type: 'string', description: 'Only as told' }
@@ -93,6 +93,12 @@ export const onlyValues = ofOperation((operation): Readonly<Json> => {
     ),
   )
 })
+
+/** Offers the one value that an argument has; hosts show its description to people. */
+function onlyValue(operation: OperationDefinition, name: string, value: unknown): Json {
+  const { description } = bare(shapeOf(operation)[name]) as z.ZodType
+  return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
+}
 
 /**
  * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which

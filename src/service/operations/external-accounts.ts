@@ -45,8 +45,7 @@ export const externalAccountHandlers = {
         `processorToken must be one of the sandbox's, for no bank is behind it: ${known}.`,
       )
     }
-    const { data, rejectedAccounts } = await link(context, chosen, institutionName ?? testBankName)
-    return { data, meta: { rejectedAccounts } }
+    return link(context, chosen, institutionName ?? testBankName)
   },
 
   getExternalAccount: async ({ externalAccountId }, context) =>
@@ -64,10 +63,7 @@ export const externalAccountHandlers = {
     return { data: externalAccountView(after), meta: { deleted: true } }
   },
 
-  simulateBankAccountLink: async (_input, context) => {
-    const { data, rejectedAccounts } = await link(context, usualAccounts, testBankName)
-    return { data, meta: { pagination: { hasMore: false, nextCursor: null }, rejectedAccounts } }
-  },
+  simulateBankAccountLink: async (_input, context) => link(context, usualAccounts, testBankName),
 
   simulateBankAccountDisconnection: async ({ externalAccountId, connectionStatus = 'disconnected' }, context) => {
     const { tx, nowMs } = context
@@ -90,7 +86,7 @@ async function link(context: Context, chosen: readonly TestAccountId[], bankName
     if (reason === null) data.push(externalAccountView(await linkOne(context, accountId, { ...account, bankName })))
     else rejectedAccounts.push({ accountId, accountName, accountMask, reason })
   }
-  return { data, rejectedAccounts }
+  return { data, meta: { pagination: { hasMore: false, nextCursor: null }, rejectedAccounts } }
 }
 
 async function linkOne(

@@ -150,7 +150,7 @@ export function partyView(row: PartyRow): z.output<typeof Party> {
       addressCountry: profile.addressCountry ?? null,
       createdBy: row.createdBy,
       createdAt: timestamp(row.createdAtMs),
-      updatedAt: when(row.updatedAtMs),
+      updatedAt: timestamp(row.updatedAtMs ?? row.createdAtMs),
     },
   }
 }
@@ -183,7 +183,7 @@ function memberView(row: UserRow): z.output<typeof Member> {
       lastName: rest.join(' ') || null,
       email,
       createdAt: timestamp(createdAtMs),
-      updatedAt: when(updatedAtMs),
+      updatedAt: timestamp(updatedAtMs ?? createdAtMs),
     },
     relationships: { party: { data: { type: 'party', id: partyId } } },
   }

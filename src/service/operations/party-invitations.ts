@@ -5,7 +5,11 @@ import { newId, timestamp } from '../../core/system.ts'
 import { given, mayGive, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { answeredPartyInvitation } from '../rules/party-invitations.ts'
+import {
+  answeredPartyInvitation,
+  isPartyInvitationExpired,
+  partyInvitationExpiryMs,
+} from '../rules/party-invitations.ts'
 import { findParty } from '../store/parties.ts'
 import {
   answerPartyInvitation,
@@ -43,8 +47,13 @@ export const partyInvitationHandlers = {
     const [party, view] = await Promise.all([findParty(tx, partyId), viewsOf(context)])
     const from = party?.displayName ?? ''
     const rows: PartyInvitationRow[] = []
-    for (const [index, one] of asked.entries()) rows.push(await invite(context, { ...one, from }, index))
-    return rows.map(view)
+    const failed: { email: string; error: string }[] = []
+    for (const one of asked) {
+      const invited = await invite(context, { ...one, from })
+      if (typeof invited === 'string') failed.push({ email: one.email, error: invited })
+      else rows.push(invited)
+    }
+    return { data: rows.map(view), meta: { failed } }
   },
 
   /** An invitation that is revoked already is answered as it is. */
@@ -73,22 +82,21 @@ function requireDifferent(asked: readonly Asked[]): void {
 
 const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
 
-/** Who is asked already, for the same role, is not asked again. @throws 409 for who belongs to the party, or is asked otherwise. */
+/** Invites a person, or returns the invitation that they have for the same role. A text says why they cannot be invited. */
 async function invite(
   context: Context,
   { email, role, from }: Asked & { from: string },
-  index: number,
-): Promise<PartyInvitationRow> {
+): Promise<PartyInvitationRow | string> {
   const { tx, system, partyId, nowMs, causeAgentId } = context
-  const source = { pointer: `/data/attributes/invitations/${index}/email` }
   if ((await findUserByEmail(tx, email))?.partyId === partyId) {
-    fail('conflict', { detail: `${email} is a member of the party already: list_party_members.`, source })
+    return `${email} is a member of the party already: list_party_members.`
   }
   const pending = await pendingPartyInvitation(tx, { partyId, email })
-  if (pending?.role === role) return pending
-  if (pending !== undefined) {
-    const detail = `${email} is invited as ${pending.role} already. Revoke ${pending.id} to invite them as ${role}.`
-    fail('conflict', { detail, source })
+  if (pending !== undefined && isPartyInvitationExpired(pending, nowMs)) {
+    await answerPartyInvitation(tx, pending, { status: 'REVOKED', userId: null, updatedAtMs: nowMs })
+  } else if (pending?.role === role) return pending
+  else if (pending !== undefined) {
+    return `${email} is invited as ${pending.role} already. Revoke ${pending.id} to invite them as ${role}.`
   }
   const id = newId('inv', system, nowMs)
   const { tokenHash } = await partyInvitationToken(tx, id)
@@ -104,18 +112,31 @@ async function invite(
 }
 
 /** What shows invitations. Only who may give a membership is told where one is to be had. */
-async function viewsOf({ tx, actor, publicUrl }: Context): Promise<(row: PartyInvitationRow) => InvitationResource> {
+async function viewsOf({
+  tx,
+  actor,
+  publicUrl,
+  nowMs,
+}: Context): Promise<(row: PartyInvitationRow) => InvitationResource> {
   const urlOf = await partyInvitationUrls(tx, publicUrl)
   const isTold = mayGive(actor, given.membership())
-  return (row) => partyInvitationView(row, isTold && row.status === 'PENDING' ? urlOf(row) : null)
+  const isOpen = (row: PartyInvitationRow) => row.status === 'PENDING' && !isPartyInvitationExpired(row, nowMs)
+  return (row) => partyInvitationView(row, isTold && isOpen(row) ? urlOf(row) : null)
 }
 
 export function partyInvitationView(row: PartyInvitationRow, url: string | null): InvitationResource {
   const { id, partyId, email, role, status, createdAtMs, updatedAtMs } = row
   return {
-    type: 'partyInvitation',
+    type: 'invitation',
     id,
-    attributes: { email, role, status, url, createdAt: timestamp(createdAtMs), updatedAt: timestamp(updatedAtMs) },
+    attributes: {
+      ...{ email, role, status, url },
+      expiresAt: timestamp(partyInvitationExpiryMs(row)),
+      // An answered invitation never changes again.
+      acceptedAt: status === 'ACCEPTED' ? timestamp(updatedAtMs) : null,
+      createdAt: timestamp(createdAtMs),
+      updatedAt: timestamp(updatedAtMs),
+    },
     relationships: { party: { data: { type: 'party', id: partyId } } },
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../config/log.ts'
+import { declaresError } from '../../core/declared-errors.ts'
 import { loggedPath } from '../../core/logged-path.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Actor } from './actor.ts'
@@ -18,6 +19,9 @@ export function logAnswer(log: Logger, { operation, incoming, supportId, actor }
   const fields = { operation: name, status: reply.status, ms: Math.round(ms), ...who }
   if (reply.status >= 400) {
     const code: unknown = JSON.parse(reply.body).errors[0]?.code
+    // Clients are written by the description. The tests fail on this line (test/support/world.ts).
+    if (!declaresError(operation, reply.status, String(code)))
+      log.error({ ...fields, code }, 'Bug: the operation does not declare this refusal')
     log.info({ ...fields, code, method: incoming.method, path: loggedPath(incoming.path) }, 'refused')
   } else if (effect === 'read') log.debug(fields, 'answered')
   else {

@@ -161,7 +161,7 @@ export const eventKinds = {
     },
   },
   party_invitation: {
-    resource: 'partyInvitation',
+    resource: 'invitation',
     permission: 'party_invitations.read',
     agents: 'own',
     published: {},

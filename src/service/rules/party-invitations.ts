@@ -5,6 +5,9 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyInvitationStatus = (typeof partyInvitationStatuses)[number]
 type PartyInvitationAnswer = 'accept' | 'decline' | 'revoke'
 
+/** How long a person can join by an invitation. */
+export const partyInvitationLifeMs = 30 * 24 * 60 * 60 * 1000
+
 /** Only a pending invitation changes (docs/service.md#party-invitations). */
 export const partyInvitationTransitions = {
   PENDING: { accept: 'ACCEPTED', decline: 'DECLINED', revoke: 'REVOKED' },
@@ -20,4 +23,18 @@ export function answeredPartyInvitation(
 ): PartyInvitationStatus {
   const after = next<PartyInvitationStatus, PartyInvitationAnswer>(partyInvitationTransitions, before, answer)
   return after ?? fail('conflict', { detail: `Only a pending invitation can change, and this one is ${before}.` })
+}
+
+interface Dated {
+  status: PartyInvitationStatus
+  createdAtMs: number
+}
+
+export function partyInvitationExpiryMs({ createdAtMs }: Pick<Dated, 'createdAtMs'>): number {
+  return createdAtMs + partyInvitationLifeMs
+}
+
+/** Reports whether nobody can join by it any more. Its status stays PENDING: the published interface has no other for it. */
+export function isPartyInvitationExpired(invitation: Dated, nowMs: number): boolean {
+  return invitation.status === 'PENDING' && nowMs >= partyInvitationExpiryMs(invitation)
 }

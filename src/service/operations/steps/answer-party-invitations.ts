@@ -2,7 +2,7 @@ import { fail } from '../../../core/errors.ts'
 import { newId, sha256 } from '../../../core/system.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { requireStanding, standingOf } from '../../request/standing.ts'
-import { answeredPartyInvitation } from '../../rules/party-invitations.ts'
+import { answeredPartyInvitation, isPartyInvitationExpired } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { answerPartyInvitation, type PartyInvitationRecord } from '../../store/party-invitations.ts'
 import { savePassword } from '../../store/passwords.ts'
@@ -39,7 +39,7 @@ export interface Joining {
 /**
  * The invited person becomes a member of the party, in the role that the invitation names: whoever holds its token is
  * taken for the person at that address.
- * @throws 403 `forbidden` while the party is stopped; 409 `conflict` when the invitation is not pending, or that address signs in for a party already.
+ * @throws 403 `forbidden` while the party is stopped; 409 `conflict` when the invitation is not pending or has expired, or that address signs in for a party already.
  */
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,
@@ -48,6 +48,9 @@ export async function acceptPartyInvitation(
 ): Promise<UserRow> {
   const { partyId, email, role } = before
   const status = answeredPartyInvitation(before.status, 'accept')
+  if (isPartyInvitationExpired(before, nowMs)) {
+    fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
+  }
   requireStanding(await standingOf(tx, partyId), partyId, 'Joining')
   // Two parties may have invited one address: it signs in for one of them.
   await tx.lock(`member ${email}`)

@@ -8,7 +8,7 @@ import {
 import { actOfUser, actOfVisitor } from '../../request/activity.ts'
 import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
-import type { PartyInvitationStatus } from '../../rules/party-invitations.ts'
+import { isPartyInvitationExpired, type PartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../store/party-invitations.ts'
 import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
@@ -16,7 +16,7 @@ import { findUserByEmail } from '../../store/users.ts'
 
 /** An invitation to a party, as whoever has its link sees it. */
 export interface PartyInvitationSeen {
-  status: PartyInvitationStatus
+  status: PartyInvitationStatus | 'EXPIRED'
   party: string
   role: 'ADMIN' | 'MEMBER'
   /** Who is asked, and signs in by it afterwards. */
@@ -47,9 +47,9 @@ export function createPartyInvitationPages(dependencies: Dependencies): PartyInv
     open: (token) =>
       settled(
         dependencies,
-        async ({ tx }) => {
+        async ({ tx, nowMs }) => {
           const invitation = await invitationAt(tx, token)
-          return invitation && viewOf(tx, invitation)
+          return invitation && viewOf(tx, invitation, nowMs)
         },
         partyAt(token),
       ),
@@ -117,8 +117,9 @@ function formText({ id, version }: { id: string; version: number }): string {
   return `join form ${id} ${version}`
 }
 
-async function viewOf(tx: Transaction, invitation: PartyInvitationRecord): Promise<PartyInvitationSeen> {
-  const { id, version, status, partyName: party, role, email } = invitation
+async function viewOf(tx: Transaction, invitation: PartyInvitationRecord, nowMs: number): Promise<PartyInvitationSeen> {
+  const { id, version, partyName: party, role, email } = invitation
+  const status = isPartyInvitationExpired(invitation, nowMs) ? 'EXPIRED' : invitation.status
   return {
     status,
     party,

@@ -1,6 +1,5 @@
 import { html } from 'hono/html'
 import { foreignName } from '../../../core/foreign-text.ts'
-import type { PartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
 import { isolated } from '../frame/texts.ts'
@@ -56,8 +55,12 @@ const standings = {
     heading: 'Declined',
     line: `You did not join ${party}. To join after all, ask for another invitation.`,
   }),
+  EXPIRED: (party) => ({
+    heading: 'Invitation expired',
+    line: `To join ${party}, ask for another invitation.`,
+  }),
   REVOKED: (party) => ({ heading: 'Invitation taken back', line: `${party} took the invitation back.` }),
-} as const satisfies Record<PartyInvitationStatus, (party: string) => { heading: string; line: string | null }>
+} as const satisfies Record<PartyInvitationSeen['status'], (party: string) => { heading: string; line: string | null }>
 
 interface Person {
   email: string
