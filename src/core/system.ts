@@ -22,6 +22,15 @@ export interface System {
   uptime(): number
   /** The time on the clock of a shared database, in milliseconds since the epoch, given that it said `toldMs`. */
   databaseNow(toldMs: number): number
+  /** The cost of hashing a password that somebody chose. */
+  readonly passwordCost: PasswordCost
+}
+
+/** Costs of scrypt (RFC 7914): `blocks` is N, `size` r, `lanes` p. It takes 128 · N · r bytes. */
+export interface PasswordCost {
+  blocks: number
+  size: number
+  lanes: number
 }
 
 export const realSystem: System = {
@@ -31,6 +40,8 @@ export const realSystem: System = {
   elapsed: () => performance.now(),
   uptime: () => uptime() * 1000,
   databaseNow: (toldMs) => toldMs,
+  // One of the equally strong settings of the OWASP Password Storage Cheat Sheet; 32 MiB.
+  passwordCost: { blocks: 2 ** 15, size: 8, lanes: 3 },
 }
 
 /**
@@ -144,13 +155,6 @@ export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
     // Only one thing can be wrong here: the tag does not fit the key, the nonce and the text.
     return undefined
   }
-}
-
-/** Costs of scrypt (RFC 7914): `blocks` is N, `size` r, `lanes` p. It takes 128 · N · r bytes. */
-export interface PasswordCost {
-  blocks: number
-  size: number
-  lanes: number
 }
 
 /** A password's scrypt hash as lower-case hexadecimal. */

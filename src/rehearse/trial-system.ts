@@ -27,6 +27,7 @@ export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOpt
     elapsed: () => nowMs - startsAtMs,
     uptime: () => nowMs - startsAtMs,
     databaseNow: (toldMs) => toldMs,
+    passwordCost: realSystem.passwordCost,
     move: (byMs) => {
       nowMs += Math.max(0, byMs)
     },

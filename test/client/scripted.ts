@@ -22,6 +22,7 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
     elapsed: () => nowMs,
     uptime: () => nowMs,
     databaseNow: (toldMs) => toldMs,
+    passwordCost: { blocks: 16, size: 8, lanes: 1 },
     randomBytes: (length) => Buffer.alloc(length, ++counter),
     sleep: async (ms, signal) => {
       signal?.throwIfAborted()

@@ -1,12 +1,13 @@
 import { createHook } from 'node:async_hooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { newId, passwordHash, sha256 } from '../../src/core/system.ts'
-import { replacePassword } from '../../src/service/oauth/sign-in.ts'
+import { newId, realSystem, sha256 } from '../../src/core/system.ts'
+import { hashOfPassword, replacePassword } from '../../src/service/oauth/sign-in.ts'
 import type { Caller } from '../../src/service/request/client-address.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { savePassword } from '../../src/service/store/passwords.ts'
 import { createUser, firstOwner } from '../../src/service/store/users.ts'
 import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { address, openBrowser } from './browser.ts'
 
@@ -70,10 +71,8 @@ async function addUser(email: string): Promise<string> {
   return id
 }
 
-/** What a hash costs is written in it: a cheap one of the same password makes many tries quick. */
-async function setCheapPassword(userId: string): Promise<void> {
-  const cost = { blocks: 16, size: 8, lanes: 1 }
-  const hash = ['scrypt', ...Object.values(cost), 'salt', await passwordHash(password, 'salt', cost)].join('$')
+async function setPassword(userId: string): Promise<void> {
+  const hash = await hashOfPassword(password, world.system)
   await world.store.transaction((tx) => savePassword(tx, { userId, hash }))
 }
 
@@ -94,7 +93,7 @@ async function insertRefusals(email: string, count: number): Promise<void> {
 async function begin(database: TestDatabase): Promise<string> {
   world = await createWorld(database)
   const owner = await world.store.transaction(firstOwner)
-  await setCheapPassword(String(owner?.id))
+  await setPassword(String(owner?.id))
   return String(owner?.email)
 }
 
@@ -180,7 +179,7 @@ onEachDatabase('signing in', (database) => {
 
   test('keeps no browser known that somebody else signed in at, or before the password was replaced', async () => {
     const other = 'member@example.com'
-    await setCheapPassword(await addUser(other))
+    await setPassword(await addUser(other))
     const from = '192.0.2.1'
     const closed = async () => {
       for (let tried = 0; tried < 10; tried++) await send('/sign-in', { email, password: 'wrong' }, { from })
@@ -212,7 +211,7 @@ onEachDatabase('signing in', (database) => {
 
   test('counts the wrong ones in a row only, and each user’s own', async () => {
     const other = 'member@example.com'
-    await setCheapPassword(await addUser(other))
+    await setPassword(await addUser(other))
     const wrong = async (count: number) => {
       for (let tried = 0; tried < count; tried++) await send('/sign-in', { email, password: 'wrong' })
     }
@@ -230,7 +229,23 @@ describe('signing in', () => {
     email = await begin(sqlite)
   })
 
-  test('keeps a hash that costs memory, another for each user, and a new one when it is replaced', async () => {
+  test('hashes a password at a cost that is recommended', async () => {
+    expect(realSystem.passwordCost).toEqual({ blocks: 32_768, size: 8, lanes: 3 })
+  })
+
+  test.runIf(isDeep)('signs in by a hash of the real cost', async () => {
+    const system = { ...world.system, passwordCost: realSystem.passwordCost }
+    const service = deployed({ system })
+    await service.seedPassword('of the owner')
+    const { hash } = await world.store.read((tx) =>
+      tx.db.selectFrom('passwords').select('hash').executeTakeFirstOrThrow(),
+    )
+    expect(hash).toMatch(/^scrypt\$32768\$8\$3\$[\w-]{20,}\$[0-9a-f]{64}$/)
+    expect((await send('/sign-in', { email, password: 'another' }, { service })).status).toBe(401)
+    expect((await send('/sign-in', { email, password: 'of the owner' }, { service })).status).toBe(303)
+  })
+
+  test('keeps a salted hash, another for each user, and a new one when it is replaced', async () => {
     const hashes = async () => {
       const rows = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
       return rows.map(({ hash }) => hash)
@@ -238,7 +253,7 @@ describe('signing in', () => {
     await world.service.seedPassword('of the owner')
     await replacePassword(world.store, world.system, await addUser('member@example.com'), 'of the owner')
     const [first, second] = await hashes()
-    for (const hash of [first, second]) expect(hash).toMatch(/^scrypt\$32768\$8\$3\$[\w-]{20,}\$[0-9a-f]{64}$/)
+    for (const hash of [first, second]) expect(hash).toMatch(/^scrypt\$16\$8\$1\$[\w-]{20,}\$[0-9a-f]{64}$/)
     expect(first?.split('$')[4]).not.toBe(second?.split('$')[4])
     expect(first?.split('$')[5]).not.toBe(second?.split('$')[5])
     expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
@@ -264,7 +279,7 @@ describe('signing in', () => {
   test('is tried 30 times in a minute at an address, and 300 times at all addresses', async () => {
     const known = { headers: { ...own, cookie: browserOf(await send('/sign-in', { email, password })) } }
     const accounts = ['a@example.com', 'b@example.com', 'c@example.com']
-    for (const account of accounts) await setCheapPassword(await addUser(account))
+    for (const account of accounts) await setPassword(await addUser(account))
     const wrong = async (count: number, from: string) => {
       const statuses = []
       for (let tried = 0; tried < count; tried++) {

@@ -39,6 +39,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
     elapsed: () => nowMs - suspendedMs,
     uptime: () => nowMs,
     databaseNow: () => nowMs,
+    passwordCost: { blocks: 16, size: 8, lanes: 1 },
     pass: (ms) => {
       nowMs += ms
     },

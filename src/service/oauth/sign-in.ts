@@ -1,12 +1,4 @@
-import {
-  equalSecrets,
-  hmac,
-  newSecret,
-  type PasswordCost,
-  passwordHash,
-  type System,
-  sha256,
-} from '../../core/system.ts'
+import { equalSecrets, hmac, newSecret, passwordHash, type System, sha256 } from '../../core/system.ts'
 import { actOfUser } from '../request/activity.ts'
 import { type Changed, change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import type { SettledContext } from '../request/due.ts'
@@ -47,9 +39,6 @@ export const sessionSeconds = 12 * 60 * 60
 /** How long a browser is known after somebody signed in; browsers keep no cookie for longer than 400 days. */
 export const browserSeconds = 365 * 24 * 60 * 60
 
-/** One of the equally strong settings of the OWASP Password Storage Cheat Sheet; 32 MiB. */
-const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 3 }
-
 /** Signs users in at browsers, and tells who is signed in. */
 export class SignIn {
   readonly #dependencies: Dependencies
@@ -71,7 +60,11 @@ export class SignIn {
     })
     if (!(await tries.mayLook(found.source))) return 'too_many'
     // Somebody who is not there takes as long as a wrong password, and as many: nobody learns who has an account.
-    const right = await matches(password, found.stored?.hash ?? nobody)
+    const right = await matches(
+      password,
+      found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
+      this.#dependencies.system,
+    )
     const [account, { user, source }] = [sha256(address), found]
     return change<Begun | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
       const { tx } = context
@@ -134,7 +127,7 @@ export class SignIn {
     if (user === undefined) return { email: null, password: null }
     if (given === undefined && stored !== undefined) return { email: user.email, password: null }
     const password = given ?? newSecret(system, 12)
-    const same = given !== undefined && stored !== undefined && (await matches(given, stored.hash))
+    const same = given !== undefined && stored !== undefined && (await matches(given, stored.hash, system))
     if (same) return { email: user.email, password }
     if (given === undefined) await keepHash(this.#dependencies, user.id, hashOfMade(password, newSecret(system, 16)))
     else await replacePassword(store, system, user.id, given)
@@ -173,12 +166,12 @@ async function keepHash(dependencies: Dependencies, userId: string, hash: string
 
 /** What is kept of a password that somebody chose. */
 export function hashOfPassword(password: string, system: System): Promise<string> {
-  return hashed(password, newSecret(system, 16))
+  return hashed(password, newSecret(system, 16), system)
 }
 
-async function hashed(password: string, salt: string): Promise<string> {
-  const { blocks, size, lanes } = cost
-  return ['scrypt', blocks, size, lanes, salt, await passwordHash(password, salt, cost)].join('$')
+async function hashed(password: string, salt: string, { passwordCost }: System): Promise<string> {
+  const { blocks, size, lanes } = passwordCost
+  return ['scrypt', blocks, size, lanes, salt, await passwordHash(password, salt, passwordCost)].join('$')
 }
 
 /**
@@ -189,12 +182,12 @@ function hashOfMade(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
 }
 
-async function matches(password: string, stored: string): Promise<boolean> {
+async function matches(password: string, stored: string, { passwordCost }: System): Promise<boolean> {
   const [scheme, ...parts] = stored.split('$')
   if (scheme === 'made') {
     const [salt = ''] = parts
     // A try takes as long whoever it is for.
-    await passwordHash(password, salt, cost)
+    await passwordHash(password, salt, passwordCost)
     return equalSecrets(hashOfMade(password, salt), stored)
   }
   const [blocks, size, lanes, salt = '', hash = ''] = parts
@@ -202,5 +195,7 @@ async function matches(password: string, stored: string): Promise<boolean> {
   return equalSecrets(await passwordHash(password, salt, itsCost), hash)
 }
 
-/** The password of nobody: no hash is empty. */
-const nobody = `scrypt$${cost.blocks}$${cost.size}$${cost.lanes}$nobody$`
+/** Returns a stored hash that no password matches, for an account that does not exist: checking it takes as long. */
+function hashOfNobody({ passwordCost: { blocks, size, lanes } }: System): string {
+  return ['scrypt', blocks, size, lanes, 'nobody', ''].join('$')
+}
