@@ -161,7 +161,8 @@ export const approvals = {
     ...customersDecision,
     name: 'simulate_customer_approval',
     title: 'Approve as the customer',
-    description: 'Plays the customer who agrees to a payment from their wallet that is in review: the money moves now.',
+    description:
+      'Plays a customer without credentials, who agrees to a payment from their wallet that is in review: the money moves now.',
     path: '/simulations/approvals/{approvalId}/approve',
     example: { attributes: { ...approved, customer } },
   }),
@@ -170,7 +171,7 @@ export const approvals = {
     ...customersDecision,
     name: 'simulate_customer_denial',
     title: 'Deny as the customer',
-    description: 'Plays the customer who refuses a payment from their wallet that is in review, for good.',
+    description: 'Refuses for good, as a customer without credentials, a payment from their wallet that is in review.',
     path: '/simulations/approvals/{approvalId}/deny',
     attributes: z.strictObject({ reason: Text(500).describe('Told to who asked').optional() }),
     bodyOptional: true,

@@ -60,6 +60,7 @@ const simulation = {
   environments: ['sandbox'],
   idempotency: 'required',
   setsState: true,
+  errors: ['not_found', 'conflict'],
 } as const
 
 const invitationSimulation = {
@@ -172,7 +173,8 @@ export const customers = {
     ...invitationAnswer,
     name: 'simulate_invitation_acceptance',
     title: 'Accept an invitation as the customer',
-    description: 'Plays the invited customer who accepts: the agent may now act for it, by its id as customerPartyId.',
+    description:
+      'Plays an invited customer without credentials, who accepts: the agent may now act for it, by its id as customerPartyId.',
     path: '/simulations/customer-invitations/{invitationId}/accept',
     example: {
       attributes: {
@@ -188,7 +190,7 @@ export const customers = {
     ...invitationAnswer,
     name: 'simulate_invitation_decline',
     title: 'Decline an invitation as the customer',
-    description: 'Plays the invited person who says no: nothing is granted.',
+    description: 'Says no for an invited person without credentials: nothing is granted.',
     path: '/simulations/customer-invitations/{invitationId}/decline',
     example: {
       attributes: {
@@ -206,7 +208,7 @@ export const customers = {
     name: 'simulate_agent_revocation',
     title: 'Revoke an agent as the customer',
     description:
-      'Plays the customer who takes back what they granted to one agent. meta.deleted: nothing else connects you.',
+      'Plays a customer without credentials, who takes back what they granted to one agent. meta.deleted: nothing else connects you.',
     path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
@@ -217,7 +219,7 @@ export const customers = {
     ...simulation,
     name: 'simulate_customer_disconnection',
     title: 'Disconnect as the customer',
-    description: 'Plays the customer who ends all they granted to your agents, at once.',
+    description: 'Ends all that a customer without credentials granted to your agents, at once, as they would.',
     path: '/simulations/customers/{customerId}/disconnect',
     params,
     meta: Ended,

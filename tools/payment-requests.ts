@@ -257,7 +257,8 @@ export const paymentRequests = {
     ...simulation,
     name: 'simulate_payment_request_fulfillment',
     title: 'Let a payer pay',
-    description: 'Plays the payer of a payment request that you sent: the money arrives, COMPLETED.',
+    description:
+      'Plays the payer, without credentials, of a payment request that you sent: the money arrives, COMPLETED.',
     path: '/simulations/payment-requests/{paymentRequestId}/fulfill',
     output: Payment,
     example: {
@@ -270,7 +271,7 @@ export const paymentRequests = {
     ...simulation,
     name: 'simulate_payment_request_decline',
     title: 'Let a payer decline',
-    description: 'Answers no for whoever was asked to pay you: your request becomes DECLINED.',
+    description: 'Answers no for whoever was asked to pay you and has no credentials: your request becomes DECLINED.',
     path: '/simulations/payment-requests/{paymentRequestId}/decline',
     output: PaymentRequest,
     example: ended('DECLINED'),

@@ -2,6 +2,7 @@ import { money } from '../core/money.ts'
 import { createDecisionReviews } from '../service/pages/decide/review.ts'
 import { actOfUser } from '../service/request/activity.ts'
 import { change } from '../service/request/change.ts'
+import { answersForItself } from '../service/request/played-party.ts'
 import { mfaThresholdCents } from '../service/rules/approvals.ts'
 import { readTimes } from '../service/store/clock.ts'
 import type { Transaction } from '../service/store/engine/store.ts'
@@ -93,7 +94,12 @@ export class Person {
       const reviews = createDecisionReviews({ store, system: this.#options.system, tell })
       return (await reviews.decide(one.id, user, agrees ? 'yes' : 'no')) ? 'ok' : 'too late'
     }
-    if (user === undefined) return this.#simulate(one, agrees)
+    if (user === undefined) {
+      if (await store.transaction((tx) => answersForItself(tx, one.partyId))) {
+        throw new Error(`The world's party ${one.partyId} has keys and no user who could decide: give it a user.`)
+      }
+      return this.#simulate(one, agrees)
+    }
     if (agrees && one.amountCents > mfaThresholdCents) await this.#verify(user)
     const operation = agrees ? 'approveApproval' : 'denyApproval'
     const { status, body } = await service.actAs(user, operation, { params: { approvalId: one.id } })

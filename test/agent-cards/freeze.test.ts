@@ -144,7 +144,7 @@ onEachDatabase('a card that is frozen', (database) => {
     const frozen = await act('freeze', cardId, { attributes: { customerPartyId } })
     expect(frozen.json.data.attributes.status).toBe('frozen')
     const revoked = `/simulations/customers/${customerPartyId}/agents/${agentId}/revoke`
-    expect((await world.send('POST', revoked)).status).toBe(200)
+    expect((await world.send('POST', revoked, { key: world.apiKey })).status).toBe(200)
     expectRefusal(await act('unfreeze', cardId, { attributes: { customerPartyId } }), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })

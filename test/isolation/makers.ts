@@ -1,7 +1,7 @@
 import { delegable } from '../../src/core/permissions.ts'
 import { monthAndYear, newId } from '../../src/core/system.ts'
 import { keepAsFilled } from '../../src/service/store/snapshots.ts'
-import { addDelegation, addParty, addUserToken } from '../support/world.ts'
+import { addDelegation, addPlainParty, addUserToken } from '../support/world.ts'
 import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } from './places.ts'
 
 /** The ids that a request about a resource names, by the names of its parameters. */
@@ -203,7 +203,7 @@ export const askedOfCustomer: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
   const { world, shop } = on
   const { partyId: agentPartyId, agentId, agentKey } = place
-  const { partyId: customerPartyId } = await addParty(world, { party: { limits: '{"perTransaction":1}' } })
+  const { partyId: customerPartyId } = await addPlainParty(world, { party: { limits: '{"perTransaction":1}' } })
   await addDelegation(world, { customerPartyId, agentPartyId, agentId, permissions: JSON.stringify(delegable) })
   const counterparty = { type: 'party_id', value: shop.partyId }
   await made(on, '/payments', { amount: reviewedCents, counterparty, customerPartyId }, agentKey)
@@ -252,7 +252,7 @@ export const agentKeyOfAgent: Maker = async (on, place) => ({
 /** A customer that is connected to the place's agent; of the two customers' places, to the agent of the one that asks. */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
-  const { partyId } = await addParty(world)
+  const { partyId } = await addPlainParty(world)
   const { partyId: agentPartyId, agentId } = place.name === 'stranger' ? place : places.own
   const permissions = place.name === 'ungranted' ? { permissions: uselessGrant } : {}
   await addDelegation(world, { customerPartyId: partyId, agentPartyId, agentId, ...permissions })

@@ -36,7 +36,13 @@ import { tries } from '../support/depth.ts'
 
 const form = { action: '/here', token: 'token' }
 const atMs = Date.UTC(2026, 0, 15)
-const claim = { amountCents: 1, status: 'PENDING_CLAIM', formToken: 'token' } as const
+const claim = { amountCents: 1, status: 'PENDING_CLAIM', answerer: 'anybody', formToken: 'token' } as const
+/** Whoever opens a link, signed in by a name that somebody gave. */
+const visitor = (text: string, personToken: string | null = null) => ({
+  form: { ...form, personToken, mayAgree: true },
+  account: accountOf(user(text)),
+  path: '/here',
+})
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
@@ -68,9 +74,9 @@ const pages: Record<string, (text: string) => Html | string> = {
   'paid payment request': (text) => paymentRequest(text, 'COMPLETED'),
   'party invitation': (text) => partyInvitation(text, 'PENDING', text),
   'accepted party invitation': (text) => partyInvitation(text, 'ACCEPTED', null),
-  claim: (text) => claimPage({ ...claim, sender: text, claimant: text, description: text }, form, true),
-  invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), form, true),
-  'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), form, true),
+  claim: (text) => claimPage({ ...claim, sender: text, claimant: text, description: text }, visitor(text), true),
+  invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), visitor(text, 'token'), true),
+  'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), visitor(text), true),
   'invitation link': (text) => linkPage(link(text, 'open'), '/here', true),
   'joined invitation link': (text) => linkPage(link(text, 'joined'), '/here', true),
   connections: (text) => {
@@ -132,7 +138,8 @@ function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
   }
   const asked = {
     ...{ id: 'prq_1', status, requester: text, payer: text, amountCents: 1, description: text, expiresAtMs: atMs },
-    ...{ joins: true, takesCards: true, lastDecline: null, inReview: false, formToken: 'token', viewer },
+    ...{ answerer: 'own user' as const, joins: true, takesCards: true, lastDecline: null, inReview: false },
+    ...{ formToken: 'token', viewer },
   }
   const forms = { ...form, personToken: 'token', account: accountOf(user(text)) }
   const refused = { problem: null, fields: {} }
@@ -140,7 +147,8 @@ function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
 }
 
 function partyInvitation(text: string, status: 'PENDING' | 'ACCEPTED', signedInAs: string | null): Html {
-  const invitation = { status, party: text, role: 'ADMIN', email: text, isTaken: false, formToken: 'token' } as const
+  const invited = { status, party: text, role: 'ADMIN', email: text, isTaken: false } as const
+  const invitation = { ...invited, mayDecline: true, formToken: 'token' }
   const filled = { name: '', problem: null, wrong: null }
   const shown = signedInAs === null ? null : foreignName(signedInAs, 'a user without a name')
   return joinPage(invitation, { form, filled, signedInAs: shown, sandbox: true })
@@ -180,7 +188,7 @@ const checkout = (text: string) => ({
 
 const invitation = (text: string, status: 'PENDING' | 'ACCEPTED') => ({
   ...{ status, cancelReason: null, developer: text, agent: text, invited: text, message: text, permissions: [text] },
-  ...{ perTransactionCents: null, expiresAtMs: atMs, formToken: 'token' },
+  ...{ answerer: 'anybody' as const, perTransactionCents: null, expiresAtMs: atMs, formToken: 'token' },
 })
 
 const link = (text: string, state: 'open' | 'joined') => ({

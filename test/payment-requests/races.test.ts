@@ -26,7 +26,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one req
       : { type: 'wallet', walletId: other.walletId }
   const asked = done(await requests.ask(1250, { type: 'party_id', value: other.partyId })).json.data
   const path = new URL(asked.attributes.paymentLinkUrl).pathname
-  const visitor = await site.visitor()
+  const visitor = await site.visitor(await site.addUser({ partyId: other.partyId, role: 'OWNER' }))
   await visitor.open(path)
 
   // The card has found the request open, and stops where it pays into the wallet of whoever asked.

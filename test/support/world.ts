@@ -241,29 +241,22 @@ export async function addParty(
     apiKeyScopes?: readonly string[]
   } = {},
 ): Promise<OtherParty> {
-  const { store, system } = grounds
-  const createdAtMs = system.now()
-  const id = (prefix: string) => newId(prefix, system, createdAtMs)
-  const partyId = id('pty')
-  const wallet = await store.transaction((tx) =>
-    createParty(
-      tx,
-      system,
-      {
-        id: partyId,
-        partyType: 'ORG',
-        displayName: 'Other',
-        email: null,
-        issuedCardsEnabled: 1,
-        createdAtMs,
-        ...party,
-      },
-      fundsCents,
-    ),
-  )
-  const { agentId, agentKey } = await addAgent(grounds, partyId, wallet.id, agentHolds)
+  const { partyId, walletId } = await addPlainParty(grounds, { party, fundsCents })
+  const { agentId, agentKey } = await addAgent(grounds, partyId, walletId, agentHolds)
   const apiKey = await addKey(grounds, { partyId, agentId: null, scopes: apiKeyScopes })
-  return { partyId, agentId, walletId: wallet.id, apiKey, agentKey }
+  return { partyId, agentId, walletId, apiKey, agentKey }
+}
+
+/** The same without an agent and keys: nobody acts for it, so that the sandbox plays it. */
+export async function addPlainParty(
+  { store, system }: Grounds,
+  { party = {}, fundsCents = 100_000 }: { party?: Partial<PartyRow>; fundsCents?: number } = {},
+): Promise<Pick<OtherParty, 'partyId' | 'walletId'>> {
+  const createdAtMs = system.now()
+  const partyId = newId('pty', system, createdAtMs)
+  const org = { id: partyId, partyType: 'ORG', displayName: 'Other', email: null, issuedCardsEnabled: 1 } as const
+  const wallet = await store.transaction((tx) => createParty(tx, system, { ...org, createdAtMs, ...party }, fundsCents))
+  return { partyId, walletId: wallet.id }
 }
 
 /** The environment is the sandbox unless it is told. */

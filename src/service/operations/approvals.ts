@@ -1,10 +1,11 @@
 import type { z } from 'zod'
-import type { Approval, approvals } from '../../../tools/approvals.ts'
+import { type Approval, approvalPagePath, type approvals } from '../../../tools/approvals.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requirePlayable } from '../request/played-party.ts'
 import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../rules/approvals.ts'
 import type { LimitReason } from '../rules/limits.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
@@ -53,7 +54,6 @@ export const approvalHandlers = {
 
   denyApproval: async ({ approvalId, reason }, context) => deny(context, await load(context, approvalId), reason),
 
-  /** The sandbox's customers have no credentials: whoever's agent asked decides in the customer's place. */
   simulateCustomerApproval: async ({ approvalId }, context) => {
     const asked = await loadAsked(context, approvalId)
     return approve(context, asked, nextApprovalStatus(asked.approval.status, 'approve'))
@@ -114,14 +114,22 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
   return user === undefined ? 'An API key of the account' : `${user.name} (${user.email})`
 }
 
-/** What an agent of the caller's, to an agent it itself, asked to pay for a customer. @throws 404 for all else. */
-async function loadAsked({ tx, actor }: Context, id: string): Promise<Decided> {
+/**
+ * A payment for a customer whom the caller may play, which an agent of the caller's party, or the calling agent, asked for.
+ * @throws 404 for all else, 409.
+ */
+async function loadAsked(context: Context, id: string): Promise<Decided> {
+  const { tx, actor } = context
   const approval = await findDelegatedApproval(tx, { id, agentPartyId: actor.partyId })
   const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
   const isOwn = actor.agentId === null || payment?.agentId === actor.agentId
   if (approval === undefined || payment === undefined || !isOwn) {
     fail('not_found', { detail: `There is no approval ${id} that a customer has to decide for you.` })
   }
+  await requirePlayable(context, approval.partyId, {
+    call: 'Send approve_approval or deny_approval with a credential of that party.',
+    page: `at ${context.publicUrl()}${approvalPagePath(id)}`,
+  })
   const wallet = await findWallet(tx, approval.partyId, approval.walletId)
   if (wallet === undefined) throw new Error(`Bug: the wallet of the approval ${id} is gone.`)
   return { approval, payment, wallet }

@@ -4,6 +4,7 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requirePlayable } from '../request/played-party.ts'
 import { defaultInvitationDays } from '../rules/customer-invitations.ts'
 import type { InvitationRecord } from '../store/customer-invitations.ts'
 import { type CustomerRecord, findCustomer, listCustomers, revokeDelegations } from '../store/delegations.ts'
@@ -33,12 +34,10 @@ export const customerHandlers = {
 
   getCustomer: async ({ customerId }, context) => customerView(await loadCustomer(context, customerId)),
 
-  removeCustomer: async ({ customerId }, context) => ({
-    data: await disconnect(context, customerId),
-    meta: { deleted: true },
-  }),
+  removeCustomer: async ({ customerId }, context) => disconnect(context, await loadCustomer(context, customerId)),
 
-  removeCustomerAgent: async (input, context) => dropAgent(context, input.customerId, input.agentId),
+  removeCustomerAgent: async ({ customerId, agentId }, context) =>
+    dropAgent(context, await loadCustomer(context, customerId), agentId),
 
   simulateCustomerInvitation: async (input, context) => {
     const { system, nowMs } = context
@@ -64,26 +63,34 @@ export const customerHandlers = {
     invitationView(context, await declineInvitation(context, await loadAddressed(context, input))),
 
   /** The customer does by itself what the developer can do too; to the agent it is the same. */
-  simulateAgentRevocation: async (input, context) => dropAgent(context, input.customerId, input.agentId),
+  simulateAgentRevocation: async (input, context) => {
+    const customer = await loadCustomer(context, input.customerId)
+    await requirePlayable(context, input.customerId, {
+      call: 'To end it from your side, send remove_customer_agent with an API key of your party.',
+    })
+    return dropAgent(context, customer, input.agentId)
+  },
 
-  simulateCustomerDisconnection: async (input, context) => ({
-    data: await disconnect(context, input.customerId),
-    meta: { deleted: true },
-  }),
+  simulateCustomerDisconnection: async (input, context) => {
+    const customer = await loadCustomer(context, input.customerId)
+    await requirePlayable(context, input.customerId, {
+      call: 'To end it from your side, send remove_customer with an API key of your party.',
+    })
+    return disconnect(context, customer)
+  },
 } satisfies HandlersOf<typeof customers>
 
 /** A customer that is disconnected already is answered as it is. */
-async function disconnect(context: Context, customerId: string): Promise<CustomerResource> {
+async function disconnect(context: Context, { party: { id: customerId } }: CustomerRecord) {
   const { tx, actor, nowMs } = context
-  await loadCustomer(context, customerId)
   await revokeDelegations(tx, { agentPartyId: actor.partyId, customerPartyId: customerId }, nowMs)
-  return customerView(await loadCustomer(context, customerId))
+  return { data: customerView(await loadCustomer(context, customerId)), meta: { deleted: true as const } }
 }
 
 /** Says `deleted` when no agent is left. */
-async function dropAgent(context: Context, customerId: string, agentId: string) {
+async function dropAgent(context: Context, { party, delegations }: CustomerRecord, agentId: string) {
   const { tx, actor, nowMs } = context
-  const { delegations } = await loadCustomer(context, customerId)
+  const customerId = party.id
   if (!delegations.some((grant) => grant.agentId === agentId)) {
     fail('not_found', { detail: `The customer ${customerId} granted nothing to an agent ${agentId}.` })
   }
@@ -134,15 +141,18 @@ function customerView({ party, delegations }: CustomerRecord): CustomerResource 
   }
 }
 
-/** The invitation, if it is to the party that is to answer it; whether another one exists is not told. */
+/**
+ * The invitation, if it is to the party that is to answer it, and the caller may play that party; whether another one
+ * exists is not told.
+ */
 async function loadAddressed(
   context: Context,
   { invitationId, partyId }: { invitationId: string; partyId?: string | undefined },
 ): Promise<InvitationRecord> {
   const invitation = await loadInvitation(context, invitationId)
-  if (partyId === undefined) return invitation
   const invited = await partyOfRecipient(context.tx, recipientOf(invitation))
-  if (invited?.id !== partyId)
+  if (partyId !== undefined && invited?.id !== partyId)
     failAttribute('partyId', 'partyId must be the party that the invitation is addressed to.')
+  await requirePlayable(context, invited?.id, { page: "at the invitation's url" })
   return invitation
 }

@@ -5,6 +5,7 @@ import { timestamp } from '../../core/system.ts'
 import { given, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requirePlayable } from '../request/played-party.ts'
 import { isWider, type Limits, limitsColumn } from '../rules/limits.ts'
 import { nameOf, type PartyProfile } from '../rules/parties.ts'
 import { findComplianceCase } from '../store/compliance-cases.ts'
@@ -69,6 +70,9 @@ export const partyHandlers = {
   simulateComplianceDecision: async ({ partyId, status }, context) => {
     const { tx } = context
     await requireKnown(context, partyId)
+    if (partyId !== context.actor.partyId) {
+      await requirePlayable(context, partyId, { call: 'Send it with an API key of that party.' })
+    }
     // It may be decided for several: the request has its own party's lock only.
     await tx.lock(`compliance ${partyId}`)
     const party = await findParty(tx, partyId)

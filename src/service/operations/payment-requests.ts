@@ -4,9 +4,8 @@ import { newId } from '../../core/system.ts'
 import { isAllowedOn, requireHeldOnDefault, requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requirePlayable } from '../request/played-party.ts'
 import { asOf, requestOpenMs } from '../rules/payment-requests.ts'
-import { hasKeys } from '../store/credentials.ts'
-import { isConnected } from '../store/delegations.ts'
 import type { PageOf } from '../store/engine/page.ts'
 import {
   changePaymentRequest,
@@ -17,7 +16,6 @@ import {
   listSentRequests,
 } from '../store/payment-requests.ts'
 import type { PaymentRequestRow } from '../store/schema/payment-requests.ts'
-import { hasUsers } from '../store/users.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { paymentView } from './payments.ts'
 import { readPayer } from './steps/mail-people.ts'
@@ -181,22 +179,19 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
 }
 
 /**
- * A request that the caller's party sent, or the calling agent for a customer, and whose payer the sandbox may play: somebody
- * unknown, a customer of the caller's, or a party that nobody has a credential of. @throws 404, 409.
+ * A request that the caller's party sent, or the calling agent for a customer, and whose payer the caller may play.
+ * @throws 404, 409.
  */
-async function loadPlayed({ tx, actor }: Context, id: string): Promise<PaymentRequestRow> {
+async function loadPlayed(context: Context, id: string): Promise<PaymentRequestRow> {
+  const { tx, actor } = context
   const request = await findPaymentRequestOfAnyParty(tx, id)
   const own = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)
   if (request === undefined || !own) absent(id)
-  const { payerPartyId } = request
-  const isPlayed =
-    payerPartyId === null ||
-    (await isConnected(tx, actor, payerPartyId)) ||
-    !((await hasKeys(tx, payerPartyId)) || (await hasUsers(tx, payerPartyId)))
-  if (isPlayed) return request
-  return fail('conflict', {
-    detail: `The payer ${payerPartyId} answers for itself: somebody has credentials of that party. Send fulfill_payment_request or decline_payment_request with one of them, or open paymentLinkUrl.`,
+  await requirePlayable(context, request.payerPartyId, {
+    call: 'Send fulfill_payment_request or decline_payment_request with a credential of that party.',
+    page: 'at paymentLinkUrl',
   })
+  return request
 }
 
 function absent(id: string): never {

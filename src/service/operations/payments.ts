@@ -5,6 +5,7 @@ import { newSecret, sha256, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requirePlayable } from '../request/played-party.ts'
 import { nextApprovalStatus } from '../rules/approvals.ts'
 import { released } from '../rules/ledger.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
@@ -14,7 +15,7 @@ import { findPayment, findPaymentOfAnyParty, listPayments, replacePayment } from
 import type { PaymentRow } from '../store/schema/payments.ts'
 import { findTransaction } from '../store/transactions.ts'
 import { findWallet } from '../store/wallets.ts'
-import { claimPayment } from './steps/claim-payment.ts'
+import { claimPayment, knownClaimant } from './steps/claim-payment.ts'
 import { mailClaimant } from './steps/mail-people.ts'
 import { payingWallet, send } from './steps/move-money.ts'
 import { resolveCounterparty } from './steps/resolve-counterparty.ts'
@@ -73,6 +74,8 @@ export const paymentHandlers = {
 
   simulatePaymentClaim: async ({ paymentId }, context) => {
     const before = await loadSentBy(context, paymentId)
+    const claimant = await knownClaimant(context.tx, before)
+    await requirePlayable(context, claimant?.id, { page: "at the payment's claimLink" })
     return paymentView(await claimPayment(context, before), before.partyId)
   },
 } satisfies HandlersOf<typeof payments>

@@ -101,6 +101,11 @@ export function actOfVisitor(
   return { partyId, actorType: 'visitor', keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
+/** Sorts acts of several parties: each adds to its party's chain, and all transactions lock chains in the same order. */
+export function inOrder(acts: readonly Act[]): Act[] {
+  return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
+}
+
 /** What an application did by itself with the connection that a user gave it. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,

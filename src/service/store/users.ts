@@ -21,7 +21,21 @@ export async function findUserByEmail(tx: Transaction, email: string): Promise<U
     .executeTakeFirst()
 }
 
-/** Whether anybody can sign in for a party. */
+/** Whether a party has, or had, a user with a password. */
+export async function hasPasswords(tx: Transaction, partyId: string): Promise<boolean> {
+  return (await onePasswordOf(tx, { partyId })).rows.length > 0
+}
+
+const onePasswordOf = prepared((db, by: { partyId: string }) =>
+  db
+    .selectFrom('users')
+    .innerJoin('passwords', 'passwords.userId', 'users.id')
+    .select('users.id')
+    .where('users.partyId', '=', by.partyId)
+    .limit(1),
+)
+
+/** Whether a party has, or had, a user. */
 export async function hasUsers(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneUserOf(tx, { partyId })).rows.length > 0
 }

@@ -3,9 +3,11 @@ import { newId } from '../../../core/system.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { claimed } from '../../rules/ledger.ts'
 import { nextPaymentStatus } from '../../rules/payments.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import { postBetween } from '../../store/ledger.ts'
 import { createParty, findPartyByAddress } from '../../store/parties.ts'
 import { replacePayment } from '../../store/payments.ts'
+import type { PartyRow } from '../../store/schema/parties.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 import { arrived } from '../../store/transactions.ts'
@@ -40,6 +42,16 @@ async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Pro
   return wallet
 }
 
+/** The party that by now has the address that a payment was sent to. */
+export async function knownClaimant(
+  tx: Transaction,
+  { claimant }: Pick<PaymentRow, 'claimant'>,
+): Promise<PartyRow | undefined> {
+  return claimant === null ? undefined : findPartyByAddress(tx, typeOf(claimant), claimant)
+}
+
+const typeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
+
 /** The default wallet of whoever has an e-mail address or phone number: somebody unknown joins, with an empty one. */
 export async function walletOfAddress(
   { tx, system, nowMs }: ChangeContext,
@@ -47,7 +59,7 @@ export async function walletOfAddress(
 ): Promise<WalletRow | undefined> {
   // Two who act for one address at once make one party.
   await tx.lock(`claimant ${address}`)
-  const type = address.includes('@') ? 'email' : 'phone'
+  const type = typeOf(address)
   const known = await findPartyByAddress(tx, type, address)
   if (known !== undefined) return defaultWallet(tx, known.id)
   const contact = type === 'email' ? { email: address } : { email: null, phone: address }

@@ -1,10 +1,11 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { mayBeAnybody } from '../frame/browser-session.ts'
+import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { refusalOf, visitorOf } from '../frame/link-answers.ts'
 import { type Claims, createClaims } from './claim.ts'
 import { claimPage } from './claim-view.ts'
 import { orRefusal, tokenOf } from './routes.ts'
@@ -22,20 +23,25 @@ export function mountClaims(app: Hono, dependencies: PageDependencies): void {
 }
 
 async function showPage(c: Context, pages: ClaimDependencies): Promise<Response> {
-  const claim = await pages.claims.open(tokenOf(c))
+  const signedIn = await signedInAt(c, pages)
+  const claim = await pages.claims.open(tokenOf(c), signedIn?.user)
   if (claim === undefined) return notFound(c)
-  const form = mayBeAnybody(c, pages) ? { action: c.req.path, token: claim.formToken } : null
-  return c.html(claimPage(claim, form, pages.environment === 'sandbox'), 200, headers)
+  const visitor = visitorOf(c, pages, claim, signedIn)
+  return c.html(claimPage(claim, visitor, pages.environment === 'sandbox'), 200, headers)
 }
 
 async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response> {
-  if (!mayBeAnybody(c, pages)) return refused(c, 403, 'Sign in with the address that it was sent to.')
   if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
   const sent = new URLSearchParams(await c.req.text())
   if (!isForm(c) || sent.get('decision') !== 'claim') {
     return refused(c, 400, 'The form has to say that you claim the payment.')
   }
-  const claim = await pages.claims.take(tokenOf(c), sent.get('formToken') ?? '')
+  const signedIn = await signedInAt(c, pages)
+  const shown = await pages.claims.open(tokenOf(c), signedIn?.user)
+  if (shown === undefined) return notFound(c)
+  const refusal = refusalOf(c, pages, shown.answerer, { signedIn, sent, isYes: true })
+  if (refusal !== undefined) return refused(c, 403, refusal)
+  const claim = await pages.claims.take(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (claim === undefined) return notFound(c)
   pages.log.debug({ claim: claim.status }, 'answered')
   // The browser comes back to the page by GET: a reload repeats nothing.

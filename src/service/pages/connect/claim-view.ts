@@ -1,20 +1,23 @@
 import { html } from 'hono/html'
 import { foreignName, foreignText } from '../../../core/foreign-text.ts'
-import type { Html, PageForm } from '../frame/document.ts'
+import { accountSection } from '../frame/account.ts'
+import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
+import type { LinkForm, Visitor } from '../frame/link-answers.ts'
 import { dollars, isolated } from '../frame/texts.ts'
 import type { Claim } from './claim.ts'
+import { hidden } from './view.ts'
 
 /**
- * The page at a payment's `claimLink`. It has no script: the browser sends the form. Without `form` the person can read
- * who sends what, and not claim here.
+ * The page at a payment's `claimLink`. It has no script: the browser sends the form. A visitor without a form
+ * can read who sends what, and not claim here.
  */
-export function claimPage(claim: Claim, form: PageForm | null, sandbox: boolean): Html {
+export function claimPage(claim: Claim, { form, account, path }: Visitor, sandbox: boolean): Html {
   const { amountCents, status } = claim
   const sender = foreignName(claim.sender, 'Somebody', 200)
   const heading = `${isolated(sender)} sends you ${dollars(amountCents)}`
   const description = foreignText(claim.description ?? '')
-  const { title, line } = stateWords(status, form !== null)
+  const { title, line } = stateWords(status, form?.mayAgree === true)
   const main = html`<h1>${heading}</h1>
 <p role="status" class="${status === 'PENDING_CLAIM' ? '' : 'done'}">${line}</p>
 <dl>
@@ -22,15 +25,17 @@ export function claimPage(claim: Claim, form: PageForm | null, sandbox: boolean)
 <div><dt>Amount</dt><dd>${dollars(amountCents)}</dd></div>
 ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi></dd></div>`}
 </dl>
-${status === 'PENDING_CLAIM' && form !== null ? claimForm(claim, form) : ''}`
+${status === 'PENDING_CLAIM' && form?.mayAgree === true ? claimForm(claim, form) : ''}
+${status === 'PENDING_CLAIM' && form === null && account === null ? html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a></p>` : ''}
+${account === null ? '' : accountSection(account, 'Sign in as somebody else', path)}`
   return formPage({ title: title === null ? heading : `${title} – ${heading}`, main, sandbox })
 }
 
-function claimForm({ claimant }: Claim, { action, token }: PageForm): Html {
+function claimForm({ claimant }: Claim, form: LinkForm): Html {
   const recipient = foreignName(claimant, 'the recipient', 254)
-  return html`<form method="post" action="${action}">
-<input type="hidden" name="formToken" value="${token}">
-<p class="aside" id="as">In the sandbox you claim it as <bdi>${recipient}</bdi>, to whom it was sent, without an account or a password.</p>
+  return html`<form method="post" action="${form.action}">
+${hidden(form)}
+<p class="aside" id="as">${form.personToken === null ? html`In the sandbox you claim it as <bdi>${recipient}</bdi>, to whom it was sent, without an account or a password.` : html`You claim it for <bdi>${recipient}</bdi>, to whom it was sent.`}</p>
 <button type="submit" name="decision" value="claim" aria-describedby="as">Claim as the recipient</button>
 </form>`
 }
@@ -41,7 +46,7 @@ function stateWords(status: Claim['status'], mayClaim: boolean): { title: string
       title: null,
       line: mayClaim
         ? 'It waits to be claimed. Until then the sender can take it back.'
-        : 'It waits to be claimed: sign in with the address that it was sent to.',
+        : 'It waits to be claimed: sign in, with a password, as a user of the account that it was sent to.',
     }
   }
   if (status === 'COMPLETED')

@@ -1,14 +1,16 @@
 import { fail } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/system.ts'
-import { claimPayment } from '../../operations/steps/claim-payment.ts'
-import { actOfVisitor } from '../../request/activity.ts'
+import { claimPayment, knownClaimant } from '../../operations/steps/claim-payment.ts'
+import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { type Answerer, answererOf } from '../../request/played-party.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findClaimablePayment } from '../../store/payments.ts'
 import { rootKeys } from '../../store/root-keys.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
+import type { UserRow } from '../../store/schema/users.ts'
 
 /** A payment to somebody without an account, as whoever has its link sees it. */
 export interface Claim {
@@ -16,6 +18,8 @@ export interface Claim {
   sender: string
   /** The address that it was sent to. */
   claimant: string
+  /** How the visitor stands to whom it was sent to: somebody may have got an account with that address since. */
+  answerer: Answerer
   amountCents: number
   description: string | null
   status: PaymentRow['status']
@@ -26,26 +30,27 @@ export interface Claim {
 /** Opens a payment for its recipient, who has the token in its address instead of a credential. */
 export interface Claims {
   /** The payment whose `claimLink` has the token; undefined: there is none. */
-  open(token: string): Promise<Claim | undefined>
+  open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
    * Takes the money as the recipient. The first click of a double click or of two tabs counts; the others see what it did.
-   * @throws 403 `forbidden` when the form was not the page's.
+   * @throws 403 `forbidden` when the form was not the page's, or somebody else claims it.
    */
-  take(token: string, formToken: string): Promise<Claim | undefined>
+  take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
 }
 
 export function createClaims(dependencies: Dependencies): Claims {
   return {
-    open: (token) =>
+    open: (token, user) =>
       settled(
         dependencies,
         async ({ tx }) => {
           const payment = await paymentAt(tx, token)
-          return payment && viewOf(tx, payment)
+          return payment && viewOf(tx, payment, user)
         },
         senderAt(token),
       ),
-    take: (token, formToken) => change(dependencies, (context) => take(context, token, formToken), senderAt(token)),
+    take: (token, formToken, user) =>
+      change(dependencies, (context) => take(context, token, { formToken, user }), senderAt(token)),
   }
 }
 
@@ -57,31 +62,44 @@ function senderAt(token: string): Whose {
   return async (tx) => (await paymentAt(tx, token))?.partyId
 }
 
-async function take(context: ChangeContext, token: string, formToken: string): Promise<Changed<Claim | undefined>> {
+async function take(
+  context: ChangeContext,
+  token: string,
+  { formToken, user }: { formToken: string; user: UserRow | undefined },
+): Promise<Changed<Claim | undefined>> {
   const { tx } = context
   const found = await paymentAt(tx, token)
   if (found === undefined) return unchanged(undefined)
   // The second of two clicks waits here, and a payment that was taken back meanwhile is gone.
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
-  if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment)))
+  if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))
   if (!(await rootKeys(tx)).verify(formText(payment), formToken)) {
     fail('forbidden', { detail: 'The page is out of date. Open the payment again.' })
   }
+  const answerer = await answererIn(tx, payment, user)
+  if (answerer === 'nobody') fail('forbidden', { detail: 'The account that it was sent to claims it itself.' })
   const after = await claimPayment(context, payment)
-  const act = actOfVisitor(after, { operation: 'claim_payment' })
-  return { result: await viewOf(tx, after), acts: [act] }
+  const deed = { operation: 'claim_payment', resourceIds: [after.id] }
+  const acts = [actOfVisitor(after, deed)]
+  if (answerer === 'own user' && user !== undefined) acts.push(actOfUser(user, deed))
+  return { result: await viewOf(tx, after, user), acts: inOrder(acts) }
 }
 
 function formText({ id, version }: PaymentRow): string {
   return `claim form ${id} ${version}`
 }
 
-async function viewOf(tx: Transaction, payment: PaymentRow): Promise<Claim> {
+async function answererIn(tx: Transaction, payment: PaymentRow, user: UserRow | undefined): Promise<Answerer> {
+  return answererOf(tx, (await knownClaimant(tx, payment))?.id, user)
+}
+
+async function viewOf(tx: Transaction, payment: PaymentRow, user: UserRow | undefined): Promise<Claim> {
   const { partyId, claimant, amountCents, description, status } = payment
   return {
     sender: (await findParty(tx, partyId))?.displayName ?? '',
     claimant: claimant ?? '',
+    answerer: await answererIn(tx, payment, user),
     amountCents,
     description,
     status,

@@ -6,14 +6,16 @@ import {
   invitedParty,
   recipientOf,
 } from '../../operations/steps/answer-invitations.ts'
-import { actOfVisitor } from '../../request/activity.ts'
+import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { type Answerer, answererOf } from '../../request/played-party.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { partyOfRecipient } from '../../store/parties.ts'
 import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import type { UserRow } from '../../store/schema/users.ts'
 
 /** An invitation as the invited person sees it: who asks, for what, until when. */
 export interface Invitation {
@@ -24,6 +26,8 @@ export interface Invitation {
   agent: string
   /** Who is asked. */
   invited: string
+  /** How the visitor stands to who is asked. */
+  answerer: Answerer
   message: string | null
   permissions: string[]
   /** The most that a payment may be, in cents; null without a limit. */
@@ -33,31 +37,41 @@ export interface Invitation {
   formToken: string
 }
 
+interface Sent {
+  formToken: string
+  decision: Decision
+  /** Who is signed in. */
+  user: UserRow | undefined
+}
+
 export type Decision = 'accept' | 'decline'
 
-/** Opens an invitation for the invited person, who has the token in its address instead of a credential. */
+/**
+ * Opens an invitation for the invited person, who has the token in its address instead of a credential. A party that answers
+ * for itself is asked by it too, and answers by a user who is signed in.
+ */
 export interface Connect {
-  open(token: string): Promise<Invitation | undefined>
+  open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
   /**
    * Answers an invitation. The first click of a double click or of two tabs counts; the others see what it did.
-   * @throws 403 `forbidden` when the form was not the page's, 409 `conflict` for an invitation of one's own.
+   * @throws 403 `forbidden` when the form was not the page's, or somebody else answers; 409 `conflict` for an invitation of
+   * one's own.
    */
-  answer(token: string, formToken: string, decision: Decision): Promise<Invitation | undefined>
+  answer(token: string, sent: Sent): Promise<Invitation | undefined>
 }
 
 export function createConnect(dependencies: Dependencies): Connect {
   return {
-    open: (token) =>
+    open: (token, user) =>
       settled(
         dependencies,
         async (context) => {
           const record = await invitationAt(context, token)
-          return record && viewOf(context.tx, record)
+          return record && viewOf(context.tx, record, user)
         },
         developerAt(token),
       ),
-    answer: (token, formToken, decision) =>
-      change(dependencies, (context) => answer(context, { token, formToken, decision }), developerAt(token)),
+    answer: (token, sent) => change(dependencies, (context) => answer(context, token, sent), developerAt(token)),
   }
 }
 
@@ -71,7 +85,8 @@ async function invitationAt({ tx }: Pick<ChangeContext, 'tx'>, token: string): P
 
 async function answer(
   context: ChangeContext,
-  { token, formToken, decision }: { token: string; formToken: string; decision: Decision },
+  token: string,
+  { formToken, decision, user }: Sent,
 ): Promise<Changed<Invitation | undefined>> {
   const { tx } = context
   const found = await invitationAt(context, token)
@@ -79,24 +94,32 @@ async function answer(
   // Other changes of the developer's agents and customers wait here: an agent that was deleted meanwhile is gone.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
-  if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record)))
+  if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))
   if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
     fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
   }
+  const answerer = await answererIn(tx, record, user)
+  if (answerer === 'nobody') fail('forbidden', { detail: 'The account that was invited answers for itself.' })
   const after =
     decision === 'decline'
       ? await declineInvitation(context, record)
       : await acceptInvitation(context, record, await invitedParty(context, record))
   const { customerPartyId } = after
-  const act = actOfVisitor(after, { operation: `${decision}_customer_invitation`, customerPartyId })
-  return { result: await viewOf(tx, after), acts: [act] }
+  const deed = { operation: `${decision}_customer_invitation`, resourceIds: [after.id] }
+  const acts = [actOfVisitor(after, { ...deed, customerPartyId })]
+  if (answerer === 'own user' && user !== undefined) acts.push(actOfUser(user, deed))
+  return { result: await viewOf(tx, after, user), acts: inOrder(acts) }
 }
 
 function formText({ id, version }: InvitationRecord): string {
   return `connect form ${id} ${version}`
 }
 
-async function viewOf(tx: Transaction, record: InvitationRecord): Promise<Invitation> {
+async function answererIn(tx: Transaction, record: InvitationRecord, user: UserRow | undefined): Promise<Answerer> {
+  return answererOf(tx, (await partyOfRecipient(tx, recipientOf(record)))?.id, user)
+}
+
+async function viewOf(tx: Transaction, record: InvitationRecord, user: UserRow | undefined): Promise<Invitation> {
   const party = record.recipientType === 'party_id' ? await partyOfRecipient(tx, recipientOf(record)) : undefined
   const limits = record.limits === null ? {} : (JSON.parse(record.limits) as { perTransaction?: number | null })
   return {
@@ -105,6 +128,7 @@ async function viewOf(tx: Transaction, record: InvitationRecord): Promise<Invita
     developer: record.developerName,
     agent: record.agentName,
     invited: party?.displayName ?? record.recipient,
+    answerer: await answererIn(tx, record, user),
     message: record.message,
     permissions: JSON.parse(record.permissions) as string[],
     perTransactionCents: limits.perTransaction ?? null,

@@ -1,12 +1,13 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
-import { mayBeAnybody } from '../frame/browser-session.ts'
+import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { refusalOf, visitorOf } from '../frame/link-answers.ts'
 import { type Connect, createConnect, type Decision } from './invitation.ts'
 import { connectPage } from './view.ts'
 import { connectWords } from './words.ts'
@@ -24,21 +25,27 @@ export function mountConnect(app: Hono, dependencies: PageDependencies): void {
 }
 
 async function showPage(c: Context, pages: ConnectDependencies): Promise<Response> {
-  const invitation = await pages.connect.open(tokenOf(c))
+  const signedIn = await signedInAt(c, pages)
+  const invitation = await pages.connect.open(tokenOf(c), signedIn?.user)
   if (invitation === undefined) return notFound(c)
-  const form = mayBeAnybody(c, pages) ? { action: c.req.path, token: invitation.formToken } : null
-  return c.html(connectPage(connectWords(invitation), form, pages.environment === 'sandbox'), 200, headers)
+  const visitor = visitorOf(c, pages, invitation, signedIn)
+  return c.html(connectPage(connectWords(invitation), visitor, pages.environment === 'sandbox'), 200, headers)
 }
 
 async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Response> {
-  if (!mayBeAnybody(c, pages)) return refused(c, 403, 'Sign in to your account to answer.')
   if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
   const sent = new URLSearchParams(await c.req.text())
   const decision = sent.get('decision')
   if (!isForm(c) || (decision !== 'accept' && decision !== 'decline')) {
     return refused(c, 400, 'The form has to say whether you accept or decline.')
   }
-  const answered = await pages.connect.answer(tokenOf(c), sent.get('formToken') ?? '', decision)
+  const signedIn = await signedInAt(c, pages)
+  const invitation = await pages.connect.open(tokenOf(c), signedIn?.user)
+  if (invitation === undefined) return notFound(c)
+  const refusal = refusalOf(c, pages, invitation.answerer, { signedIn, sent, isYes: decision === 'accept' })
+  if (refusal !== undefined) return refused(c, 403, refusal)
+  const form = { formToken: sent.get('formToken') ?? '', decision, user: signedIn?.user } as const
+  const answered = await pages.connect.answer(tokenOf(c), form)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ connect: decision satisfies Decision, invitation: answered.status }, 'answered')
   // The browser comes back to the page by GET: a reload repeats nothing.

@@ -1,18 +1,20 @@
 import { html } from 'hono/html'
-import type { Html, PageForm } from '../frame/document.ts'
+import { accountSection } from '../frame/account.ts'
+import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
+import type { LinkForm, Visitor } from '../frame/link-answers.ts'
 import type { ConnectWords } from './words.ts'
 
 /**
- * The page at an invitation's `url`. It has no script: the browser sends the form. Without `form` the person can read
- * what is asked, and not answer here.
+ * The page at an invitation's `url`. It has no script: the browser sends the form. A visitor without a form
+ * can read what is asked, and not answer here.
  */
-export function connectPage(words: ConnectWords, form: PageForm | null, sandbox: boolean): Html {
+export function connectPage(words: ConnectWords, visitor: Visitor, sandbox: boolean): Html {
   const { title, developer, agent, invited, message, outcome } = words
   const facts = html`<div><dt>For its agent</dt><dd><bdi>${agent}</bdi></dd></div>
 <div><dt>Asked of</dt><dd><bdi>${invited}</bdi></dd></div>
 ${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></dd></div>`}`
-  return askingPage({ title, developer, outcome, facts, request: request(words, form) }, sandbox)
+  return askingPage({ title, developer, outcome, facts, request: request(words, visitor) }, sandbox)
 }
 
 interface Asking {
@@ -36,7 +38,7 @@ ${outcome === null ? request : ''}`
   return formPage({ title, main, sandbox })
 }
 
-function request(words: ConnectWords, form: PageForm | null): Html {
+function request(words: ConnectWords, { form, account, path }: Visitor): Html {
   return html`<section aria-labelledby="permissions">
 <h2 id="permissions">If you accept, the agent may</h2>
 <ul>
@@ -48,15 +50,33 @@ ${words.permissions.map((text) => html`<li>${text}</li>`)}
 <div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> end it</dd></div>
 <div><dt>Answer by</dt><dd>${words.expires}</dd></div>
 </dl>
-${form === null ? html`<p class="aside">Sign in to your account to answer. This page can’t do it for you.</p>` : answerForm(words, form)}`
+${form === null ? signInFirst(account === null, path) : answerForm(words, form)}
+${account === null ? '' : accountSection(account, 'Sign in as somebody else', path)}`
 }
 
-function answerForm({ invited }: ConnectWords, { action, token }: PageForm): Html {
+/** Says who can answer instead of the visitor. */
+export function signInFirst(isNobody: boolean, path: string): Html {
+  if (!isNobody) return html`<p class="aside">Somebody else is asked: only a user of their account can answer.</p>`
+  return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the account that was asked, to answer.</p>`
+}
+
+/** What the forms of a link's page carry. */
+export function hidden({ token, personToken }: LinkForm): Html {
+  return html`<input type="hidden" name="formToken" value="${token}">${
+    personToken === null
+      ? ''
+      : html`
+<input type="hidden" name="personToken" value="${personToken}">`
+  }`
+}
+
+function answerForm({ invited }: ConnectWords, form: LinkForm): Html {
+  const { action, personToken, mayAgree } = form
   return html`<form method="post" action="${action}">
-<input type="hidden" name="formToken" value="${token}">
-<p class="aside" id="as">In the sandbox you answer as <bdi>${invited}</bdi>, without a password.</p>
+${hidden(form)}
+<p class="aside" id="as">${personToken === null ? html`In the sandbox you answer as <bdi>${invited}</bdi>, without a password.` : html`You answer for <bdi>${invited}</bdi>.`}${mayAgree ? '' : ' To accept, sign in with your password.'}</p>
 <div class="choices">
-<button type="submit" name="decision" value="accept" aria-describedby="as">Accept</button>
+${mayAgree ? html`<button type="submit" name="decision" value="accept" aria-describedby="as">Accept</button>` : ''}
 <button type="submit" name="decision" value="decline" class="quiet" aria-describedby="as">Decline</button>
 </div>
 </form>`

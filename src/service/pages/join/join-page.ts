@@ -8,10 +8,12 @@ import {
 import { actOfUser, actOfVisitor } from '../../request/activity.ts'
 import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { answererOf } from '../../request/played-party.ts'
 import { isPartyInvitationExpired, type PartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../store/party-invitations.ts'
 import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import type { UserRow } from '../../store/schema/users.ts'
 import { findUserByEmail } from '../../store/users.ts'
 
 /** An invitation to a party, as whoever has its link sees it. */
@@ -23,6 +25,8 @@ export interface PartyInvitationSeen {
   email: string
   /** Whether that address signs in for an account already: it cannot join a second one. */
   isTaken: boolean
+  /** Whether the visitor may decline: where that address signs in, only its user does. */
+  mayDecline: boolean
   /** The form sends it back: it fits this invitation in this state only. */
   formToken: string
 }
@@ -32,24 +36,25 @@ export type Outcome = 'joined' | 'declined' | 'stale'
 
 /** Opens an invitation to a party for the invited person, who has the token in its address instead of a credential. */
 export interface PartyInvitationPages {
-  open(token: string): Promise<PartyInvitationSeen | undefined>
+  open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
   /** Whether a form is the page's, and of now: to be asked before a password is hashed, which takes long. */
   isShown(token: string, formToken: string): Promise<boolean>
   /** @throws 403 for a form of another page, 409 where the address signs in for an account already. */
   accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
-  decline(token: string, formToken: string): Promise<Outcome | undefined>
+  /** @throws 403 for a form of another page, or for another user's invitation. */
+  decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
 
 export function createPartyInvitationPages(dependencies: Dependencies): PartyInvitationPages {
   const answer = (token: string, formToken: string, work: Work) =>
     change(dependencies, (context) => whenShown(context, { token, formToken }, work), partyAt(token))
   return {
-    open: (token) =>
+    open: (token, user) =>
       settled(
         dependencies,
         async ({ tx, nowMs }) => {
           const invitation = await invitationAt(tx, token)
-          return invitation && viewOf(tx, invitation, nowMs)
+          return invitation && viewOf(tx, invitation, { nowMs, user })
         },
         partyAt(token),
       ),
@@ -68,8 +73,11 @@ export function createPartyInvitationPages(dependencies: Dependencies): PartyInv
         const resourceIds = [invitation.id, user.id]
         return { result: 'joined', acts: [actOfUser(user, { operation: 'accept_party_invitation', resourceIds })] }
       }),
-    decline: (token, formToken) =>
+    decline: (token, formToken, user) =>
       answer(token, formToken, async (context, invitation) => {
+        if (!(await mayDecline(context.tx, invitation, user))) {
+          fail('forbidden', { detail: `Only the user who signs in as ${invitation.email} can decline.` })
+        }
         await declinePartyInvitation(context, invitation)
         return { result: 'declined', acts: [actOfVisitor(invitation, { operation: 'decline_party_invitation' })] }
       }),
@@ -117,7 +125,21 @@ function formText({ id, version }: { id: string; version: number }): string {
   return `join form ${id} ${version}`
 }
 
-async function viewOf(tx: Transaction, invitation: PartyInvitationRecord, nowMs: number): Promise<PartyInvitationSeen> {
+async function mayDecline(
+  tx: Transaction,
+  { email }: PartyInvitationRecord,
+  user: UserRow | undefined,
+): Promise<boolean> {
+  const invited = await findUserByEmail(tx, email)
+  const visitor = user?.id === invited?.id ? user : undefined
+  return (await answererOf(tx, invited?.partyId, visitor)) !== 'nobody'
+}
+
+async function viewOf(
+  tx: Transaction,
+  invitation: PartyInvitationRecord,
+  { nowMs, user }: { nowMs: number; user: UserRow | undefined },
+): Promise<PartyInvitationSeen> {
   const { id, version, partyName: party, role, email } = invitation
   const status = isPartyInvitationExpired(invitation, nowMs) ? 'EXPIRED' : invitation.status
   return {
@@ -126,6 +148,7 @@ async function viewOf(tx: Transaction, invitation: PartyInvitationRecord, nowMs:
     role,
     email,
     isTaken: status === 'PENDING' && (await findUserByEmail(tx, email)) !== undefined,
+    mayDecline: await mayDecline(tx, invitation, user),
     formToken: `${version}.${(await rootKeys(tx)).sign(formText({ id, version }))}`,
   }
 }

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { foreignName } from '../../../core/foreign-text.ts'
-import { hashOfPassword } from '../../oauth/sign-in.ts'
+import { hashOfPassword, type SignedIn } from '../../oauth/sign-in.ts'
 import { placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
@@ -28,8 +28,9 @@ export function mountJoin(app: Hono, dependencies: PageDependencies): void {
 const orFailure = failingAs({ page: "a party invitation's page", headers })
 
 async function showPage(c: Context, pages: JoinDependencies): Promise<Response> {
-  const invitation = await pages.invitations.open(tokenOf(c))
-  return invitation === undefined ? notFound(c) : show(c, pages, { invitation, filled: empty })
+  const signedIn = await signedInAt(c, pages)
+  const invitation = await pages.invitations.open(tokenOf(c), signedIn?.user)
+  return invitation === undefined ? notFound(c) : show(c, pages, { invitation, signedIn, filled: empty })
 }
 
 const empty: Filled = { name: '', problem: null, wrong: null }
@@ -41,30 +42,33 @@ async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> 
   if (!isForm(c) || (decision !== 'accept' && decision !== 'decline')) {
     return refused(c, 400, 'The form has to say whether you join or decline.')
   }
-  const invitation = await pages.invitations.open(tokenOf(c))
+  const signedIn = await signedInAt(c, pages)
+  const invitation = await pages.invitations.open(tokenOf(c), signedIn?.user)
   if (invitation === undefined) return notFound(c)
   try {
-    return await (decision === 'accept' ? join : decline)(c, pages, { invitation, sent })
+    return await (decision === 'accept' ? join : decline)(c, pages, { invitation, signedIn, sent })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (error.status === 403) return refused(c, 403, error.message)
     if (error.status !== 409) throw error
-    return show(c, pages, { invitation, filled: { ...empty, problem: error.message }, status: 409 })
+    return show(c, pages, { invitation, signedIn, filled: { ...empty, problem: error.message }, status: 409 })
   }
 }
 
 interface Taken {
   invitation: PartyInvitationSeen
+  signedIn: SignedIn | undefined
   sent: URLSearchParams
 }
 
 /** Who joins is signed in at once, as themselves: whoever was signed in at this browser no longer is. */
-async function join(c: Context, pages: JoinDependencies, { invitation, sent }: Taken): Promise<Response> {
+async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Taken): Promise<Response> {
   const formToken = sent.get('formToken') ?? ''
   const { name, password, wrong } = typedOf(sent)
   const isShown = await pages.invitations.isShown(tokenOf(c), formToken)
   if (isShown && wrong !== null) {
-    return show(c, pages, { invitation, filled: { name, problem: wrong.problem, wrong: wrong.field }, status: 422 })
+    const filled = { name, problem: wrong.problem, wrong: wrong.field }
+    return show(c, pages, { invitation, signedIn, filled, status: 422 })
   }
   // A password is hashed for who can join only: it takes long.
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
@@ -78,8 +82,12 @@ async function join(c: Context, pages: JoinDependencies, { invitation, sent }: T
   return lead(c, '/connections')
 }
 
-async function decline(c: Context, { invitations, log }: JoinDependencies, { sent }: Taken): Promise<Response> {
-  const outcome = await invitations.decline(tokenOf(c), sent.get('formToken') ?? '')
+async function decline(
+  c: Context,
+  { invitations, log }: JoinDependencies,
+  { signedIn, sent }: Taken,
+): Promise<Response> {
+  const outcome = await invitations.decline(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (outcome === undefined) return notFound(c)
   log.debug({ join: outcome }, 'answered')
   return lead(c, c.req.path)
@@ -87,12 +95,12 @@ async function decline(c: Context, { invitations, log }: JoinDependencies, { sen
 
 interface Shown {
   invitation: PartyInvitationSeen
+  signedIn: SignedIn | undefined
   filled: Filled
   status?: 200 | 409 | 422
 }
 
-async function show(c: Context, pages: JoinDependencies, { invitation, filled, status = 200 }: Shown) {
-  const signedIn = await signedInAt(c, pages)
+function show(c: Context, pages: JoinDependencies, { invitation, signedIn, filled, status = 200 }: Shown) {
   const page = joinPage(invitation, {
     form: { action: c.req.path, token: invitation.formToken },
     filled,

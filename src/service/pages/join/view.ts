@@ -39,7 +39,8 @@ ${line === null ? '' : html`<p role="status" class="done">${line}</p>`}
 ${status === 'ACCEPTED' ? html`<p><a href="/sign-in">Sign in</a></p>` : ''}
 ${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> signs in for an account already, and cannot join a second one. Ask <bdi>${party}</bdi> to invite another address.</p>` : ''}
 ${isOpen && !isTaken ? joinForm(form, filled, { email, signedInAs }) : ''}
-${isOpen ? declineForm(form) : ''}`
+${isOpen && invitation.mayDecline ? declineForm(form) : ''}
+${isOpen && !invitation.mayDecline ? html`<p class="aside">To decline, <a href="/sign-in?next=${encodeURIComponent(form.action)}">sign in</a> as <bdi>${email}</bdi>.</p>` : ''}`
   return formPage({ title: titleOf(heading, filled.problem), main, sandbox })
 }
 

@@ -2,9 +2,10 @@ import { fail } from '../../../core/errors.ts'
 import { timestamp } from '../../../core/system.ts'
 import { declineRequest, payRequestByCard } from '../../operations/steps/pay-request.ts'
 import { hashOfRequestToken } from '../../operations/steps/show-request.ts'
-import { actOfVisitor } from '../../request/activity.ts'
+import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { type Answerer, answererOf } from '../../request/played-party.ts'
 import { asOf, type PaymentRequestStatus } from '../../rules/payment-requests.ts'
 import { type CardDecline, type CardTries, takesCards, tryCard } from '../../rules/request-cards.ts'
 import { sandboxCard } from '../../rules/test-cards.ts'
@@ -29,6 +30,8 @@ export interface AskedPayment {
   amountCents: number
   description: string | null
   expiresAtMs: number
+  /** How the visitor stands to the payer. */
+  answerer: Answerer
   /** Whether the payer is somebody unknown yet, who joins by paying. */
   joins: boolean
   /** Whether a card may still be tried. */
@@ -65,9 +68,12 @@ export type Outcome = 'paid' | 'declined' | 'stale'
 export interface PaymentRequestPages {
   /** The request whose `paymentLinkUrl` has the token; undefined: there is none. */
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
-  /** @throws 403 for a form of another page, 409 where it cannot be paid, 422 on a field of the card, 429. */
-  payByCard(token: string, formToken: string, card: CardEntry): Promise<Outcome | undefined>
-  /** The payer says no. @throws 403, 409. */
+  /**
+   * @throws 403 for a form of another page, or where the payer answers for itself; 409 where it cannot be paid, 422 on a field
+   * of the card, 429.
+   */
+  payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
+  /** Declines for a payer who does not answer for itself. @throws 403, 409. */
   decline(token: string, formToken: string): Promise<Outcome | undefined>
 }
 
@@ -82,10 +88,10 @@ export function createPaymentRequestPages(dependencies: Dependencies): PaymentRe
         },
         requesterAt(token),
       ),
-    payByCard: (token, formToken, card) =>
+    payByCard: (token, formToken, { card, user }) =>
       change(
         dependencies,
-        (context) => whenShown(context, { token, formToken }, (request) => pay(context, request, card)),
+        (context) => whenShown(context, { token, formToken }, (request) => payAs(context, request, { card, user })),
         requesterAt(token),
       ),
     decline: (token, formToken) =>
@@ -93,6 +99,7 @@ export function createPaymentRequestPages(dependencies: Dependencies): PaymentRe
         dependencies,
         (context) =>
           whenShown(context, { token, formToken }, async (request) => {
+            await requireAnswerer(context, request, undefined)
             await declineRequest(context, request)
             return { result: 'declined', acts: [actOfVisitor(request, { operation: 'decline_payment_request' })] }
           }),
@@ -125,6 +132,35 @@ async function whenShown(
     fail('forbidden', { detail: 'The answer did not come from this page.' })
   }
   return request?.version === shown.version ? work(request) : unchanged('stale')
+}
+
+interface Paying {
+  card: CardEntry
+  user: UserRow | undefined
+}
+
+/** Pays, and tells the payer's own activity which of its users did. */
+async function payAs(
+  context: ChangeContext,
+  request: PaymentRequestRow,
+  { card, user }: Paying,
+): Promise<Changed<Outcome>> {
+  const answerer = await requireAnswerer(context, request, user)
+  const paid = await pay(context, request, card)
+  if (answerer !== 'own user' || user === undefined) return paid
+  const own = paid.acts.map(({ operation, resourceIds, status }) => actOfUser(user, { operation, resourceIds, status }))
+  return { ...paid, acts: inOrder([...paid.acts, ...own]) }
+}
+
+/** @throws 403 `forbidden` where the payer answers for itself, and somebody else is at the page. */
+async function requireAnswerer(
+  { tx }: ChangeContext,
+  { payerPartyId }: PaymentRequestRow,
+  user: UserRow | undefined,
+): Promise<Answerer> {
+  const answerer = await answererOf(tx, payerPartyId, user)
+  if (answerer !== 'nobody') return answerer
+  return fail('forbidden', { detail: 'The payer answers for itself: sign in as one of its users.' })
 }
 
 async function pay(context: ChangeContext, request: PaymentRequestRow, entry: CardEntry): Promise<Changed<Outcome>> {
@@ -168,6 +204,7 @@ async function viewOf(
     amountCents,
     description,
     expiresAtMs,
+    answerer: await answererOf(tx, payerPartyId, user),
     joins: payerPartyId === null,
     takesCards: takesCards(tries),
     lastDecline: tries?.last ?? null,

@@ -54,7 +54,8 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
   if (asked === undefined) return notFound(c)
   const taken = { asked, signedIn, sent }
   const decision = sent.get('decision')
-  if (decision === 'card') return payByCard(c, pages, taken)
+  if (asked.answerer === 'nobody') return refused(c, 403, 'Sign in as a user of the account that is asked.')
+  if (decision === 'card') return asked.answerer === 'own user' ? ownCard(c, pages, taken) : payByCard(c, pages, taken)
   if (decision === 'wallet') return asPayer(c, pages, { ...taken, decision })
   if (decision !== 'decline') return refused(c, 400, 'The form has to say whether you pay or decline.')
   return asked.viewer?.is === 'payer' ? asPayer(c, pages, { ...taken, decision }) : decline(c, pages, taken)
@@ -66,11 +67,22 @@ interface Taken {
   sent: URLSearchParams
 }
 
+/** Takes a card from a user of the payer's: it is charged, so they have to be no program (docs/service.md#page-of-a-payment-request). */
+async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
+  const { asked, signedIn, sent } = taken
+  if (signedIn === undefined || !personTokenFits(signedIn, asked, sent)) {
+    return refused(c, 403, 'You signed in as somebody else since.')
+  }
+  if (!signedIn.isProven) return refused(c, 403, 'To pay, sign in with your password.')
+  return payByCard(c, pages, taken)
+}
+
 async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const address = callerOf(c)?.address
   return orTold(c, pages, taken, async () => {
     pages.declines.requireFew(address)
-    const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), cardOf(taken.sent))
+    const paying = { card: cardOf(taken.sent), user: taken.signedIn?.user }
+    const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), paying)
     if (outcome === 'declined' && pages.declines.count(address)) {
       pages.log.warn({ address }, 'an address waits: too many of its cards were declined')
     }

@@ -60,6 +60,7 @@ interface Ways {
 function ways(asked: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
   const { viewer, takesCards, joins } = asked
   const isRequester = viewer?.is === 'requester'
+  if (asked.answerer === 'nobody') return ofSomebodyElse(words, forms)
   return html`${isRequester ? html`<p class="aside">You asked for this. Whoever opens this link can pay it.</p>` : ''}
 ${viewer?.is === 'other' ? html`<p class="aside">You are signed in, and somebody else is asked: your wallets cannot pay this.</p>` : ''}
 ${viewer?.is === 'payer' ? walletForm(words, forms) : ''}
@@ -73,6 +74,12 @@ ${hidden(forms)}
 <button type="submit" name="decision" value="decline" class="danger">Decline</button>
 </form>
 </section>`
+}
+
+/** The payer has an account: nobody but its users answers. */
+function ofSomebodyElse({ payer }: RequestWords, { account, action }: RequestForms): Html {
+  if (account !== null) return html`<p class="aside">Only a user of <bdi>${payer}</bdi> can pay or decline this.</p>`
+  return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`
 }
 
 function hidden({ token, personToken }: RequestForms): Html {

@@ -1,0 +1,88 @@
+import { fail } from '../../core/errors.ts'
+import { isLoopback } from '../../core/loopback.ts'
+import { hasKeys } from '../store/credentials.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import type { UserRow } from '../store/schema/users.ts'
+import { hasPasswords, hasUsers } from '../store/users.ts'
+import { findWorld } from '../store/world.ts'
+import type { Context } from './handler.ts'
+
+/** The ways on when a party cannot be played, as sentences. */
+export interface WaysOn {
+  /** A place where one of the party's users does the same, such as `at the invitation's url`. */
+  page?: string
+  /** A call that does the same. */
+  call?: string
+}
+
+/**
+ * Whether somebody can act for a party: it has, or had, credentials of its own or users with passwords. Such a party
+ * answers for itself (docs/service.md#parties-that-answer-for-themselves): no simulation and no page plays it. The users of
+ * a rehearsal need no password, because the person of the scenario answers for them.
+ */
+export async function answersForItself(tx: Transaction, partyId: string): Promise<boolean> {
+  const [keys, passwords, world] = await Promise.all([hasKeys(tx, partyId), hasPasswords(tx, partyId), findWorld(tx)])
+  return keys || passwords || (world?.isRehearsal === 1 && (await hasUsers(tx, partyId)))
+}
+
+/**
+ * Refuses to play a party that answers for itself, unless the caller is an API key of the party that manages the sandbox.
+ * @param partyId Null and undefined stand for somebody without an account, whom everybody plays.
+ * @throws 409 `conflict`.
+ */
+export async function requirePlayable(
+  context: Pick<Context, 'tx' | 'actor' | 'publicUrl'>,
+  partyId: string | null | undefined,
+  { page, call }: WaysOn,
+): Promise<void> {
+  const { tx } = context
+  if (partyId === null || partyId === undefined || !(await answersForItself(tx, partyId))) return
+  const manager = await managerHere(context)
+  if (manager === 'caller') return
+  const ways = [
+    ...(call === undefined ? [] : [call]),
+    ...(page === undefined ? [] : [await byPerson(tx, partyId, page)]),
+    ...(manager === 'API key'
+      ? ['An API key of your party may play it too, for your party manages this sandbox.']
+      : []),
+  ]
+  fail('conflict', {
+    detail: `The party ${partyId} answers for itself: it has credentials of its own, or users who sign in. ${ways.join(' ')}`,
+  })
+}
+
+async function byPerson(tx: Transaction, partyId: string, page: string): Promise<string> {
+  if (await hasPasswords(tx, partyId)) return `One of its users can do it, signed in, ${page}.`
+  return `A user of it can do it, signed in, ${page}; create_party_invitations, sent with an API key of that party, invites one.`
+}
+
+/**
+ * Tells which credentials of the caller's party may play every other party: API keys, where that party manages the sandbox,
+ * people reach the service at this machine only, and no agent is rehearsed (docs/sandbox.md#who-plays-the-other-side).
+ */
+async function managerHere({
+  tx,
+  actor,
+  publicUrl,
+}: Pick<Context, 'tx' | 'actor' | 'publicUrl'>): Promise<'caller' | 'API key' | 'nobody'> {
+  const world = await findWorld(tx)
+  if (world?.firstPartyId !== actor.partyId || world.isRehearsal === 1 || !isLoopback(publicUrl())) return 'nobody'
+  return actor.credentialKind === 'api_key' ? 'caller' : 'API key'
+}
+
+/** How the visitor of a page stands to the party that its address was sent to. */
+export type Answerer = 'anybody' | 'own user' | 'nobody'
+
+/**
+ * Tells who answers for a party on a page: its user who is signed in there, or anybody while it does not answer for itself.
+ * @param partyId Undefined stands for somebody without an account.
+ */
+export async function answererOf(
+  tx: Transaction,
+  partyId: string | null | undefined,
+  user: UserRow | undefined,
+): Promise<Answerer> {
+  if (partyId === null || partyId === undefined) return 'anybody'
+  if (user?.partyId === partyId) return 'own user'
+  return (await answersForItself(tx, partyId)) ? 'nobody' : 'anybody'
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { leftBehind, nothing } from '../adversary/left-behind.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type AccountKind, addPlayed, askPayment, invite, payUnknown, type Stage } from './played.ts'
+
+/** A page that is sent to a party, and the fields of an answer to it. */
+interface Answering {
+  path(stage: Stage): Promise<string>
+  fields: { decision: string; [name: string]: string }
+  /** A no needs no password. */
+  isYes: boolean
+}
+
+const pathOf = (url: unknown) => new URL(String(url)).pathname
+const invitation = async (stage: Stage) => pathOf((await invite(stage)).attributes.url)
+const request = async (stage: Stage) => pathOf((await askPayment(stage)).attributes.paymentLinkUrl)
+const joining = async ({ site: { world }, played, player }: Stage) => {
+  const invitations = [{ email: played.email, role: 'MEMBER' }]
+  const { json } = await world.post('/party-invitations', { invitations }, { key: player.apiKey })
+  return pathOf(json.data[0].attributes.url)
+}
+const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
+
+/** Every route that takes a form: how a party is answered for by it, or why none is. A new one fails until it stands here. */
+const routes: Record<string, readonly Answering[] | string> = {
+  'POST /connect/:token': [
+    { path: invitation, fields: { decision: 'accept' }, isYes: true },
+    { path: invitation, fields: { decision: 'decline' }, isYes: false },
+  ],
+  'POST /claim/:token': [
+    {
+      path: async (stage) => pathOf((await payUnknown(stage)).attributes.claimLink),
+      fields: { decision: 'claim' },
+      isYes: true,
+    },
+  ],
+  'POST /request/:token': [
+    { path: request, fields: { decision: 'card', ...card }, isYes: true },
+    { path: request, fields: { decision: 'decline' }, isYes: false },
+  ],
+  'POST /join/:token': [{ path: joining, fields: { decision: 'decline' }, isYes: false }],
+  'POST /connect/links/:token': 'a customer whom it makes up',
+  'POST /checkout/session': 'a payer who is no party',
+  'POST /checkout/pay': 'a payer who is no party',
+  'POST /checkout/stop': 'a payer who is no party',
+  'POST /shops/:shopId': 'the party whose agent buys, by the secret of its checkout',
+  'POST /shops/checkouts/:token': 'the party whose agent buys, by the secret of its checkout',
+  'POST /shops/orders/:token': 'the party whose agent bought, by the secret of its order',
+  'POST /sign-in': 'the user whose password it takes',
+  'POST /sign-out': 'the user who is signed in',
+  'POST /verify/:challenge': 'the user who is signed in',
+  'POST /second-factor': 'the user who is signed in',
+  'POST /cards/:token': 'the user who is signed in',
+  'POST /approvals/:approvalId/review': 'the user who is signed in',
+  'POST /console/sandbox/:action': 'the user who is signed in',
+  'POST /decide/:decisionId': 'the user who is signed in',
+  'POST /connections/:grantId': 'the user who is signed in',
+  'POST /oauth/token': 'the application whose grant it is',
+  'POST /oauth/register': 'an application',
+  'POST /oauth/introspect': 'an application',
+  'POST /oauth/revoke': 'an application',
+  'POST /oauth/device/authorize': 'an application',
+  'POST /oauth/device': 'whoever has a device',
+  'POST /oauth/consent/:uid': 'the user who is signed in',
+}
+
+const answerings = Object.entries(routes).flatMap(([route, answers]) =>
+  typeof answers === 'string' ? [] : answers.map((one) => [`${route} ${one.fields.decision}`, one] as const),
+)
+
+onEachDatabase('a page that is sent to a party', (database) => {
+  let site: PersonSite
+  beforeAll(async () => {
+    site = await createPersonSite(database)
+  })
+  afterAll(() => site.world.drop())
+
+  const stageOf = async (kind: AccountKind): Promise<Stage> => {
+    const { agentKey, apiKey, whoami } = site.world
+    const { partyId, agentId } = await whoami()
+    const player = { partyId, agentId: agentId ?? '', agentKey, apiKey }
+    return { site, player, played: await addPlayed(site, kind) }
+  }
+  /** The hidden fields of the page's form. */
+  const fieldsOf = async (visitor: Visitor, path: string) => {
+    const { text } = await visitor.open(path)
+    const start = text.indexOf(`action="${path}"`)
+    const form = text.slice(start, text.indexOf('</form>', start))
+    const hidden = form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)
+    return Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]))
+  }
+
+  test('every route that takes something has its row', () => {
+    const operations = new Set(
+      Object.values<OperationDefinition>(catalogue).map(
+        ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+      ),
+    )
+    const posts = site.world.service.routes
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((route) => /^(POST|PUT|PATCH|DELETE) /.test(route) && !operations.has(route))
+    expect(Object.keys(routes).sort()).toEqual([...new Set(posts)].sort())
+  })
+
+  test.each(answerings)('%s is answered by nobody but a user of it', async (_, { path: pathIn, fields, isYes }) => {
+    const stage = await stageOf('a user with a password')
+    const { user } = stage.played
+    if (user === undefined) throw new Error('The party has a user.')
+    const path = await pathIn(stage)
+    const person = await site.visitor(user)
+    const form = { ...(await fieldsOf(person, path)), ...fields }
+    expect(form).toHaveProperty('formToken')
+    const strangers = {
+      nobody: await site.visitor(),
+      'the owner of the party that asks': await site.visitor(site.owner),
+    }
+    for (const [name, visitor] of Object.entries(strangers)) {
+      const page = await visitor.open(path)
+      expect(page.text, name).not.toContain(`action="${path}"`)
+      const left = await leftBehind(site.world, undefined, async () => {
+        expect((await visitor.post(path, form)).status, name).toBe(403)
+      })
+      expect(left, name).toEqual(nothing)
+    }
+    if (isYes) {
+      const setOneClick = (oneClick: 0 | 1) =>
+        site.world.store.transaction(async ({ db }) => {
+          await db.updateTable('signInSessions').set({ oneClick }).where('userId', '=', user.id).execute()
+        })
+      await setOneClick(1)
+      const left = await leftBehind(site.world, undefined, async () => {
+        expect((await person.post(path, form)).status).toBe(403)
+      })
+      expect(left).toEqual(nothing)
+      await setOneClick(0)
+    }
+    expect((await person.post(path, form)).status).toBe(303)
+    expect((await person.open(path)).text).not.toContain(`action="${path}"`)
+  })
+
+  test.each(answerings.filter(([name]) => !name.includes('/join/')))(
+    '%s is answered by nobody for a party with keys only',
+    async (_, { path: pathIn, fields }) => {
+      const stage = await stageOf('an API key')
+      const path = await pathIn(stage)
+      for (const visitor of [await site.visitor(), await site.visitor(site.owner)]) {
+        expect((await visitor.post(path, fields)).status).toBe(403)
+        expect((await visitor.open(path)).text).not.toContain(`action="${path}"`)
+      }
+    },
+  )
+
+  test.each(answerings)(
+    '%s is answered by whoever has the link, for a party without accounts',
+    async (_, answering) => {
+      const path = await answering.path(await stageOf('nobody'))
+      const visitor = await site.visitor()
+      await visitor.open(path)
+      expect((await visitor.send(path, answering.fields)).status).toBe(303)
+    },
+  )
+})

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { permissions } from '../../src/core/permissions.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { leftBehind, nothing } from '../adversary/left-behind.ts'
+import { exchanged } from '../credentials/requests.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
+import { type Answer, addParty, type WorldOptions } from '../support/world.ts'
+import { type AccountKind, accounts, addPlayed, type Play, type Player, type Stage, simulations } from './played.ts'
+
+type Row = [OperationKey, Play]
+const playing = Object.entries(simulations).filter((row): row is Row => typeof row[1] === 'function')
+
+/** How a simulation is sent. */
+interface Sender {
+  key(stage: Stage): Promise<string>
+  isAgent: boolean
+}
+
+const senders = {
+  "an agent's key": { key: async ({ player }) => player.agentKey, isAgent: true },
+  "a token for an agent's key": {
+    key: async ({ site: { world }, player }) => exchanged(world, player.agentKey),
+    isAgent: true,
+  },
+  'an API key': { key: async ({ player }) => player.apiKey, isAgent: false },
+} as const satisfies Record<string, Sender>
+
+/** Agents send no more than their policy allows. */
+const sendersOf = (key: OperationKey) =>
+  Object.entries<Sender>(senders).filter(([, { isAgent }]) => !isAgent || permissions[catalogue[key].permission].agent)
+
+onEachDatabase('a party that answers for itself', (database) => {
+  let site: PersonSite
+
+  const open = async (options: WorldOptions = {}) => {
+    site = await createPersonSite(database, options)
+  }
+  const manager = async (): Promise<Player> => {
+    const { agentKey, apiKey, whoami } = site.world
+    const { partyId, agentId } = await whoami()
+    return { partyId, agentId: agentId ?? '', agentKey, apiKey }
+  }
+  const stageOf = async (player: Player, kind: AccountKind): Promise<Stage> => ({
+    site,
+    player,
+    played: await addPlayed(site, kind),
+  })
+  /** Sends a simulation of the other party by each kind of sender; tells the status that each was answered. */
+  const statuses = async ([key, play]: Row, player: Player, kind: AccountKind): Promise<Record<string, string>> => {
+    const answered: Record<string, string> = {}
+    for (const [name, { key: keyOf }] of sendersOf(key)) {
+      const stage = await stageOf(player, kind)
+      const { path, attributes } = await play(stage)
+      const sent = { key: await keyOf(stage), ...(attributes === undefined ? {} : { attributes }) }
+      const answers: Answer[] = []
+      const left = await leftBehind(site.world, player.partyId, async () => {
+        answers.push(await site.world.send('POST', path, sent))
+      })
+      for (const { status, json } of answers) {
+        const refusal = status === 409 ? String(json.errors[0].detail) : ''
+        const made = left.made.filter((row) => !row.startsWith('rateLimits: '))
+        if (status === 409) expect({ ...left, made }, name).toEqual(nothing)
+        answered[name] = / answers for itself: .*( Send |To end it|signed in, at )/.test(refusal)
+          ? 'refused'
+          : `${status} ${refusal}`.trim()
+      }
+    }
+    return answered
+  }
+  const each = (words: string, key: OperationKey) => Object.fromEntries(sendersOf(key).map(([name]) => [name, words]))
+
+  describe('in a sandbox', () => {
+    let other: Player
+    beforeAll(async () => {
+      await open()
+      other = await addParty(site.world)
+    })
+    afterAll(() => site.world.drop())
+
+    test('every simulation has its row', () => {
+      const all = Object.entries<OperationDefinition>(catalogue)
+      const simulating = all.filter(
+        ([, one]) => one.path.startsWith('/simulations/') || one.name.startsWith('simulate_'),
+      )
+      expect(Object.keys(simulations).sort()).toEqual(simulating.map(([key]) => key).sort())
+      const sandboxOnly = all.filter(([, { environments }]) => !environments.includes('production'))
+      expect(Object.keys(simulations)).toEqual(expect.arrayContaining(sandboxOnly.map(([key]) => key)))
+    })
+
+    test.each(sampleOf(playing, 4))('is not played by %s, but by an API key of the manager’s', async (...row) => {
+      const player = await manager()
+      for (const kind of accounts) {
+        const answered = await statuses(row, player, kind)
+        const expected = kind === 'nobody' ? each('200', row[0]) : { ...each('refused', row[0]), 'an API key': '200' }
+        expect(answered, kind).toEqual(expected)
+      }
+    })
+
+    test.each(sampleOf(playing, 4))('is not played by %s, whoever else sends it', async (...row) => {
+      for (const kind of accounts) {
+        expect(await statuses(row, other, kind), kind).toEqual(each(kind === 'nobody' ? '200' : 'refused', row[0]))
+      }
+    })
+  })
+
+  test('a connected customer without accounts is played by the agent from the invitation to the end', async () => {
+    await open()
+    const { world } = site
+    const { agentId } = await manager()
+    const post = async (path: string, attributes?: object) => {
+      const sent = attributes === undefined ? {} : { attributes }
+      const { status, text, json } = await world.send('POST', path, sent)
+      expect([200, 201], text).toContain(status)
+      return json
+    }
+    const invited = await post('/simulations/invite-customer', { agentIds: [agentId] })
+    const { partyId: customerPartyId } = invited.meta.customer
+    await post(`/simulations/customer-invitations/${invited.data[0].id}/accept`)
+    await post(`/simulations/customers/${customerPartyId}/transfers/deposit`, { amount: 10_000 })
+    await world.store.transaction(async ({ db }) => {
+      const limits = JSON.stringify({ perTransaction: 100 })
+      await db.updateTable('delegations').set({ limits }).where('customerPartyId', '=', customerPartyId).execute()
+    })
+    const counterparty = { type: 'email', value: 'somebody@example.com' }
+    const { id } = (await post('/payments', { amount: 900, counterparty, customerPartyId })).data
+    const { data } = (await world.get(`/approvals?customerPartyId=${customerPartyId}`)).json
+    await post(`/simulations/approvals/${data[0].id}/approve`)
+    await post(`/simulations/payments/${id}/complete-claim`)
+    const asked = await post('/payment-requests', { amount: 500, payer: { type: 'party_id', value: customerPartyId } })
+    await post(`/simulations/payment-requests/${asked.data.id}/fulfill`)
+    await post(`/simulations/customers/${customerPartyId}/agents/${agentId}/revoke`)
+    // The seeded customer has no accounts either.
+    const seeded = (await world.get('/customers')).json.data[0].id
+    await post(`/simulations/customers/${seeded}/agents/${agentId}/revoke`)
+    await world.drop()
+  })
+
+  describe.each<[string, WorldOptions, string]>([
+    ['where an agent is rehearsed', {}, 'rehearsal'],
+    ['where others reach the service', { publicUrl: () => 'https://sandbox.example' }, 'public'],
+  ])('%s', (_, options, kindOfWorld) => {
+    beforeAll(async () => {
+      await open(options)
+      if (kindOfWorld !== 'rehearsal') return
+      await site.world.store.transaction(async ({ db }) => {
+        await db.updateTable('world').set({ isRehearsal: 1 }).execute()
+      })
+    })
+    afterAll(() => site.world.drop())
+
+    test.each(sampleOf(playing, 4))('is not played by %s, nor by an API key of the manager’s', async (...row) => {
+      expect(await statuses(row, await manager(), 'an API key')).toEqual(each('refused', row[0]))
+    })
+  })
+})

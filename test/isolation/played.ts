@@ -1,0 +1,174 @@
+import { delegable } from '../../src/core/permissions.ts'
+import { savePassword } from '../../src/service/store/passwords.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
+import type { Catalogue, OperationKey } from '../../tools/index.ts'
+import type { PersonSite } from '../pages/person-site.ts'
+import { type Answer, addDelegation, addKey, addPlainParty, type Sent } from '../support/world.ts'
+
+/** The ways in which somebody can act for a party, and none. */
+export const accounts = ['an API key', 'a user with a password', 'nobody'] as const
+
+export type AccountKind = (typeof accounts)[number]
+
+/** The party that is played. */
+export interface Played {
+  partyId: string
+  email: string
+  /** The user who signs in for it. */
+  user: UserRow | undefined
+}
+
+/** The party that plays, with its agent. */
+export interface Player {
+  partyId: string
+  agentId: string
+  agentKey: string
+  apiKey: string
+}
+
+export interface Stage {
+  site: PersonSite
+  player: Player
+  played: Played
+}
+
+/** What plays another party: sent by the player's agent, or by an API key of it. */
+export type Play = (stage: Stage) => Promise<{ path: string; attributes?: object }>
+
+let people = 0
+
+/** A funded party that somebody acts for in that way. */
+export async function addPlayed({ world, addUser }: PersonSite, kind: AccountKind): Promise<Played> {
+  const email = `played${people++}@example.com`
+  const party = { partyType: 'PERSON', displayName: 'Ann', email } as const
+  const { partyId: id } = await addPlainParty(world, { party })
+  if (kind === 'an API key') await addKey(world, { partyId: id, agentId: null, scopes: [] })
+  if (kind !== 'a user with a password') return { partyId: id, email, user: undefined }
+  const user = await addUser({ partyId: id, role: 'OWNER', email })
+  await world.store.transaction((tx) => savePassword(tx, { userId: user.id, hash: 'made$salt$hash' }))
+  return { partyId: id, email, user }
+}
+
+const done = (answer: Answer) => {
+  if (answer.status >= 300) throw new Error(answer.text)
+  return answer.json.data
+}
+
+/** Sends a request of the player's agent, or with an API key of it. */
+const as =
+  (key: 'agentKey' | 'apiKey') =>
+  async ({ site: { world }, player }: Stage, path: string, attributes: object, sent: Sent = {}) =>
+    done(await world.post(path, attributes, { key: player[key], ...sent }))
+const asAgent = as('agentKey')
+const asParty = as('apiKey')
+
+async function connect({ site: { world }, player, played }: Stage, more: { limits?: string } = {}) {
+  const { partyId: agentPartyId, agentId } = player
+  await addDelegation(world, { customerPartyId: played.partyId, agentPartyId, agentId, ...more })
+}
+
+export async function invite(stage: Stage) {
+  const { player, played } = stage
+  const [made] = await asParty(stage, '/customers/invitations', {
+    recipients: [{ type: 'party_id', value: played.partyId }],
+    agents: [{ agentId: player.agentId, permissions: delegable }],
+  })
+  return made
+}
+
+async function reviewed(stage: Stage): Promise<string> {
+  const { site, player, played } = stage
+  await connect(stage, { limits: JSON.stringify({ perTransaction: 100 }) })
+  const payee = { type: 'party_id', value: player.partyId }
+  const acting = { amount: 500, counterparty: payee, customerPartyId: played.partyId }
+  const { id } = await asAgent(stage, '/payments', acting)
+  const list = done(await site.world.get(`/approvals?customerPartyId=${played.partyId}`, { key: player.agentKey })) as {
+    id: string
+    attributes: { target: { id: string } }
+  }[]
+  return list.find(({ attributes }) => attributes.target.id === id)?.id ?? ''
+}
+
+export async function askPayment(stage: Stage) {
+  const payer = { type: 'party_id', value: stage.played.partyId }
+  return asAgent(stage, '/payment-requests', { amount: 700, payer })
+}
+
+/** A payment to an address that nobody has, which becomes that of the played party. */
+export async function payUnknown(stage: Stage) {
+  const value = `claims${people++}@example.com`
+  const payment = await asAgent(stage, '/payments', { amount: 300, counterparty: { type: 'email', value } })
+  await stage.site.world.store.transaction(async ({ db }) => {
+    await db.updateTable('parties').set({ email: value }).where('id', '=', stage.played.partyId).execute()
+  })
+  return payment
+}
+
+type SimulationKey = {
+  [K in OperationKey]: Catalogue[K]['path'] extends `/simulations/${string}` ? K : never
+}[OperationKey]
+
+/** Every simulation: how it plays another party, or whom it plays instead. A new one does not compile until it stands here. */
+export const simulations: Record<SimulationKey, Play | string> = {
+  simulateInvitationAcceptance: async (stage) => ({
+    path: `/simulations/customer-invitations/${(await invite(stage)).id}/accept`,
+  }),
+  simulateInvitationDecline: async (stage) => ({
+    path: `/simulations/customer-invitations/${(await invite(stage)).id}/decline`,
+  }),
+  simulateAgentRevocation: async (stage) => {
+    await connect(stage)
+    return { path: `/simulations/customers/${stage.played.partyId}/agents/${stage.player.agentId}/revoke` }
+  },
+  simulateCustomerDisconnection: async (stage) => {
+    await connect(stage)
+    return { path: `/simulations/customers/${stage.played.partyId}/disconnect` }
+  },
+  simulateCustomerApproval: async (stage) => ({ path: `/simulations/approvals/${await reviewed(stage)}/approve` }),
+  simulateCustomerDenial: async (stage) => ({ path: `/simulations/approvals/${await reviewed(stage)}/deny` }),
+  simulatePaymentRequestFulfillment: async (stage) => ({
+    path: `/simulations/payment-requests/${(await askPayment(stage)).id}/fulfill`,
+  }),
+  simulatePaymentRequestDecline: async (stage) => ({
+    path: `/simulations/payment-requests/${(await askPayment(stage)).id}/decline`,
+  }),
+  simulatePaymentClaim: async (stage) => ({
+    path: `/simulations/payments/${(await payUnknown(stage)).id}/complete-claim`,
+  }),
+  simulateComplianceDecision: async (stage) => {
+    await connect(stage)
+    const path = `/simulations/parties/${stage.played.partyId}/compliance`
+    return { path, attributes: { status: 'rejected' } }
+  },
+  getSandboxClock: 'nobody: it reads',
+  advanceSandboxClock: 'time',
+  setSandboxFault: 'what goes wrong between programs',
+  listSandboxFaults: 'nobody: it reads',
+  clearSandboxFaults: 'what goes wrong between programs',
+  resetSandbox: 'nobody: it is for who manages the sandbox',
+  saveSandbox: 'nobody: it is for who manages the sandbox',
+  listSandboxSnapshots: 'nobody: it reads',
+  restoreSandbox: 'nobody: it is for who manages the sandbox',
+  deleteSandboxSnapshot: 'nobody: it is for who manages the sandbox',
+  listSandboxMessages: 'nobody: it reads',
+  simulateCustomerInvitation: 'a customer whom it makes up, without an account',
+  fundSandboxWallet: 'the test bank, which only brings money',
+  simulateBankAccountLink: 'the bank',
+  simulateBankAccountDisconnection: 'the bank',
+  simulateTransferSettlement: 'the bank',
+  simulateTransferFailure: 'the bank',
+  simulateTransferReturn: 'the bank',
+  simulateCardAuthorization: 'a merchant that is no party',
+  simulateCardCapture: 'a merchant that is no party',
+  simulateCardReversal: 'a merchant that is no party',
+  simulateCardExpiration: 'a merchant that is no party',
+  simulateCardRefund: 'a merchant that is no party',
+  simulateSubscriptionCheckout: 'a payer who is no party',
+  simulateSubscriptionCard: 'a payer who is no party',
+  listShops: 'nobody: it reads',
+  getShop: 'nobody: it reads',
+  startShopCheckout: 'a shop that is no party',
+  payShopCheckout: 'a shop that is no party',
+  getShopOrder: 'nobody: it reads',
+  returnShopOrder: 'a shop that is no party',
+}
