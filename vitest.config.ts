@@ -36,11 +36,32 @@ const deepOnly = [
   'test/simulate/{report,rules}.test.ts',
 ]
 
+const skipped = [...needHosts, ...(isDeep ? [] : deepOnly)]
+
+/** Rules, schemas, documents and other pure code: they need no database, no server and no bundle. */
+const unit = [
+  'test/*.test.ts',
+  'test/auth/{signed-in,stored-credential,token-store}.test.ts',
+  'test/client/{errors,pages,remote,request,retry}.test.ts',
+  'test/config/**',
+  'test/console/report-rules.test.ts',
+  'test/core/!(errors).test.ts',
+  'test/credentials/last-use.test.ts',
+  'test/events/types.test.ts',
+  'test/faults/rules.test.ts',
+  'test/mcp/{repeated-operations,tools}.test.ts',
+  'test/mcp-apps/apps.test.ts',
+  'test/pages/{assets,device-pages,foreign-text,qr-code}.test.ts',
+  'test/rehearse/{judge,mask,report,statistics,table}.test.ts',
+  'test/shops/machine.test.ts',
+  'test/simulate/model.test.ts',
+  'test/store/tables.test.ts',
+  'test/surface/{derived,descriptions,openapi,surface}.test.ts',
+  'test/worlds/{parse,schema}.test.ts',
+]
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...needHosts, ...(isDeep ? [] : deepOnly)],
-    globalSetup: ['test/support/postgres.ts', 'test/support/bundled-cli.ts'],
     // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
     testTimeout: 300_000,
     hookTimeout: 300_000,
@@ -49,5 +70,17 @@ export default defineConfig({
     maxWorkers: 4,
     // Nothing in the product is shared but by being passed on, so files may share the loaded modules.
     isolate: false,
+    projects: [
+      { extends: true, test: { name: 'unit', include: unit, exclude: skipped } },
+      {
+        extends: true,
+        test: {
+          name: 'doors',
+          include: ['test/**/*.test.ts'],
+          exclude: [...skipped, ...unit],
+          globalSetup: ['test/support/postgres.ts', 'test/support/bundled-cli.ts'],
+        },
+      },
+    ],
   },
 })
