@@ -41,7 +41,7 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
   }
   if (found === undefined) return [note('Database', `${name} is empty: the first start makes its tables`)]
   tell(found)
-  const findings = [schemaOf(name, found), ...checkClock(found)]
+  const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
   if (!found.isOpened) {
     const advice = 'Set PAYMENTS_SECRET to the secret that they were wrapped with.'
     findings.push(bad('Secret', 'does not open the keys in the database', advice))
@@ -98,6 +98,17 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
   const where = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead'}`
   const differs = `is ${where}: it is ${timestamp(nowMs + offsetMs)} there`
   return [machine, note('Sandbox clock', differs, 'reset_sandbox puts it back to where its world begins.')]
+}
+
+function failedEffectsIn({ failedEffects: { count, some } }: Inspection): Finding[] {
+  if (count === 0) return []
+  const told = some.map(({ kind, recordId, partyId, attempts, retryAtMs, error }) => {
+    const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}, next at ${timestamp(retryAtMs)}`
+    return `${kind} of ${recordId} (party ${partyId}, ${tries}): ${error}`
+  })
+  const rest = count > some.length ? `; and ${count - some.length} more` : ''
+  const advice = 'Mend the record: the effect then happens at its next try. The log has the whole error.'
+  return [bad('Due effects', `${count} failed: ${told.join('; ')}${rest}`, advice)]
 }
 
 function keyIn({ key }: Inspection): Finding {

@@ -1,12 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observe } from '../service/request/observed.ts'
 import type { Store, StoreLoad } from '../service/store/engine/store.ts'
+import { countFailedEffects } from '../service/store/failed-effects.ts'
 
 /** Figures of this process for Prometheus. No label tells an id, a key or an amount, and each has few values. */
 export interface Metrics {
   observe: Observe
   /** Tells from now on how busy these are. */
-  watch(store: Pick<Store, 'load'>, mcp: () => McpLoad): void
+  watch(store: Pick<Store, 'load' | 'read'>, mcp: () => McpLoad): void
   /** All figures, as they are now, in Prometheus' text format. */
   answer(): Promise<Response>
 }
@@ -30,13 +31,13 @@ export function createMetrics(): Metrics {
     buckets: bucketsSeconds,
     registers,
   })
-  const gauge = (name: string, help: string, read: () => number) =>
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
       name: `payments_${name}`,
       help,
       registers,
-      collect() {
-        this.set(read())
+      async collect() {
+        this.set(await read())
       },
     })
   const counter = (name: string, help: string, read: () => number) =>
@@ -54,6 +55,9 @@ export function createMetrics(): Metrics {
     watch: (store, mcp) => {
       gauge('mcp_sessions', 'MCP sessions that this process serves.', () => mcp().sessions)
       gauge('mcp_streams', 'Event streams that MCP hosts read from this process.', () => mcp().streams)
+      gauge('failed_effects', 'Due effects of all parties that failed and wait for their next try.', () =>
+        store.read(countFailedEffects),
+      )
       if (store.load === undefined) return
       const of = (name: keyof StoreLoad) => () => store.load?.()[name] ?? 0
       gauge('store_waiting', 'Transactions that wait for their turn.', of('waiting'))

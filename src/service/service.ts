@@ -162,7 +162,7 @@ export function createService({
   const ending = new AbortController()
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
-  const signIn = new SignIn({ store, system })
+  const signIn = new SignIn({ store, system, log })
   const admission = { accessTokens, store, system, environment, localCredentials }
   const readiness = createReadiness(system, () => {
     ending.abort()

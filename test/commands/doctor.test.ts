@@ -105,6 +105,22 @@ test('a sandbox that is served: its database, its port, its moved clock, its key
   expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is no key of this sandbox' })
 })
 
+test('effects that failed: how many, which, and why', () => {
+  home = 'served'
+  const path = readdirSync(join(folder, home), { recursive: true }).find((one) => /\.sqlite$/.test(String(one)))
+  const database = new DatabaseSync(join(folder, home, String(path)))
+  const insert = `insert into "failedEffects" values ('pty_1', 'hold', ?, 3, 'Error: Bug: the wallet is gone.', 0, 4102444800000)`
+  for (const id of ['ctx_1', 'ctx_2', 'ctx_3', 'ctx_4']) database.prepare(insert).run(id)
+  const found = doctor().found['Due effects']
+  database.exec('delete from "failedEffects"')
+  database.close()
+  expect(found).toMatchObject({ is: 'BAD', says: expect.stringMatching(/^4 failed: hold of ctx_1 .*; and 1 more$/) })
+  expect(found?.says).toContain(
+    '(party pty_1, 3 tries, next at 2100-01-01T00:00:00.000Z): Error: Bug: the wallet is gone.',
+  )
+  expect(doctor().found['Due effects']).toBeUndefined()
+})
+
 test('a deployed API: whether it takes the key, has the time, and is there at all', () => {
   expect(doctor(['--base-url', url, '--key', agentKey]).found).toMatchObject({ Key: { is: 'ok' }, Clock: { is: 'ok' } })
   const refused = doctor(['--base-url', url, '--key', `${agentKey}x`])

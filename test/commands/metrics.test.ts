@@ -74,6 +74,7 @@ test('tells what was asked for and how busy the parts are, without a word of who
   for (const line of [
     'mcp_sessions 1',
     'mcp_streams 0',
+    'failed_effects 0',
     'store_waiting 7',
     'store_connections 3',
     'store_groups_total 11',

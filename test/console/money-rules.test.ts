@@ -82,11 +82,11 @@ const wallet = {
 const seen = { ...wallet, steps, isCut: false }
 
 test('a wallet tells what is available, held and both; whether it is the default one and frozen; and that there are more', () => {
-  const text = String(walletsPart({ wallets: [seen], nowMs: 100, hasMore: false }))
+  const text = String(walletsPart({ wallets: [seen], failed: [], nowMs: 100, hasMore: false }))
   expect(text).toMatch(/Available<\/dt><dd><strong>\$5\.00[\s\S]*Held<\/dt><dd>\$3\.00[\s\S]*Total<\/dt><dd>\$8\.00/)
   for (const words of ['(default)', 'outcome problem', 'list_wallets']) expect(text).not.toContain(words)
   const frozen = { ...seen, isDefault: 1, status: 'frozen' } as const
-  const other = String(walletsPart({ wallets: [frozen], nowMs: 100, hasMore: true }))
+  const other = String(walletsPart({ wallets: [frozen], failed: [], nowMs: 100, hasMore: true }))
   for (const words of ['(default)', '<span class="outcome problem">frozen', 'The newest 1 of them'])
     expect(other).toContain(words)
 })

@@ -43,6 +43,27 @@ onEachDatabase('the console shows money', (database) => {
     expect(opened).toContain(`href="${site.runPath('shopping')}"`)
   })
 
+  test('an effect of the party that failed, until it happens', async () => {
+    const { store, system } = site.world
+    const id = await purchase('Ill', 100)
+    const move = (walletId: string) =>
+      store.transaction(({ db }) => db.updateTable('cardTransactions').set({ walletId }).where('id', '=', id).execute())
+    const { walletId } = await store.read(({ db }) =>
+      db.selectFrom('cardTransactions').select('walletId').where('id', '=', id).executeTakeFirstOrThrow(),
+    )
+    await move('wal_gone')
+    system.pass(8 * 86_400_000)
+    owner = await site.visitor()
+    ok(await site.world.get('/wallets'))
+    const text = await textAt('/console/money')
+    expect(text).toContain(`A hold of a purchase lapses: <code>${id}</code>`)
+    expect(text).toContain('failed once, next try')
+    await move(walletId)
+    system.pass(120_000)
+    ok(await site.world.get('/wallets'))
+    expect(await textAt('/console/money')).not.toContain('id="failed"')
+  })
+
   test('cards and purchases with what became of them, the way to their run, and no number', async () => {
     const card = await site.world.issueCard({ merchant: { name: 'Once' }, maximumAmount: 100 })
     ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))

@@ -67,7 +67,7 @@ function configuration(
 ): Configuration {
   const { store, system, publicUrl, clientLimits, devicePages, fetch, log } = dependencies
   return {
-    adapter: createAdapter({ store, system }, clientLimits),
+    adapter: createAdapter({ store, system, log }, clientLimits),
     jwks: { keys: [...keys] },
     routes,
     fetch: keepingDocuments({ store, system, clientLimits, fetch, log }),

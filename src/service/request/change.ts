@@ -2,7 +2,8 @@ import { lastFaultCounts } from '../store/clock.ts'
 import { keepingEarlier } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { type Act, recordAct } from './activity.ts'
-import { type Opening, readMoment, requireSettled, type SettledContext, whenSettled } from './due.ts'
+import { readMoment, requireSettled, type SettledContext, whenSettled } from './due.ts'
+import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
@@ -51,11 +52,11 @@ export function change<Result>(
  * what belongs to no party, such as the records of the authorization server.
  */
 export function settled<Result>(
-  { store, system }: Dependencies,
+  { store, system, log }: Dependencies,
   work: (context: SettledContext) => Promise<Result>,
   whose?: Whose,
 ): Promise<Result> {
-  return whenSettled({ store, system }, (settling) =>
+  return whenSettled({ store, system, log }, (settling) =>
     store.transaction(async (tx) => {
       const moment = await readMoment(tx)
       const partyId = moment.isAnythingDue ? await whose?.(tx) : undefined

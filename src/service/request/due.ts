@@ -1,4 +1,5 @@
 import { nextTurn, type System } from '../../core/system.ts'
+import type { TimedKind } from '../rules/failed-effects.ts'
 import {
   type DueOf,
   dueOwners,
@@ -9,11 +10,11 @@ import {
   type Times,
   timesAndNext,
 } from '../store/clock.ts'
-import { keepingEarlier } from '../store/earlier-states.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
-import { postingByItself } from '../store/posted.ts'
-import { type TimedKind, timedEffects } from './timed-effects.ts'
+import { isRetryDue } from '../store/failed-effects.ts'
+import { isOfEffect, type Opening, settleSingly } from './failed-effects.ts'
+import { applying, timedEffects } from './timed-effects.ts'
 
 /** How many events happen between two turns of the event loop: some milliseconds of work. */
 export const eventsAtOnce = 32
@@ -31,12 +32,6 @@ export interface ChangeContext {
 
 /** The same with every reading of the time, of which everything due by then has happened. */
 export interface SettledContext extends ChangeContext, Times {}
-
-/** What opens a transaction. */
-export interface Opening {
-  store: Store
-  system: System
-}
 
 const allMoments = timedEffects.map(({ moments }) => moments)
 const readTimesAndNext = timesAndNext(allMoments)
@@ -76,8 +71,8 @@ class DueError extends Error {
   readonly partyId: string
   /** The moment of the request: what falls due later, it does not wait for. */
   readonly untilMs: number
-  constructor(partyId: string, untilMs: number) {
-    super(`Something is due to ${partyId}.`)
+  constructor(partyId: string, untilMs: number, cause?: unknown) {
+    super(`Something is due to ${partyId}.`, { cause })
     this.partyId = partyId
     this.untilMs = untilMs
   }
@@ -106,7 +101,8 @@ export async function requireSettled(
     const nextAtMs = (await nextOfParty(tx, { partyId })).rows[0]?.nextAtMs ?? null
     if (nextAtMs === null || nextAtMs > nowMs) continue
     const due = { partyId, nowMs, limit: eventsAtOnce }
-    if (!here || (await settleSome(tx, system, due)) === eventsAtOnce) throw new DueError(partyId, nowMs)
+    if (!here) throw new DueError(partyId, nowMs)
+    await settleHere(tx, system, due)
   }
 }
 
@@ -119,11 +115,14 @@ export async function whenSettled<Result>(
   opening: Opening,
   work: (settling: Settling) => Promise<Result>,
 ): Promise<Result> {
+  let failures = 0
   for (let attempt = 1; ; attempt++) {
     try {
       return await work({ here: attempt > triesOutside })
     } catch (error) {
       if (!(error instanceof DueError)) throw error
+      // It fails in the transaction of the request only.
+      if (error.cause !== undefined && ++failures > triesOutside) throw error.cause
       await settleDue(opening, error)
     }
   }
@@ -163,21 +162,15 @@ function inTurn<Result>(store: Store, work: () => Promise<Result>): Promise<Resu
 }
 
 /** Lets the first of what is due happen, each party's in a transaction of its own; gives how many were found due. */
-async function settleWindow({ store, system }: Opening, untilMs: number, partyId?: string): Promise<number> {
+async function settleWindow(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
-  const { rows } = await store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
+  const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
       // One record may have much behind it: a subscription a payment for each week.
       const limit = Math.floor((eventsAtOnce * length) / rows.length)
-      const settle = async (tx: Transaction) => {
-        // The sandbox went back to an earlier time since: nothing happens before its own.
-        if ((await readTimes(tx)).nowMs < untilMs) return false
-        await settleSome(tx, system, { partyId: owner, nowMs: untilMs, limit })
-        return true
-      }
-      return store.transaction(settle, { partyId: owner })
+      return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
   )
   // What failed for one party keeps nothing from the others.
@@ -185,15 +178,46 @@ async function settleWindow({ store, system }: Opening, untilMs: number, partyId
   return ends.some((end) => end.status === 'fulfilled' && !end.value) ? 0 : rows.length
 }
 
+/** Applies due effects of a party, all in one transaction, or one by one where that fails. False: it is not their time. */
+async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
+  const { store, system } = opening
+  const settle = async (tx: Transaction) => {
+    // The sandbox went back to an earlier time since: nothing happens before its own.
+    if ((await readTimes(tx)).nowMs < due.nowMs) return 'too early'
+    return (await isRetryDue(tx, due)) || (await settleSome(tx, system, due)) === 0 ? 'singly' : 'settled'
+  }
+  try {
+    const end = await store.transaction(settle, { partyId: due.partyId })
+    if (end !== 'singly') return end === 'settled'
+  } catch (error) {
+    if (!isOfEffect(error)) throw error
+  }
+  await settleSingly(opening, due)
+  return true
+}
+
 /** Lets happen what is due to a party, at most so much; gives how much it was. */
 async function settleSome(tx: Transaction, system: System, { partyId, nowMs, limit }: DueOf): Promise<number> {
   await tx.lockParty(partyId)
-  const happenAll = async () => {
+  return applying(tx, partyId, async () => {
     let count = 0
     for (const { happen } of timedEffects) {
       if (count < limit) count += await happen(tx, system, { partyId, nowMs, limit: limit - count })
     }
     return count
+  })
+}
+
+/** Applies due effects of a party in the transaction of a request. @throws DueError where that is to be done outside. */
+async function settleHere(tx: Transaction, system: System, due: DueOf): Promise<void> {
+  const { partyId, nowMs } = due
+  if (await isRetryDue(tx, due)) throw new DueError(partyId, nowMs)
+  let count: number
+  try {
+    count = await settleSome(tx, system, due)
+  } catch (error) {
+    if (!isOfEffect(error)) throw error
+    throw new DueError(partyId, nowMs, error)
   }
-  return postingByItself(tx, () => keepingEarlier(tx, () => [partyId], happenAll))
+  if (count === due.limit) throw new DueError(partyId, nowMs)
 }

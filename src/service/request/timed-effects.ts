@@ -1,41 +1,78 @@
 import type { System } from '../../core/system.ts'
 import { release } from '../rules/card-purchases.ts'
+import type { TimedKind } from '../rules/failed-effects.ts'
 import { released } from '../rules/ledger.ts'
 import { billUntil } from '../rules/subscriptions.ts'
 import { letBanksAct } from '../store/bank-transfers.ts'
 import { lapsedAuthorizations, lapses, replaceCardTransaction } from '../store/card-transactions.ts'
 import type { DueOf, Moments } from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
+import { keepingEarlier } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
+import type { DueColumn } from '../store/failed-effects.ts'
 import { postAll } from '../store/ledger.ts'
 import { changePaymentRequest, expiredRequests, requestExpiries } from '../store/payment-requests.ts'
 import { bankMoments } from '../store/payments.ts'
+import { postingByItself } from '../store/posted.ts'
 import { shopMoments } from '../store/shop-orders.ts'
 import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
 import { letShopsAct } from './shop-events.ts'
 
-/** Something that happens by itself when its time comes. */
-interface TimedEffect {
-  kind: string
+/** An effect that happens by itself when its time comes. */
+export interface TimedEffect {
+  kind: TimedKind
   moments: Moments
-  /** Lets those happen that are due, the longest due first and at most so many; gives how many it were. */
+  /** Where `moments` reads from. */
+  place: DueColumn
+  /** Applies the due effects, the longest due first and at most `limit`; returns how many it applied. */
   happen(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
-/** Everything that happens by itself, in the order in which it happens to a party where several are due at once. */
-export const timedEffects = [
+/** Everything that happens by itself, in the order in which it happens to a party where several effects are due at once. */
+export const timedEffects: readonly TimedEffect[] = [
   // What shops do comes first: a capture before its hold was to lapse happens, however late both are noticed.
-  { kind: 'shop', moments: shopMoments, happen: letShopsAct },
-  { kind: 'bank', moments: bankMoments, happen: letBanksAct },
-  { kind: 'hold', moments: lapses, happen: lapseHolds },
-  { kind: 'subscription', moments: subscriptionEvents, happen: billSubscriptions },
-  { kind: 'invitation', moments: invitationExpiries, happen: expireInvitations },
-  { kind: 'request', moments: requestExpiries, happen: expireRequests },
-] as const satisfies readonly TimedEffect[]
+  {
+    kind: 'shop',
+    moments: shopMoments,
+    place: { table: 'shopOrders', column: 'nextEventAtMs' },
+    happen: letShopsAct,
+  },
+  { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, happen: letBanksAct },
+  {
+    kind: 'hold',
+    moments: lapses,
+    place: { table: 'cardTransactions', column: 'holdExpiresAtMs' },
+    happen: lapseHolds,
+  },
+  {
+    kind: 'subscription',
+    moments: subscriptionEvents,
+    place: { table: 'subscriptions', column: 'nextEventAtMs' },
+    happen: billSubscriptions,
+  },
+  {
+    kind: 'invitation',
+    moments: invitationExpiries,
+    place: { table: 'customerInvitations', column: 'pendingUntilMs' },
+    happen: expireInvitations,
+  },
+  {
+    kind: 'request',
+    moments: requestExpiries,
+    place: { table: 'paymentRequests', column: 'openUntilMs' },
+    happen: expireRequests,
+  },
+]
 
-/** What kinds of things happen by themselves. */
-export type TimedKind = (typeof timedEffects)[number]['kind']
+export const duePlaces = Object.fromEntries(timedEffects.map(({ kind, place }) => [kind, place])) as Readonly<
+  Record<TimedKind, DueColumn>
+>
+
+/** Runs `work`, which applies due effects of a party: their postings and the party's earlier state are kept. */
+export function applying<Result>(tx: Transaction, partyId: string, work: () => Promise<Result>): Promise<Result> {
+  return postingByItself(tx, () => keepingEarlier(tx, () => [partyId], work))
+}
 
 /** A hold ends at the moment it was to end, however late that is noticed. */
 async function lapseHolds(tx: Transaction, system: System, due: DueOf): Promise<number> {

@@ -6,6 +6,7 @@ import { deleteCardPages, expiredPageKeptMs } from '../store/card-pages.ts'
 import { keepHighest, readTimes, type Times } from '../store/clock.ts'
 import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import { deleteEvents, eventKeptMs } from '../store/events.ts'
+import { deleteSettledEffects } from '../store/failed-effects.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
@@ -16,6 +17,7 @@ import { deleteDeliveries, deliveryKeptMs } from '../store/webhook-deliveries.ts
 import { settleDue } from './due.ts'
 import { purgeAnswers } from './idempotency.ts'
 import type { LastUses } from './last-use.ts'
+import { duePlaces } from './timed-effects.ts'
 
 /** What the service does by itself, beside all requests and within none. */
 export interface Upkeep {
@@ -38,6 +40,7 @@ const mostBatches = 1000
 /** Everything that is deleted because it is over, each at most `limit` at a time, and how many it were. */
 const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
   purgeAnswers,
+  (tx, { nowMs }, limit) => deleteSettledEffects(tx, duePlaces, { nowMs, limit }),
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),
@@ -95,7 +98,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   }
 
   /** Nobody's request is to wait long for what nobody looked at before. */
-  const settleAll = () => settleDue({ store, system }, { goesOn: () => !stopped })
+  const settleAll = () => settleDue({ store, system, log }, { goesOn: () => !stopped })
 
   /** A database that is busy now is asked again soon. */
   const unlessBusy = async (work: () => Promise<void>) => {

@@ -145,7 +145,7 @@ export function nextRecords<Kind extends string>(
 ): RawBuilder<{ kind: Kind; id: string; atMs: number }> {
   const next = effects.map(
     ({ kind, moments }) =>
-      sql`select ${sql.lit(kind)} as ${sql.ref('kind')}, one.* from (${moments(db, partyId).orderBy('atMs').limit(limit)}) as one`,
+      sql`select ${sql.lit(kind)} as ${sql.ref('kind')}, one.* from (${moments(db, partyId).orderBy('atMs').orderBy('id').limit(limit)}) as one`,
   )
   const of = sql.join(['kind', 'id', 'atMs'].map((name) => sql.ref(name)))
   return sql`select ${of} from (${sql.join(next, sql` union all `)}) as next order by ${sql.ref('atMs')}, ${sql.ref('id')} limit ${limit}`

@@ -46,6 +46,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   events: null,
   eventHeads: null,
   releasedHandles: null,
+  failedEffects: null,
   idempotencyRecords: null,
   pendingDecisions: null,
   sentCalls: null,

@@ -1,4 +1,5 @@
 import { realSystem } from '../../../core/system.ts'
+import type { FailedEffectRow } from '../schema/failed-effects.ts'
 import { migrations } from '../schema/migrations.ts'
 import { Wrapping, WrongSecretError } from './wrapping.ts'
 
@@ -16,9 +17,13 @@ export interface Inspection {
   databaseNowMs: number | null
   /** What its world is known by, null where it was not noted; undefined: it was not filled, or before that was noted. */
   world: string | null | undefined
+  /** How many due effects failed and wait for their next try, and a few of them. */
+  failedEffects: { count: number; some: FailedEffect[] }
   /** The key with the hash that was asked for; undefined: there is none. */
   key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
 }
+
+export type FailedEffect = Pick<FailedEffectRow, 'partyId' | 'kind' | 'recordId' | 'attempts' | 'error' | 'retryAtMs'>
 
 interface Inspect {
   url: string
@@ -50,6 +55,7 @@ export async function inspectDatabase({ url, secrets, keyHash }: Inspect): Promi
       highestMs: Number(clock.highestMs ?? 0),
       databaseNowMs: await serverTime(url, rows),
       world: world && (world.digest === null ? null : String(world.digest)),
+      failedEffects: await failedEffects(rows),
       key: key && { revokedAtMs: numberOrNull(key.revokedAtMs), expiresAtMs: numberOrNull(key.expiresAtMs) },
     }
   } finally {
@@ -61,6 +67,15 @@ async function serverTime(url: string, rows: Rows): Promise<number | null> {
   if (url.startsWith('sqlite:')) return null
   const [now] = await rows('select extract(epoch from clock_timestamp()) * 1000 as ms')
   return Number(now?.ms)
+}
+
+async function failedEffects(rows: Rows): Promise<Inspection['failedEffects']> {
+  const [all] = await rows('select count(*) as count from "failedEffects"').catch(orNone)
+  const some = await rows('select * from "failedEffects" order by "retryAtMs" limit 3').catch(orNone)
+  return {
+    count: Number(all?.count ?? 0),
+    some: some.map((row) => ({ ...(row as unknown as FailedEffect), retryAtMs: Number(row.retryAtMs) })),
+  }
 }
 
 const numberOrNull = (value: unknown) => (value === null || value === undefined ? null : Number(value))

@@ -40,6 +40,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   complianceCases: 'world',
   releasedHandles: 'world',
   sandboxMessages: 'world',
+  failedEffects: 'world',
   activity: 'world',
   activityHeads: 'world',
   activityResources: 'world',

@@ -14,6 +14,7 @@ import { delegations } from './delegations.ts'
 import { earlierStates } from './earlier-states.ts'
 import { eventHeads, events } from './events.ts'
 import { externalAccounts } from './external-accounts.ts'
+import { failedEffects } from './failed-effects.ts'
 import { faults } from './faults.ts'
 import { idempotencyRecords } from './idempotency-records.ts'
 import { invitationLinks } from './invitation-links.ts'
@@ -116,6 +117,7 @@ export const tables = {
   complianceCases,
   releasedHandles,
   sandboxMessages,
+  failedEffects,
   webhooks,
   webhookDeliveries,
   leases,

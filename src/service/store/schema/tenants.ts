@@ -37,6 +37,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   partyInvitations: ofParty,
   complianceCases: ofParty,
   sandboxMessages: ofParty,
+  failedEffects: ofParty,
   webhooks: ofParty,
   webhookDeliveries: ofParty,
   idempotencyRecords: ofParty,

@@ -5,9 +5,11 @@ import { readAsUser } from '../../../request/in-process.ts'
 import { namesOfAgents } from '../../../store/agents.ts'
 import { runsOfPurchases } from '../../../store/card-transactions.ts'
 import { readTimes } from '../../../store/clock.ts'
+import { listFailedEffects } from '../../../store/failed-effects.ts'
 import { entriesOfParty, walletEntries } from '../../../store/ledger.ts'
 import { runsOfPayments } from '../../../store/payments.ts'
 import { type DecisionRecord, openDecision, waitingDecisions } from '../../../store/pending-decisions.ts'
+import type { FailedEffectRow } from '../../../store/schema/failed-effects.ts'
 import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
 import type { UserRow } from '../../../store/schema/users.ts'
 import type { WalletRow } from '../../../store/schema/wallets.ts'
@@ -37,6 +39,14 @@ export interface WalletSeen extends Pick<WalletRow, 'id' | 'displayName' | 'stat
   isCut: boolean
 }
 
+export interface WalletsSeen {
+  wallets: WalletSeen[]
+  /** Whether there are more wallets. */
+  hasMore: boolean
+  /** Due effects that failed and wait for their next try. */
+  failed: readonly FailedEffectRow[]
+}
+
 export interface WalletOpened extends WalletSeen {
   entries: readonly (LedgerEntryRow & { instanceId: string | null | undefined })[]
   next: string | null
@@ -56,14 +66,15 @@ export function createMoneyReads(pages: ConsoleDependencies) {
   const approvals = createApprovalReviews(pages)
   return {
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
-    wallets: ({ partyId }: UserRow): Promise<{ wallets: WalletSeen[]; hasMore: boolean }> =>
+    wallets: ({ partyId }: UserRow): Promise<WalletsSeen> =>
       store.read(async (tx) => {
         const { rows, lastId } = await listWallets(tx, partyId, { limit: mostWallets, beforeId: null })
         const entries = await entriesOfParty(tx, partyId, mostOverviewed)
         const ofWallet = Map.groupBy(entries, ({ walletId }) => walletId)
         const isCut = entries.length === mostOverviewed
         const wallets = rows.map((wallet) => seen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
-        return { wallets, hasMore: lastId !== null }
+        const failed = await listFailedEffects(tx, partyId, mostWaiting)
+        return { wallets, hasMore: lastId !== null, failed }
       }),
     /** The names of the party's own among agents: what another party's agent did for it is in that party's runs. */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>

@@ -11,6 +11,7 @@ import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
+import { kindWords } from '../sandbox/words.ts'
 import { stackedTable } from '../table.ts'
 import {
   askedSection,
@@ -27,7 +28,7 @@ import {
   type Whose,
 } from './lists-view.ts'
 import { plot, plotTable } from './plot.ts'
-import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
+import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
 import { partAddress, walletName } from './words.ts'
 
@@ -38,11 +39,8 @@ export interface WaitingShown {
   mayAgree: boolean
 }
 
-export interface MoneyShown {
+export interface MoneyShown extends WalletsSeen {
   nowMs: number
-  wallets: readonly WalletSeen[]
-  /** Whether there are more wallets, and subscriptions. */
-  hasMore: boolean
   hasMoreSubscriptions: boolean
   whose: Whose
   /** The address of the lists, at the pages that are shown. */
@@ -64,9 +62,18 @@ ${livePart('money', partAddress('wallets'), walletsPart(shown))}
 ${livePart('money', shown.lists, listsPart(shown))}`
 }
 
+function failedSection(failed: WalletsSeen['failed']): Html | '' {
+  if (failed.length === 0) return ''
+  const item = ({ kind, recordId, attempts, retryAtMs }: (typeof failed)[number]) =>
+    html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: <code>${recordId}</code><br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next try ${shortMomentOf(retryAtMs)}</span></li>`
+  return html`<section aria-labelledby="failed"><h2 id="failed">Failed</h2>
+<p>These should have happened by now. Whoever runs the service finds the reason with <code>payments-mcp doctor</code>.</p>
+<ul class="next">${failed.map(item)}</ul></section>`
+}
+
 /** A part that is drawn anew. */
-export function walletsPart({ wallets, nowMs, hasMore }: Pick<MoneyShown, 'wallets' | 'nowMs' | 'hasMore'>): Html {
-  return html`<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="wallets">${wallets.map(
+export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & Pick<MoneyShown, 'nowMs'>): Html {
+  return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="wallets">${wallets.map(
     (
       wallet,
     ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="outcome problem">${wallet.status}</span>`}</h3>
@@ -90,7 +97,7 @@ export function listsPart({
   asked,
   subscriptions,
   hasMoreSubscriptions,
-}: Omit<MoneyShown, 'wallets' | 'nowMs' | 'hasMore' | 'lists'>): Html {
+}: Omit<MoneyShown, keyof WalletsSeen | 'nowMs' | 'lists'>): Html {
   return html`${askedSection(asked)}
 ${cardsSection(cards, whose)}
 ${purchasesSection(purchases, whose)}

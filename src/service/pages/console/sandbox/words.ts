@@ -1,6 +1,6 @@
 import type { FaultKind } from '../../../../core/faults.ts'
 import { foreignName } from '../../../../core/foreign-text.ts'
-import type { TimedKind } from '../../../request/timed-effects.ts'
+import type { TimedKind } from '../../../rules/failed-effects.ts'
 
 export const kindWords = {
   shop: 'A shop ships, captures or refunds',

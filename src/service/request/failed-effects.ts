@@ -1,0 +1,110 @@
+import type { Logger } from '../../config/log.ts'
+import { maskForeignText } from '../../core/errors.ts'
+import { shortForeignText } from '../../core/foreign-text.ts'
+import { type System, timestamp } from '../../core/system.ts'
+import { pauseAfter } from '../rules/failed-effects.ts'
+import { type DueOf, nextRecords, readTimes } from '../store/clock.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
+import { deleteFailedEffect, findFailedEffect, moveDue, saveFailedEffect } from '../store/failed-effects.ts'
+import { applying, type TimedEffect, timedEffects } from './timed-effects.ts'
+
+/** The means to open a transaction. */
+export interface Opening {
+  store: Store
+  system: System
+  /** Is told of effects that fail. */
+  log?: Pick<Logger, 'error' | 'info'> | undefined
+}
+
+/** One effect that is due. */
+interface DueEffect {
+  effect: TimedEffect
+  recordId: string
+  atMs: number
+}
+
+const longestError = 300
+
+/** Tells whether an error is of the effect itself, and not of a database that is busy. */
+export function isOfEffect(error: unknown): boolean {
+  return !(error instanceof StoreBusyError || error instanceof StaleWriteError)
+}
+
+/**
+ * Applies due effects of a party one by one, at most `limit`, each in a transaction of its own. One that fails is set
+ * aside: its record's due time becomes that of its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
+ */
+export async function settleSingly(opening: Opening, due: DueOf): Promise<void> {
+  const { store, system, log } = opening
+  const { partyId } = due
+  for (let count = 0; count < due.limit; count++) {
+    const first = await store.read((tx) => firstDue(tx, due))
+    if (first === undefined) return
+    const of = { partyId, kind: first.effect.kind, recordId: first.recordId }
+    try {
+      const attempts = await store.transaction((tx) => applyOne(tx, system, due, first), { partyId })
+      if (attempts > 0) log?.info({ ...of, attempts }, 'a due effect that had failed was applied')
+    } catch (error) {
+      if (!isOfEffect(error)) throw error
+      const aside = await store.transaction((tx) => setAside(tx, due, first, error), { partyId })
+      if (aside !== undefined) log?.error({ err: error, ...of, ...aside }, 'a due effect failed and is set aside')
+    }
+  }
+}
+
+async function firstDue(tx: Transaction, { partyId, nowMs }: DueOf): Promise<DueEffect | undefined> {
+  for (const effect of timedEffects) {
+    const [next] = (await nextRecords(tx.db, [effect], { partyId, limit: 1 }).execute(tx.db)).rows
+    if (next !== undefined && next.atMs <= nowMs) return { effect, recordId: next.id, atMs: next.atMs }
+  }
+  return undefined
+}
+
+/** Whether the effect is still the first that is due, under the lock of its party. */
+async function isStillDue(tx: Transaction, due: DueOf, { effect, recordId, atMs }: DueEffect): Promise<boolean> {
+  const first = await firstDue(tx, due)
+  return first?.effect === effect && first.recordId === recordId && first.atMs === atMs
+}
+
+/** Applies one effect; returns how often it had failed before. */
+async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueEffect): Promise<number> {
+  const { partyId, nowMs } = due
+  const { effect, recordId, atMs } = first
+  await tx.lockParty(partyId)
+  if ((await readTimes(tx)).nowMs < nowMs || !(await isStillDue(tx, due, first))) return 0
+  const failed = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
+  const isRetry = failed?.retryAtMs === atMs
+  // The effect happens at its own moment, not at that of its next try.
+  if (isRetry) await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
+  const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
+  const count = await applying(tx, partyId, () => effect.happen(tx, system, { partyId, nowMs, limit: 1 }))
+  if (count === 0 && (await isStillDue(tx, due, before)))
+    throw new Error(`Bug: ${recordId} is due, and nothing happens to it.`)
+  if (failed === undefined) return 0
+  await deleteFailedEffect(tx, failed)
+  return isRetry ? failed.attempts : 0
+}
+
+/** Keeps an effect from being tried for a while; undefined: somebody else has dealt with it. */
+async function setAside(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
+  const { partyId } = due
+  const { effect, recordId, atMs } = first
+  await tx.lockParty(partyId)
+  const { nowMs } = await readTimes(tx)
+  if (nowMs < due.nowMs || !(await isStillDue(tx, due, first))) return undefined
+  const earlier = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
+  const { attempts, dueAtMs } = earlier?.retryAtMs === atMs ? earlier : { attempts: 0, dueAtMs: atMs }
+  const retryAtMs = nowMs + pauseAfter(attempts + 1)
+  const told = shortForeignText(maskForeignText(String(error)), longestError)
+  await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: retryAtMs })
+  await saveFailedEffect(tx, {
+    partyId,
+    kind: effect.kind,
+    recordId,
+    attempts: attempts + 1,
+    error: told,
+    dueAtMs,
+    retryAtMs,
+  })
+  return { attempts: attempts + 1, retryAt: timestamp(retryAtMs) }
+}
