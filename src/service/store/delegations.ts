@@ -218,10 +218,10 @@ async function customerRecords(
     .selectAll('delegations')
     .select(['agents.name as agentName', 'agents.handle as agentHandle'])
     .where('customerPartyId', 'in', customerIds)
-    .orderBy('delegations.id')
   const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
   return customerIds.flatMap((id) => {
-    const own = delegations.filter((row) => row.customerPartyId === id)
+    // Not sorted by the database: it would read all grants in that order rather than those of these customers.
+    const own = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
     if (own.length === 0) return []
     const party = parties.find((row) => row.id === id)
     if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
