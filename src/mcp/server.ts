@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Environment } from '../core/operation.ts'
 import { displayName } from '../core/product.ts'
-import { realSystem } from '../core/system.ts'
+import { nextTurn, realSystem } from '../core/system.ts'
 import {
   asksPeople,
   type Dependencies,
@@ -130,12 +130,21 @@ const loaded = {
   completions: once(() => import('./resources/completions.ts')),
 }
 
+/**
+ * Opens the client once the list of tools is on its way: a host that lists them is about to call them, and loading the
+ * sandbox takes longer than some hosts wait for the list. If it fails, the call fails too and tells why.
+ */
+async function openSoon({ client, log }: Dependencies): Promise<void> {
+  await nextTurn()
+  await client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
+}
+
 function answerTools(dependencies: Dependencies): void {
-  const { server, client, log } = dependencies
+  const { server } = dependencies
   server.setRequestHandler('tools/list', async ({ params }) => {
-    // A host that lists the tools is about to call them. What fails here fails again, and is told, at the call.
-    client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
-    return (await loaded.definitions()).toolPage(dependencies, params?.cursor)
+    const page = (await loaded.definitions()).toolPage(dependencies, params?.cursor)
+    void openSoon(dependencies)
+    return page
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     return (await loaded.call()).callTool(ofRequest(dependencies, context), params, context)

@@ -1,0 +1,71 @@
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { expect, inject, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { createMcpServer } from '../../src/mcp/server.ts'
+import { serveOverStdio } from '../../src/mcp/stdio.ts'
+import { scriptedClient } from '../client/scripted.ts'
+import { defaultSettings } from '../support/default-settings.ts'
+import { hosts } from './hosts.ts'
+
+const [newest] = hosts
+
+test.each(hosts)('$host has the list of tools before the sandbox begins to open', async ({ open }) => {
+  const order: string[] = []
+  const { client } = scriptedClient([])
+  const [toServer, toHost] = [new PassThrough(), new PassThrough()]
+  const opened = Promise.withResolvers<void>()
+  const log = { info: () => {}, warn: () => {}, error: () => {} }
+  const handle = serveOverStdio({
+    createServer: () =>
+      createMcpServer({
+        client: async () => {
+          order.push('open')
+          opened.resolve()
+          return client
+        },
+        ...defaultSettings('sandbox'),
+        version: '1.2.3',
+        log,
+      }),
+    onClose: () => {},
+    log,
+    system: realSystem,
+    stdin: toServer,
+    stdout: toHost,
+  })
+  toHost.on('data', (chunk) => {
+    if (String(chunk).includes('"tools":[')) order.push('listed')
+  })
+  const host = open()
+  await host.connect(new StdioServerTransport(toHost, toServer))
+  await host.listTools()
+  await opened.promise
+  expect(order).toEqual(['listed', 'open'])
+  await host.close()
+  await handle.close()
+})
+
+test.each([
+  [{}, ''],
+  [{ PAYMENTS_LOG_LEVEL: 'info' }, 'issue_agent_card'],
+])('a process with the settings %o writes of an answered call to its console: “%s”', async (settings, written) => {
+  const host = newest.open()
+  const env = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1', ...settings }
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [inject('cli')],
+    env,
+    stderr: 'pipe',
+  })
+  const stderr = text(transport.stderr as NodeJS.ReadableStream)
+  await host.connect(transport)
+  await host.callTool('list_agent_cards', {})
+  await host.callTool('issue_agent_card', { merchant: { name: 'Shop' }, maximumAmount: 5000 })
+  await host.close()
+  const lines = await stderr
+  if (written === '') expect(lines).toBe('')
+  else expect(lines).toContain(written)
+})
