@@ -20,16 +20,22 @@ export interface ConfigSources {
   platform?: NodeJS.Platform
   /** The user's home directory. */
   home?: string
+  /** The command that is started, which some defaults depend on. */
+  command?: CommandName
 }
 
 /**
  * Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError.
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
-  const { env = process.env, flags = {}, platform = process.platform, home = homedir() } = sources
+  const { env = process.env, flags = {}, platform = process.platform, home = homedir(), command } = sources
   const { file: dataFile } = dataDirectory({ env, platform, home })
   const read = (setting: KnownSetting, environment: Environment) =>
-    settingValue(setting, flags[setting.key] ?? (env[setting.variable] || undefined), { environment, dataFile })
+    settingValue(setting, flags[setting.key] ?? (env[setting.variable] || undefined), {
+      environment,
+      command,
+      dataFile,
+    })
   // The other settings' parsers and defaults depend on the environment, which is a setting itself.
   const environment = read(settingOf('environment'), 'sandbox') as Environment
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
@@ -51,7 +57,7 @@ export function configFor(command: CommandName, sources: ConfigSources, tell: (l
     if (setting === undefined) tell(unknownVariable(variable))
     else if (!setting.readBy.includes(command)) tell(`${variable} ${unreadBy(command, setting.readBy)}; it is ignored.`)
   }
-  return loadConfig(sources)
+  return loadConfig({ ...sources, command })
 }
 
 /** This process's environment without what is set there for this package: what a program that it starts may know. */

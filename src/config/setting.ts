@@ -41,6 +41,8 @@ export interface Setting {
 /** The facts of the start that a default may depend on. */
 export interface Start {
   environment: Environment
+  /** Undefined where no command is started, as in a test's sandbox. */
+  command: CommandName | undefined
   /** The path of a file in this user's data directory. */
   dataFile(name: string): string
 }

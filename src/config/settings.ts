@@ -233,7 +233,10 @@ const table = {
     placeholder: 'level',
     meaning: 'Least severe level that is logged, to stderr',
     accepts: logLevels.join(', '),
-    default: { text: 'info' },
+    default: {
+      otherwise: 'info; over stdio warn, because some hosts print it into their own console',
+      value: ({ command }): LogLevel => (command === 'stdio' || command === 'bridge' ? 'warn' : 'info'),
+    },
     readBy: ['stdio', 'bridge', 'setup', 'serve', 'simulate'],
     parse: oneOf(...logLevels),
   },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, type ConfigSources, loadConfig } from '../../src/config/load.ts'
+import { ConfigError, type ConfigSources, configFor, loadConfig } from '../../src/config/load.ts'
 import { settings } from '../../src/config/settings.ts'
 
 const load = (env: Record<string, string> = {}, flags: ConfigSources['flags'] = {}) =>
@@ -42,6 +42,17 @@ describe('loadConfig', () => {
       logLevel: 'info',
     })
     expect(Object.isFrozen(config)).toBe(true)
+  })
+
+  it.each([
+    ['stdio', 'warn'],
+    ['bridge', 'warn'],
+    ['serve', 'info'],
+    ['simulate', 'info'],
+  ] as const)('%s logs from %s on, unless the variable says otherwise', (command, level) => {
+    const levelOf = (env: Record<string, string>) => configFor(command, { env }, () => {}).logLevel
+    expect(levelOf({})).toBe(level)
+    expect(levelOf({ PAYMENTS_LOG_LEVEL: 'debug' })).toBe('debug')
   })
 
   it('takes a flag over its variable, and an empty variable as unset', () => {

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
@@ -60,7 +60,7 @@ test.each([
     env,
     stderr: 'pipe',
   })
-  const stderr = text(transport.stderr as NodeJS.ReadableStream)
+  const stderr = text(transport.stderr as Readable)
   await host.connect(transport)
   await host.callTool('list_agent_cards', {})
   await host.callTool('issue_agent_card', { merchant: { name: 'Shop' }, maximumAmount: 5000 })
