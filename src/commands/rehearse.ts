@@ -16,6 +16,7 @@ import type { Results } from '../rehearse/results.ts'
 import type { Scenario } from '../rehearse/scenario.ts'
 import { baselines } from '../rehearse/scripted/baselines.ts'
 import { resultsTable } from '../rehearse/table.ts'
+import { neverCalled } from '../rehearse/trial.ts'
 import { WorldFileError } from '../worlds/parse-file.ts'
 import { orExplain } from './explain.ts'
 import { integerOption } from './integer-option.ts'
@@ -69,20 +70,25 @@ async function run(flags: RehearseFlags): Promise<void> {
     bar?.stop()
     interruption.end()
   })
-  const trouble = interrupted ? undefined : troubleOfAll(results)
+  const trouble = interrupted ? undefined : troubleOfAll(results, agent)
   if (trouble !== undefined) {
     await writeReport(folder, results)
-    throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${trouble}`)
+    const told = `${trouble} The report is ${join(folder, 'report.html')}.`
+    throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${told}`)
   }
   await report(folder, results, required)
   if (interrupted) process.exitCode = 130
 }
 
-/** Why no trial tells anything of the agent: it failed in each of them before its first call. */
-function troubleOfAll({ scenarios }: Results): string | undefined {
+/**
+ * Returns why no trial tells anything of the agent: each ended before its first call. A scripted agent and a person may
+ * choose to do nothing.
+ */
+function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((of) => of.trials)
-  if (trials.some(({ ended, calls }) => ended !== 'failed' || calls > 0)) return undefined
-  return trials[0]?.trouble ?? undefined
+  const mayDoNothing = agent.isScripted || agent.byPerson === true
+  if (trials.some(({ ended, calls }) => calls > 0 || (mayDoNothing && ended !== 'failed'))) return undefined
+  return trials.find(({ trouble }) => trouble !== null)?.trouble ?? neverCalled
 }
 
 async function regradeFolder(

@@ -46,7 +46,7 @@ export interface Trial {
   number: number
   passed: boolean
   ended: 'answered' | 'timed_out' | 'too_many_calls' | 'failed'
-  /** Why it failed to end well; null: it did. */
+  /** Why the trial did not end well, or why its failure tells nothing of the agent; null: neither. */
   trouble: string | null
   /** The agent's last words; secrets in them are masked. */
   answer: string

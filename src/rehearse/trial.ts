@@ -101,9 +101,16 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
   const state = await readFinalState(store, { beginning, names, said: { answer, secretsMentioned } })
   const { timeline, money } = course
-  const told = { ended, trouble, answer: maskText(answer), calls: door.calls, timeline, money, state }
-  return { ...told, ...judge(scenario, { ended, state }) }
+  const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state }
+  const judged = judge(scenario, { ended, state })
+  const isUntouched = door.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
+  const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
+  return { ...told, ...judged, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
 }
+
+/** Told of a trial that failed without a call: most often the agent's host had no tools. */
+export const neverCalled =
+  'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
 
 interface Running extends TrialOptions {
   door: Door

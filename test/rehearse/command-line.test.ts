@@ -24,11 +24,15 @@ async function ended(child: ChildProcessWithoutNullStreams) {
   return { stdout, stderr, exitCode }
 }
 
+/** A shell command that makes one call. */
+const oneCall = `"$NODE" -e 'await fetch(process.env.API_URL + "/wallets", { headers: { Authorization: "Bearer " + process.env.MCP_KEY, "X-Instance-ID": "a-run" } })'`
+
 const results = (): Results => JSON.parse(readFileSync(join(here, 'rehearsal/results.json'), 'utf8'))
 
 test('a command runs where rehearse was started, with its environment but for what is set for this package', async () => {
-  writeFileSync(join(here, 'agent.sh'), 'env > seen; echo "Done."')
+  writeFileSync(join(here, 'agent.sh'), `env > seen; ${oneCall}; echo "Done."`)
   const env = {
+    NODE: process.execPath,
     MODEL_KEY: 'of the host',
     PAYMENTS_KEY: 'ak_ntl_sandbox_of-somebody-else-0000',
     PAYMENTS_TOOLSETS: 'all',
@@ -42,6 +46,29 @@ test('a command runs where rehearse was started, with its environment but for wh
   // What it is not to know stands nowhere: not which scenario this is, nor that it is one.
   expect(seen).not.toMatch(/amount-in|scenario/)
   expect(results().scenarios[0]?.trials[0]).toMatchObject({ ended: 'answered', answer: 'Done.', passed: false })
+})
+
+test('a trial without a call is reported as such, and a command that never makes one is refused', async () => {
+  const [agent, env] = [join(here, 'agent.sh'), { NODE: process.execPath }]
+  writeFileSync(agent, `case "$TASK" in *dollars*) ${oneCall};; esac; echo "I have no tools."`)
+  const args = ['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--require', '0.5']
+  const some = await ended(start(args, env))
+  expect(some).toMatchObject({ exitCode: 1, stderr: '' })
+  expect(some.stdout).toMatch(
+    /amount-in-cents, trial 1\n {2}The agent never called a tool\. Check that its host was given/,
+  )
+  expect(some.stdout).not.toMatch(/amount-in-dollars, trial 1\n {2}The agent never/)
+  for (const file of ['report.html', 'junit.xml']) {
+    expect(readFileSync(join(here, 'rehearsal', file), 'utf8')).toContain('The agent never called a tool.')
+  }
+
+  writeFileSync(agent, 'echo "I have no tools."')
+  const none = await ended(start(args, env))
+  expect(none).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(none.stderr).toMatch(
+    /^payments-mcp: --agent got "sh agent\.sh", which did nothing in any trial\. The agent never called a tool\. .*rehearsal\/report\.html\.\n$/,
+  )
+  expect(results().scenarios).toHaveLength(2)
 })
 
 test('Ctrl+C ends the agents that run, and what was done until then is reported', async () => {

@@ -1,8 +1,8 @@
 import type { Share, Trial, Verdict } from '../results.ts'
 
-/** Why a trial came to no end of its own; undefined: the agent answered. */
-export function brokenOff({ ended, trouble }: Trial): string | undefined {
-  if (ended === 'answered') return undefined
+/** Why a trial came to no end of its own, or why its end tells nothing of the agent; undefined: neither. */
+export function brokenOff({ ended, trouble, passed }: Trial): string | undefined {
+  if (ended === 'answered') return passed ? undefined : (trouble ?? undefined)
   return trouble === null ? endings[ended] : `${endings[ended]} ${trouble}`
 }
 
