@@ -74,6 +74,6 @@ function runRow(
 function nothingYet(sandbox: boolean): Html {
   return html`<div class="empty"><h2>No agent has called yet</h2>
 <p>What an agent does shows here while it does it. ${sandbox ? 'To see a first run, connect an AI host as the home page says and ask it to buy something, or let simulated agents shop in a terminal:' : 'Connect an AI host as the home page says.'}</p>
-${sandbox ? html`<pre><code>npx payments-mcp simulate --agents 2 --purchases 5</code></pre>` : ''}
+${sandbox ? html`<pre><code>npm run simulate -- --agents 2 --purchases 5</code></pre>` : ''}
 <p><a href="/">How to connect an AI host</a></p></div>`
 }
