@@ -43,7 +43,7 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
 
 /** The file that a server's start needs and that is not there. A command without a path is looked for by the host. */
 async function missingFile({ command, args }: Record<string, unknown>): Promise<string | undefined> {
-  const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === 'string')
+  const words = [command, args].flat().filter((word) => typeof word === 'string')
   for (const word of words.filter(isAbsolute)) {
     try {
       await access(word)

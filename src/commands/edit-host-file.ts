@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parse as parseToml, patch as patchToml } from '@decimalturn/toml-patch'
 import { type ParseError, parse as parseJsonc, printParseErrorCode } from 'jsonc-parser'
+import { parseDocument } from 'yaml'
 import { type HostSetup, serverName } from '../core/host-setups.ts'
 import { withValue } from './edit-json.ts'
 
@@ -15,6 +16,7 @@ export class UnreadableFile extends Error {
 export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
   const all = content(format, text)[servers]
   if (all === undefined) return undefined
+  if (format === 'yaml') return namedIn(listOf(all, `${servers} is no list of servers`))
   const entry = tableOf(all, `${servers} is no table of servers`)[serverName]
   return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is no server`)
 }
@@ -25,13 +27,20 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
  */
 export function merged(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
-  const [env, own] = [before.env, entry.env]
-  const both = isTable(env) && isTable(own) ? { env: { ...env, ...own } } : {}
-  return { ...before, ...entry, ...both }
+  const variables = ['env', 'environment'].flatMap((name) => {
+    const [env, own] = [before[name], entry[name]]
+    return isTable(env) && isTable(own) ? [[name, { ...env, ...own }]] : []
+  })
+  const chosen = preferences.filter((name) => name in before).map((name) => [name, before[name]])
+  return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
 }
+
+/** Members of an entry that a host works without: the person's own choice stays. */
+const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
 /** The file's text with this entry; everything else in it is as it was, comments and spaces too. @throws UnreadableFile */
 export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {
+  if (host.format === 'yaml') return withListedServer(host, text, entry, block)
   const before = serverIn(host, text)
   const whole = content(host.format, text)
   const others = whole[host.servers] as Table | undefined
@@ -43,6 +52,39 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
   // Whatever the libraries make of a file that nobody thought of: nothing in it is lost.
   if (says(host.format, next, expected)) return next
   throw new UnreadableFile('its form is one that cannot be added to here')
+}
+
+/** Puts the server into a list of servers with names. */
+function withListedServer({ servers, needs }: HostSetup, text: string, entry: Table, block: string): string {
+  const whole = content('yaml', text)
+  const list = listOf(whole[servers] ?? [], `${servers} is no list of servers`)
+  const at = list.findIndex((item) => isTable(item) && item.name === serverName)
+  const named = { name: serverName, ...entry }
+  const expected = { ...whole, [servers]: at === -1 ? [...list, named] : list.with(at, named) }
+  if (text.trim() === '') {
+    const members = Object.entries(needs ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
+    return `${members.join('')}${block}\n`
+  }
+  const appended = `${text}${text.endsWith('\n') ? '' : '\n'}${block}\n`
+  if (!(servers in whole) && says('yaml', appended, expected)) return appended
+  const document = parseDocument(text)
+  document.setIn([servers, at === -1 ? list.length : at], document.createNode(named))
+  const next = document.toString({ lineWidth: 0 })
+  if (says('yaml', next, expected)) return next
+  throw new UnreadableFile('its form is one that cannot be added to here')
+}
+
+/** The server of that name in a list, without its name. */
+function namedIn(list: readonly unknown[]): Table | undefined {
+  const item = list.find((one) => isTable(one) && one.name === serverName)
+  if (!isTable(item)) return undefined
+  const { name: _, ...entry } = item
+  return entry
+}
+
+function listOf(value: unknown, otherwise: string): unknown[] {
+  if (Array.isArray(value)) return value
+  throw new UnreadableFile(otherwise)
 }
 
 function editJson(text: string, path: string[], before: Table | undefined, entry: Table): string {
@@ -77,7 +119,21 @@ function says(format: HostSetup['format'], text: string, expected: Table): boole
 
 /** Everything that the file says. */
 function content(format: HostSetup['format'], text: string): Table {
-  return tableOf(format === 'json' ? jsonOf(text.replace(/^\uFEFF/, '')) : tomlOf(text), 'it holds no object')
+  return tableOf(readAs[format](text), 'it holds no object')
+}
+
+const readAs = {
+  json: (text: string) => jsonOf(text.replace(/^\uFEFF/, '')),
+  toml: tomlOf,
+  yaml: yamlOf,
+} as const
+
+function yamlOf(text: string): unknown {
+  const document = parseDocument(text)
+  const [first] = document.errors
+  if (first === undefined) return document.toJS() ?? {}
+  const line = first.linePos?.[0].line
+  throw new UnreadableFile(line === undefined ? 'it is no YAML' : `line ${line} is no YAML`)
 }
 
 function jsonOf(text: string): unknown {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { posix, win32 } from 'node:path'
 import type { UserMachine } from '../config/load.ts'
@@ -35,6 +36,28 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   gemini: {
     path: (machine) => join(machine, machine.home, '.gemini', 'settings.json'),
     reload: 'Start Gemini CLI again',
+  },
+  copilot: {
+    path: (machine) =>
+      join(machine, machine.env.COPILOT_HOME || join(machine, machine.home, '.copilot'), 'mcp-config.json'),
+    reload: 'Start Copilot CLI again',
+  },
+  opencode: {
+    path: (machine) => {
+      const folder = join(machine, machine.env.XDG_CONFIG_HOME || join(machine, machine.home, '.config'), 'opencode')
+      const withComments = join(machine, folder, 'opencode.jsonc')
+      return existsSync(withComments) ? withComments : join(machine, folder, 'opencode.json')
+    },
+    reload: 'Start opencode again',
+  },
+  qwen: {
+    path: (machine) => join(machine, machine.home, '.qwen', 'settings.json'),
+    reload: 'Start Qwen Code again',
+  },
+  continue: {
+    path: (machine) =>
+      join(machine, machine.env.CONTINUE_GLOBAL_DIR || join(machine, machine.home, '.continue'), 'config.yaml'),
+    reload: 'Reload Continue, or start cn again',
   },
 }
 

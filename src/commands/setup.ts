@@ -104,8 +104,11 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<v
     say('Nothing was written.')
     return
   }
-  await orTell(path, () => writeWhole(path, { before: text, next }))
+  const copy = await orTell(path, () => writeWhole(path, { before: text, next }))
+  if (copy !== undefined) say(`The file as it was is kept as ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
+  const lack = host.lacks?.(after)
+  if (lack !== undefined) say(lack)
   if ('url' in reach) say(`The server has to run meanwhile (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
 }
 

@@ -17,6 +17,7 @@ import { parse as parseToml } from '@decimalturn/toml-patch'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { parse as parseYaml } from 'yaml'
 import { hostFiles } from '../../src/commands/host-files.ts'
 import { hostNames } from '../../src/core/host-setups.ts'
 import { isDeep } from '../support/depth.ts'
@@ -74,8 +75,95 @@ test('each host has its own file and form, and a second run changes nothing', ()
     expect(read(path)).toBe(before)
     expect(readdirSync(dirname(path))).not.toContain(`${path}.payments-mcp`)
   }
-  expect(JSON.parse(read(join(home, '.claude.json'))).mcpServers.payments).toEqual({ type: 'stdio', ...start })
-  expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: start } })
+  // Both wait for the tools before their first turn.
+  const claude = { type: 'stdio', ...start, alwaysLoad: true }
+  expect(JSON.parse(read(join(home, '.claude.json'))).mcpServers.payments).toEqual(claude)
+  expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: true } } })
+})
+
+test('over HTTP no host is told to wait: the server may be away', () => {
+  expect(setup('codex', '--yes', '--http').status).toBe(0)
+  expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { url: 'http://127.0.0.1:4010/mcp' } } })
+  expect(setup('claude-code', '--yes', '--http').status).toBe(0)
+  expect(read(join(home, '.claude.json'))).not.toContain('alwaysLoad')
+})
+
+test("whether a host waits stays the person's choice", () => {
+  put(codex(), '[mcp_servers.payments]\ncommand = "/old"\nargs = []\nrequired = false\n')
+  expect(setup('codex', '--yes').status).toBe(0)
+  expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: false } } })
+})
+
+test('the file as it was is kept beside it, with its mode, and the output names the copy', () => {
+  const copy = `${codex()}.payments-mcp-backup`
+  expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
+  expect(existsSync(copy)).toBe(false)
+  for (const toolsets of ['all', 'default,payments']) {
+    const before = read(codex())
+    chmodSync(codex(), 0o640)
+    const { stdout } = setup('codex', '--yes', '--toolsets', toolsets)
+    expect(stdout).toContain(`The file as it was is kept as ${copy}\n`)
+    expect([read(copy), statSync(copy).mode & 0o777]).toEqual([before, 0o640])
+  }
+})
+
+test('an entry with an input in VS Code is told of as one that Copilot sessions are not given', () => {
+  const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
+  expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
+  const written = read(path)
+  put(path, written.replace('"type"', '"env": { "PAYMENTS_KEY": "${input:payments-key}" },\n"type"'))
+  expect(setup('vscode', '--yes', '--toolsets', 'all').stdout).toMatch(
+    /Copilot sessions in VS Code are not given .*\.mcp\.json/,
+  )
+})
+
+test('opencode is told in the file that it has, with comments or without', () => {
+  const folder = join(home, '.config/opencode')
+  put(join(folder, 'opencode.jsonc'), '{\n  // mine\n  "mcp": {}\n}\n')
+  expect(setup('opencode', '--yes', '--toolsets', 'all').status).toBe(0)
+  expect(existsSync(join(folder, 'opencode.json'))).toBe(false)
+  expect(read(join(folder, 'opencode.jsonc'))).toContain('// mine')
+  const { mcp } = parseYaml(read(join(folder, 'opencode.jsonc')).replace('// mine', ''))
+  const environment = { PAYMENTS_TOOLSETS: 'all' }
+  expect(mcp.payments).toEqual({ type: 'local', command: [process.execPath, cli], environment })
+})
+
+describe('the list of servers of Continue', () => {
+  const path = () => join(home, '.continue/config.yaml')
+  const needs = { name: 'Local Assistant', version: '1.0.0', schema: 'v1' }
+  const mine = 'name: Mine # me\nversion: 1.0.0\n\n# the best\nmodels:\n  - {name: a,   provider: x, model: y}\n'
+  const other = 'mcpServers:\n  - name: other # odd\n    command: x\n  - uses: a/b\n'
+  const payments = { name: 'payments', ...start }
+
+  test.each([
+    ['no file', undefined, [payments]],
+    ['no list', mine, [payments]],
+    ['a list', mine + other, [{ name: 'other', command: 'x' }, { uses: 'a/b' }, payments]],
+    [
+      'the server in the list',
+      `${mine}mcpServers:\n  - name: payments\n    command: /old\n    cwd: /mine\n${other.split('\n').slice(1).join('\n')}`,
+      [{ name: 'payments', cwd: '/mine', ...start }, { name: 'other', command: 'x' }, { uses: 'a/b' }],
+    ],
+  ])('%s', (_, text, servers) => {
+    if (text !== undefined) put(path(), text)
+    expect(setup('continue', '--yes').status).toBe(0)
+    const written = read(path())
+    const { mcpServers, ...others } = parseYaml(written)
+    expect(mcpServers).toEqual(servers)
+    expect(others).toEqual(text === undefined ? needs : (({ mcpServers: _, ...all }) => all)(parseYaml(text)))
+    if (text !== undefined) for (const comment of text.match(/# .+/g) ?? []) expect(written).toContain(comment)
+    expect(setup('continue', '--yes').stdout).toMatch(/ is already set up: /)
+  })
+
+  test('a file that is no YAML is refused, and stays as it was', () => {
+    put(path(), 'models: [\n')
+    const { status, stderr } = setup('continue', '--yes')
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/config\.yaml: line \d is no YAML\. Nothing/),
+    })
+    expect(read(path())).toBe('models: [\n')
+  })
 })
 
 test.each([

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { parse as parseYaml } from 'yaml'
 import { hostBlock, hostLink, hostNames, hostSetups } from '../../src/core/host-setups.ts'
 
 const url = 'https://payments.example/mcp'
@@ -10,15 +11,22 @@ const start = {
 }
 
 test('a host that starts it is told the command', () => {
+  const env = { A: 'b "c"\\' }
   for (const name of hostNames) {
-    const block = hostBlock(name, { start: { ...start, env: { A: 'b "c"\\' } } }) ?? ''
-    if (hostSetups[name].format === 'json')
-      expect(JSON.parse(block)[hostSetups[name].servers].payments).toMatchObject({ ...start, env: { A: 'b "c"\\' } })
+    const { format, servers } = hostSetups[name]
+    const block = hostBlock(name, { start: { ...start, env } }) ?? ''
+    if (format === 'toml') continue
+    const written = parseYaml(block)[servers]
+    const told = format === 'yaml' ? written[0] : written.payments
+    const expected =
+      name === 'opencode' ? { command: [start.command, ...start.args], environment: env } : { ...start, env }
+    expect(told, name).toMatchObject(expected)
   }
   expect(hostBlock('codex', { start: { ...start, env: { A: 'b "c"\\' } } })).toBe(
     `[mcp_servers.payments]
 command = "${start.command}"
 args = ["${start.args[0]}"]
+required = true
 
 [mcp_servers.payments.env]
 A = "b \\"c\\"\\\\"`,
@@ -34,6 +42,10 @@ test('a host that calls an address is told it, in the words of the host', () => 
     vscode: { type: 'http', url },
     codex: { url },
     gemini: { httpUrl: url },
+    copilot: { type: 'http', url, tools: ['*'] },
+    opencode: { type: 'remote', url },
+    qwen: { httpUrl: url },
+    continue: { type: 'streamable-http', url },
   })
 })
 
@@ -53,8 +65,8 @@ test('one click tells the host the same as the block', () => {
 
 test('docs/hosts.md shows these blocks', () => {
   const document = readFileSync(new URL('../../docs/hosts.md', import.meta.url), 'utf8')
-  const shown = [...document.matchAll(/^```(json|toml)\n([\s\S]*?)\n```$/gm)].map(([, language = '', text = '']) =>
-    language === 'json' ? JSON.stringify(JSON.parse(text)) : text,
+  const shown = [...document.matchAll(/^```(json|toml|yaml)\n([\s\S]*?)\n```$/gm)].map(
+    ([, language = '', text = '']) => (language === 'json' ? JSON.stringify(JSON.parse(text)) : text),
   )
   for (const name of hostNames) {
     for (const reach of [{ start }, { url }]) {
