@@ -111,7 +111,8 @@ test('an entry with an input in VS Code is told of as one that Copilot sessions 
   const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
   expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
   const written = read(path)
-  put(path, written.replace('"type"', '"env": { "PAYMENTS_KEY": "${input:payments-key}" },\n"type"'))
+  const key = ['$', '{input:payments-key}'].join('')
+  put(path, written.replace('"type"', `"env": { "PAYMENTS_KEY": "${key}" },\n"type"`))
   expect(setup('vscode', '--yes', '--toolsets', 'all').stdout).toMatch(
     /Copilot sessions in VS Code are not given .*\.mcp\.json/,
   )
