@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module'
-import { refusalOfNode, refuse } from './commands/old-node.ts'
+import { refuse } from './commands/old-node.ts'
+import { refusalOfNode } from './core/node-version.ts'
 
 const refusal = refusalOfNode(process.versions.node)
 if (refusal !== undefined) refuse(refusal, process.argv[2])

@@ -5,6 +5,7 @@ import type { Config } from '../config/settings.ts'
 import type { Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
 import type { Fault } from '../core/faults.ts'
+import { requireNode } from '../core/node-version.ts'
 import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
@@ -150,6 +151,7 @@ export function createService({
   world,
   keepsRuns = true,
 }: ServiceOptions): Service {
+  requireNode('createService')
   const waits = new Waits({ store: opened, system, log })
   const runLog = new RunLog({ store: opened, system, log, keeps: keepsRuns })
   const announced = (partyIds: ReadonlySet<string>) => {

@@ -4,6 +4,7 @@ import { openEmbedded } from '../commands/embedded.ts'
 import { createSite } from '../commands/site.ts'
 import { createLogger } from '../config/log.ts'
 import { type Fetch, inProcessFetch, networkFailure } from '../core/in-process-fetch.ts'
+import { requireNode } from '../core/node-version.ts'
 import { realSystem, type System } from '../core/system.ts'
 import { type Listener, listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
@@ -42,8 +43,9 @@ export interface SandboxKeys {
   agent: string
 }
 
-/** Opens a sandbox. @throws TypeError that names the option which cannot be used */
+/** Opens a sandbox. @throws TypeError that names the option which cannot be used; Error on a Node.js that is too old */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  requireNode('createSandbox')
   const opened: Closing[] = []
   const close = once(async () => {
     for (let end = opened.pop(); end !== undefined; end = opened.pop()) await end()
