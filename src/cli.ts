@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import module from 'node:module'
-import { refuse } from './commands/old-node.ts'
-import { refusalOfNode } from './core/node-version.ts'
+import { refusalOfNode, refuse } from './commands/old-node.ts'
 
 const refusal = refusalOfNode(process.versions.node)
 if (refusal !== undefined) refuse(refusal, process.argv[2])

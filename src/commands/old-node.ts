@@ -1,3 +1,5 @@
+export { refusalOfNode } from '../core/node-version.ts'
+
 // Runs on any Node.js that knows modules: no syntax or function here is newer than Node.js 14.
 
 /**
