@@ -1,13 +1,18 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
+import type { Results } from '../../src/rehearse/results.ts'
 import { createSandbox } from '../../src/testing/sandbox.ts'
 import { newHome, signedIn, writeFiles } from './hosts.ts'
 import { idIn, type Step } from './model/script.ts'
 import { scriptedModel } from './model/server.ts'
+import { shoppers } from './model/shopper.ts'
 
 /** The recipes of docs/rehearse.md, run as they stand there by the hosts' own programs, with a scripted model. */
 const document = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
@@ -32,6 +37,8 @@ const purchase: Step[] = [
   { say: () => 'Bought the book.' },
 ]
 
+const cli = start.args[0] ?? ''
+
 let cleanUp: (() => unknown)[] = []
 afterEach(async () => {
   for (const undo of cleanUp.toReversed()) await undo()
@@ -42,22 +49,44 @@ test('there is a recipe for each of the three', () => {
   expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedIn))
 })
 
-test.each(recipes)('$host buys by its recipe, and its last words are the answer', async ({ host, command }) => {
+/** Runs a recipe's command line in a home where its host is signed in to the scripted model. */
+function place(host: string, modelUrl: string) {
   const { home, remove } = newHome()
+  cleanUp.push(remove)
+  const { env = {}, files = {} } = signedIn[host]?.(modelUrl) ?? {}
+  writeFiles(home, files)
+  return { home, env: { PATH: [programs, process.env.PATH].join(delimiter), HOME: home, ...env } }
+}
+
+test.each(recipes)('$host pays once by its recipe where the answer is lost', async ({ host, command }) => {
+  const model = await scriptedModel(shoppers.careful)
+  cleanUp.push(() => model.close())
+  const { home, env } = place(host, model.url)
+  const report = join(home, 'rehearsal')
+  const args = ['rehearse', '--agent', command, '--scenarios', 'answer-lost', '--require', '1', '--report', report]
+  const child = spawn(process.execPath, [cli, ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  expect({ exitCode, stderr }, stdout).toEqual({ exitCode: 0, stderr: '' })
+  const { scenarios }: Results = JSON.parse(readFileSync(join(report, 'results.json'), 'utf8'))
+  expect(scenarios.flatMap(({ trials }) => trials)).toMatchObject([
+    { passed: true, doubleCharges: 0, ended: 'answered' },
+  ])
+  const called = scenarios[0]?.trials[0]?.timeline.filter(({ what }) => what === 'create_payment') ?? []
+  expect(called.map(({ outcome }) => outcome)).toEqual(['no answer', 'ok'])
+})
+
+test.each(recipes)('$host buys by its recipe, and its last words are the answer', async ({ host, command }) => {
   const model = await scriptedModel(purchase)
   const sandbox = await createSandbox()
   cleanUp.push(
-    remove,
     () => model.close(),
     () => sandbox.close(),
   )
-  const { env = {}, files = {} } = signedIn[host]?.(model.url) ?? {}
-  writeFiles(home, files)
+  const { home, env } = place(host, model.url)
   const folder = join(home, 'trial')
   mkdirSync(folder)
 
-  const PATH = [programs, process.env.PATH].join(delimiter)
-  const agent = commandAgent(command, { env: { PATH, HOME: home, ...env }, start, system: realSystem })
+  const agent = commandAgent(command, { env, start, system: realSystem })
   const { url, mcpUrl, keys, fetch } = sandbox
   const trial = { url, mcpUrl, shopsUrl: `${url}/shops`, key: keys.agent, fetch, folder, seed: '1', goal: undefined }
   const task = 'Buy the "book" at Plain Goods;\nfor $40 at most.'
