@@ -18,6 +18,7 @@ const deepOnly = [
   'test/oauth/hosts.test.ts',
   'test/packaging/{bundle,examples,package}.test.ts',
   'test/{pages,mcp-apps}/appearance.test.ts',
+  'test/random-calls/**',
   'test/rehearse/memory.test.ts',
   'test/resilience/**',
   'test/simulate/command.test.ts',

@@ -191,7 +191,9 @@ async function askFor(on: Grounds, payer: object, key: string): Promise<string> 
 /** An approval of what the party itself asked for, so that its agent may decide too. */
 export const approval: Maker = async (on, place) => {
   // Somebody may have cleared the limits that put it in review.
-  await on.world.send('PUT', '/parties/me/limits', { key: place.apiKey, attributes: { perTransaction: limitCents } })
+  const limits = { key: place.apiKey, attributes: { perTransaction: limitCents } }
+  const limited = await on.world.send('PUT', '/parties/me/limits', limits)
+  if (limited.status !== 200) throw new Error(limited.text)
   const { id } = await payShop(on, place, reviewedCents)
   const { data } = (await on.world.get('/approvals?limit=100', { key: place.apiKey })).json
   const found = data.find((one: { attributes: { target: Ids } }) => one.attributes.target.id === id)

@@ -1,0 +1,37 @@
+import { createRequire } from 'node:module'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import type { Answer } from '../support/world.ts'
+
+interface Ajv {
+  addSchema(schema: object): void
+  getSchema(pointer: string): (((value: unknown) => boolean) & { errors?: unknown }) | undefined
+}
+
+// ajv is the OpenAPI validator's dependency, so it is resolved from there.
+const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator'))
+const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
+const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
+
+interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
+}
+
+/** Tells what of an answer the service's own /openapi.json does not describe. */
+export function describedAnswers(document: object): (operation: OperationDefinition, answer: Answer) => string[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
+  addFormats(ajv)
+  ajv.addSchema({ ...document, $id: 'openapi' })
+  return ({ method, path }, { status, json }) => {
+    const place = ['paths', path, method.toLowerCase(), 'responses', String(status)]
+    const response = (document as Document).paths[path]?.[method.toLowerCase()]?.responses[status]
+    if (response === undefined) return [`answers ${status}, which is not described`]
+    const pointer = response.$ref ?? `#/${place.map(escaped).join('/')}`
+    const validate = ajv.getSchema(`openapi${pointer}/content/application~1json/schema`)
+    if (validate === undefined) throw new Error(`Bug: no schema at ${pointer}`)
+    return validate(json) ? [] : [`answers what is not described: ${JSON.stringify(validate.errors).slice(0, 500)}`]
+  }
+}
+
+function escaped(step: string): string {
+  return encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))
+}

@@ -1,0 +1,257 @@
+import { idPrefixOf } from '../../src/core/accepted.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import type { JsonSchema } from '../../src/openapi/components.ts'
+import type { Random } from '../../src/simulate/random.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import type { Ids } from '../isolation/makers.ts'
+import { credentialKinds, type Grounds, type Place } from '../isolation/places.ts'
+import { type Sample, samples } from '../isolation/samples.ts'
+import { makers } from './makers.ts'
+import { type LiveIds, schemaOf, type Values } from './values.ts'
+
+/** One request, ready to be sent, and to be sent again. */
+export interface Call {
+  key: OperationKey
+  method: string
+  path: string
+  credential: string | null
+  idempotencyKey: string
+  instanceId: string | null
+  body: string | undefined
+}
+
+/** All that calls are drawn from. */
+export interface Drawing {
+  on: Grounds
+  random: Random
+  ids: LiveIds
+  values: Values
+  /** Ids of what every call needs: no call at random ends it. */
+  kept: ReadonlySet<string>
+}
+
+/** Operations that end what others are asked with. */
+const ending: readonly OperationKey[] = [
+  'revokeApiKey',
+  'revokeAgentKey',
+  'rotateAgentKey',
+  'deleteAgent',
+  'freezeWallet',
+]
+
+/** Lists the agents, wallets and keys of the grounds. */
+export async function idsOfGrounds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
+  const all = Object.values(places)
+  const keys = all.flatMap(({ apiKey, agentKey }) => [apiKey, agentKey])
+  const keyIds = await Promise.all(keys.map(async (key) => (await world.whoami(key)).keyId))
+  return new Set([...keyIds, ...all.flatMap(({ agentId, walletId }) => [agentId, walletId])])
+}
+
+const operationKeys = Object.keys(catalogue) as OperationKey[]
+
+/** Operations that end much of what the others work on are drawn this rarely, percent of their share. */
+const rare: Partial<Record<OperationKey, number>> = {
+  resetSandbox: 15,
+  restoreSandbox: 30,
+  simulateComplianceDecision: 30,
+}
+for (const key of ['removeCustomer', 'simulateCustomerDisconnection', 'freezeWallet', 'setSandboxFault'] as const) {
+  rare[key] = 40
+}
+
+/** Draws an operation, so that each is drawn about equally often. */
+export function drawOperation(random: Random): OperationKey {
+  for (;;) {
+    const key = random.pick(operationKeys)
+    if (random.chance(rare[key] ?? 100)) return key
+  }
+}
+
+/** What happens to the whole sandbox in between, permille of the calls. */
+const interludes = {
+  setSandboxFault: 40,
+  saveSandbox: 4,
+  restoreSandbox: 3,
+  resetSandbox: 1,
+  advanceSandboxClock: 10,
+} as const
+
+/** Draws whether something happens to the whole sandbox before the next call. */
+export function drawInterlude(random: Random): OperationKey | undefined {
+  const keys = Object.keys(interludes) as (keyof typeof interludes)[]
+  return keys.find((key) => random.int(1, 1_000) <= interludes[key])
+}
+
+/** How the arguments of a call come about. */
+type Way = 'made' | 'live' | 'hostile'
+
+let sent = 0
+
+/** Draws a call of an operation: as it should be, on records that live, or with something wrong with it. */
+export async function drawCall(drawing: Drawing, key: OperationKey, way?: Way): Promise<Call> {
+  const { on, random } = drawing
+  const operation: OperationDefinition = catalogue[key]
+  const sample = samples[key]
+  const chosen = way ?? random.weighted({ made: 30, live: 55, hostile: 15 })
+  const { place, credential } = drawCaller(drawing, sample, chosen)
+  const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
+  const target = isOfCustomer && place.name === 'own' ? on.places.granted : place
+  const ids = chosen === 'made' ? await madeIds(drawing, key, target) : liveIds(drawing, key)
+  const attributes = attributesOf(drawing, { operation, sample, ids, way: chosen })
+  const acting = chosen === 'made' ? undefined : customerOf(drawing, sample)
+  const inBody = operation.attributes?.shape.customerPartyId !== undefined
+  const query = queryOf(drawing, operation, {
+    ...sample.query,
+    ...(acting && !inBody ? { customerPartyId: acting } : {}),
+  })
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(ids[name] ?? sample.named?.[name] ?? 'none'),
+  )
+  const relationships = operation.related && { agent: { data: { type: 'agent', id: ids.agentId } } }
+  const data = attributes && {
+    attributes: { ...attributes, ...(acting && inBody ? { customerPartyId: acting } : {}) },
+    relationships,
+  }
+  const hasBody = data !== undefined && !(operation.bodyOptional === true && random.chance(20))
+  return {
+    key,
+    method: operation.method,
+    path: chosen === 'made' || query.size === 0 ? pathWith(path, sample.query) : `${path}?${query}`,
+    credential,
+    idempotencyKey: `random ${sent++}`,
+    instanceId: random.chance(95) ? `run ${random.int(1, 5)}` : null,
+    body: hasBody ? (chosen === 'hostile' && random.chance(5) ? '{"data":' : JSON.stringify({ data })) : undefined,
+  }
+}
+
+function pathWith(path: string, query: Record<string, string> = {}): string {
+  const search = new URLSearchParams(query)
+  return search.size === 0 ? path : `${path}?${search}`
+}
+
+function drawCaller({ on, random }: Drawing, { who }: Sample, way: Way): { place: Place; credential: string | null } {
+  const { own, stranger, granted } = on.places
+  const keyOf = (place: Place) =>
+    who === 'owners' || (who !== 'agents' && random.chance(60)) ? place.apiKey : place.agentKey
+  if (way === 'made') {
+    const place = who === 'agents' || random.chance(70) ? own : random.pick([stranger, own])
+    return { place, credential: keyOf(place) }
+  }
+  const kind = random.weighted({ own: 60, stranger: 12, granted: 10, any: 16, none: 2 })
+  if (kind === 'none') return { place: own, credential: null }
+  if (kind === 'any') return { place: own, credential: on.credentials[random.pick(credentialKinds)] }
+  const place = { own, stranger, granted }[kind]
+  return { place, credential: random.chance(70) ? keyOf(place) : random.pick([place.apiKey, place.agentKey]) }
+}
+
+/** Makes the records that a call is about. A fault, or what earlier calls did, may keep them from being made. */
+async function madeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
+  try {
+    return await (makers[key] ?? samples[key].make)(drawing.on, place)
+  } catch {
+    return liveIds(drawing, key)
+  }
+}
+
+function liveIds({ ids, random, kept }: Drawing, key: OperationKey): Ids {
+  const operation: OperationDefinition = catalogue[key]
+  const found: Ids = {}
+  for (const part of ['params', 'query', 'attributes', 'related'] as const) {
+    for (const [name, schema] of Object.entries(schemaOf(operation, part).properties ?? {})) {
+      const prefix = prefixIn(schema)
+      if (prefix === undefined) continue
+      const id = ids.pick(prefix)
+      found[name] = ending.includes(key) && kept.has(id) ? missing : id
+    }
+  }
+  // Names that are no ids.
+  for (const [name, known] of Object.entries(names)) found[name] ??= random.pick(known)
+  return found
+}
+
+/** An id that nothing has. */
+const missing = `agt_${'0'.repeat(32)}`
+
+const names: Readonly<Record<string, readonly string[]>> = {
+  shopId: ['plain-goods', 'nowhere'],
+  name: ['as-it-is', 'unknown'],
+  paymentNumber: ['2', '3', '0'],
+}
+
+function prefixIn(schema: JsonSchema): string | undefined {
+  const patterns = [schema, ...(schema.anyOf ?? [])].map(({ pattern }) => idPrefixOf(pattern))
+  return patterns.find((prefix) => prefix !== undefined)?.slice(0, 3)
+}
+
+interface Asked {
+  operation: OperationDefinition
+  sample: Sample
+  ids: Ids
+  way: Way
+}
+
+function attributesOf({ on, random, values }: Drawing, { operation, sample, ids, way }: Asked): object | undefined {
+  if (operation.attributes === undefined) return undefined
+  const usual: Record<string, unknown> = { ...sample.attributes?.(ids, on) }
+  if (operation.name === 'set_sandbox_fault') return harmless(usual, random)
+  if (way === 'made') return usual
+  const { properties = {} } = schemaOf(operation, 'attributes')
+  const drawn = Object.entries(properties).filter(
+    ([name]) => name !== 'customerPartyId' && random.chance(name in usual ? 30 : 15),
+  )
+  for (const [name, schema] of drawn) usual[name] = values.of(schema)
+  if (way !== 'hostile') return usual
+  const name = random.pick([...Object.keys(properties), 'unknown'])
+  if (random.chance(30)) delete usual[name]
+  else usual[name] = values.hostile()
+  return usual
+}
+
+/** A rule that hits a few requests of one operation, with an error that every operation declares. */
+function harmless(rule: Record<string, unknown>, random: Random): object {
+  const fault = random.pick([
+    'error',
+    'slow',
+    'hang',
+    'reset',
+    'effect_then_lost',
+    'effect_then_503',
+    'stale',
+    'empty_page',
+  ])
+  const code = fault === 'error' ? { code: random.pick(['service_unavailable', 'rate_limited']) } : {}
+  const operation = random.chance(50) ? '*' : catalogue[random.pick(operationKeys)].name
+  const id = `rule-${random.int(1, 5)}`
+  return {
+    ...(random.chance(20) ? rule : {}),
+    id,
+    operation,
+    path: undefined,
+    fault,
+    ...code,
+    when: { times: random.int(1, 3) },
+  }
+}
+
+function customerOf({ on, random }: Drawing, { reach }: Sample): string | undefined {
+  if (reach !== 'acting' || !random.chance(25)) return undefined
+  return random.pick([on.places.granted, on.places.granted, on.places.ungranted, on.places.stranger]).partyId
+}
+
+function queryOf(
+  { random, values }: Drawing,
+  operation: OperationDefinition,
+  usual: Record<string, string>,
+): URLSearchParams {
+  const { properties = {} } = schemaOf(operation, 'query')
+  const drawn = Object.entries(properties).filter(
+    ([name]) => !['customerPartyId', 'partyId'].includes(name) && random.chance(20),
+  )
+  const query = new URLSearchParams(usual)
+  for (const [name, schema] of drawn) {
+    // A wait on a clock that stands still would be long.
+    if (name === 'waitSeconds') query.set(name, '0')
+    else query.set(name, String(random.chance(90) ? values.of(schema) : values.hostile()))
+  }
+  return query
+}

@@ -1,0 +1,16 @@
+import type { OperationKey } from '../../tools/index.ts'
+import type { Maker } from '../isolation/makers.ts'
+import * as make from '../isolation/makers.ts'
+
+/** A subscription that stopped collecting: its payer's card was blocked when the next payment fell due. */
+const needsAttention: Maker = async (on, place) => {
+  const ids = await make.active(on, place)
+  const path = `/simulations/subscriptions/${ids.subscriptionId}/card`
+  const blocked = await on.world.post(path, { behavior: 'blocked' }, { key: place.apiKey })
+  if (blocked.status !== 200) throw new Error(blocked.text)
+  on.world.system.pass(35 * 24 * 60 * 60 * 1000)
+  return ids
+}
+
+/** Makers of operations whose sample is refused. */
+export const makers: Partial<Record<OperationKey, Maker>> = { resumeSubscription: needsAttention }
