@@ -1,4 +1,4 @@
-import { type ErrorSource, fail, maskSecrets, show } from '../core/errors.ts'
+import { type ErrorSource, fail, maskForeignText, show } from '../core/errors.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-value.ts'
 import { inputParts, type OperationDefinition, relationshipOf } from '../core/operation.ts'
 
@@ -86,7 +86,7 @@ function unknownArgument(operation: OperationDefinition, name: string): WrongArg
   const known = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
   const takes = known.length === 0 ? 'no arguments' : known.join(', ')
   const detail = `There is no argument ${show(name)}; ${operation.name} takes ${takes}.`
-  const source = { parameter: maskSecrets(name.slice(0, 60)) }
+  const source = { parameter: maskForeignText(name.slice(0, 60)) }
   return {
     path: [name],
     detail,

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import type { Logger as Pino } from 'pino'
 import { maskSecrets } from '../core/errors.ts'
+import { isSecretField } from '../core/secret-texts.ts'
 import type { LogLevel } from './settings.ts'
 import { terminalLine } from './terminal-lines.ts'
 
@@ -138,7 +139,10 @@ function clean(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.slice(0, entriesLimit).map((item) => clean(item, depth + 1))
   const entries = Object.entries(value).slice(0, entriesLimit)
   return Object.fromEntries(
-    entries.map(([name, field]) => [name, secretSet.has(plain(name)) ? removed : clean(field, depth + 1)]),
+    entries.map(([name, field]) => {
+      const isSecret = secretSet.has(plain(name)) || isSecretField(name, value)
+      return [name, isSecret ? removed : clean(field, depth + 1)]
+    }),
   )
 }
 

@@ -45,7 +45,7 @@ export const maskedNumber = '[masked number]'
 
 /** A text without the card numbers in it that are set apart by whatever is not a letter, or written in digits of any script. */
 export function withoutCardNumbers(text: string): string {
-  return text.replace(idOrDigits, (found, digits?: string) =>
+  return withoutIssuedNumbers(text).replace(idOrDigits, (found, digits?: string) =>
     digits !== undefined && holdsCardNumber(digits) ? maskedNumber : found,
   )
 }
@@ -57,15 +57,110 @@ function holdsCardNumber(found: string): boolean {
 
 /** An expiry, a code or a count may stand beside the number: it begins and ends where digits are set apart. */
 function hasCardNumber(text: string): boolean {
-  let digits = ''
+  const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
+  if (holdsCard(groups.join(' '))) return true
+  const digits = groups.join('')
   const bounds = [0]
-  for (const group of text.match(/\p{Nd}+/gu) ?? []) {
-    digits += [...group].map(digitValue).join('')
-    bounds.push(digits.length)
-  }
+  for (const { length } of groups) bounds.push((bounds.at(-1) ?? 0) + length)
   return bounds.some((from, at) =>
     bounds
       .slice(at + 1, at + 20)
       .some((to) => to - from >= 13 && to - from <= 19 && isCardNumber(digits.slice(from, to))),
   )
+}
+
+/** By the first digits, the lengths of the card numbers that are issued (ISO/IEC 7812-1). */
+const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] = [
+  [/^4/, [13, 16, 19]],
+  [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
+  [/^3[47]/, [15]],
+  [/^3(?:0[0-5]|[689])/, [14, 16, 19]],
+  [/^35(?:2[89]|[3-8])/, [16]],
+  [/^(?:6011|64[4-9]|65|62)/, [16, 19]],
+  [/^(?:5018|5020|5038|5893|6304|6759|676[1-3])/, [13, 16, 18, 19]],
+]
+
+/** By each position, the sum of the check digits before it where those at even positions count twice, or at odd ones. */
+function checkSums(digits: string) {
+  const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
+  for (let at = 0; at < digits.length; at++) {
+    const once = digits.charCodeAt(at) - 48
+    const twice = once > 4 ? 2 * once - 9 : 2 * once
+    even[at + 1] = (even[at] ?? 0) + (at % 2 === 0 ? twice : once)
+    odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
+  }
+  return (from: number, to: number) => {
+    // Counted from the end, the second digit counts twice.
+    const sums = to % 2 === 0 ? even : odd
+    return ((sums[to] ?? 0) - (sums[from] ?? 0)) % 10
+  }
+}
+
+/**
+ * Whether digits in ASCII, with anything between their groups, hold the number of a card that may be issued: anywhere in
+ * one group, or over several groups as long as a card's number is written in such.
+ */
+export function holdsCard(text: string): boolean {
+  const groups = text.match(/\d+/g) ?? []
+  const digits = groups.join('')
+  if (digits.length < 13) return false
+  const check = checkSums(digits)
+  const starts = [0]
+  for (const group of groups) starts.push((starts.at(-1) ?? 0) + group.length)
+  const isCard = (from: number, to: number) =>
+    check(from, to) === 0 &&
+    issued.some(([range, lengths]) => lengths.includes(to - from) && range.test(digits.slice(from, from + 4)))
+  return groups.some((group, at) => {
+    const from = starts[at] ?? 0
+    return holdsWithin(group.length, from, isCard) || holdsOver(groups, starts, at, isCard)
+  })
+}
+
+type IsCard = (from: number, to: number) => boolean
+
+/** A number with an expiry and a code right behind it, or digits before it. */
+function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
+  for (let start = from; start <= from + length - 13; start++) {
+    for (let size = 13; size <= 19 && start + size <= from + length; size++) {
+      if (isCard(start, start + size)) return true
+    }
+  }
+  return false
+}
+
+/** Groups of one length from four digits up, of which the last may be shorter, or those of American Express and Diners Club. */
+function holdsOver(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
+  const first = groups[at]?.length ?? 0
+  if (first < 4) return false
+  for (let end = at + 1; end < groups.length; end++) {
+    const [from, to] = [starts[at] ?? 0, starts[end + 1] ?? 0]
+    if (to - from > 19) return false
+    const lengths = groups.slice(at, end + 1).map(({ length }) => length)
+    const isEven =
+      first > 3 &&
+      lengths.every((length, place) => length === first || (place === lengths.length - 1 && length < first))
+    const isShaped = isEven || /^4,6,[45]$/.test(lengths.join())
+    if (to - from >= 13 && isShaped && isCard(from, to)) return true
+  }
+  return false
+}
+
+/** Three digits in base64, and the text around them. */
+const encodedDigits = /[MNO][DTjz][AEIMQUYcgk][w-z0-5]/
+const encoded = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,16384}={0,2}/g
+/** Digits set apart by anything but letters. Those within a word are of an id. */
+const digitGroups = /(?<![\p{L}\p{N}_])\d+(?:[^\p{L}\p{N}\n]{1,6}\d+)*(?![\p{L}\p{N}_])/gu
+
+/** A text without the numbers of cards that may be issued, in groups set apart by anything but letters, or in base64. */
+export function withoutIssuedNumbers(text: string, word = maskedNumber): string {
+  const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? word : found))
+  if (!encodedDigits.test(plain)) return plain
+  // A stroke is of the alphabet, and also joins the parts of a path.
+  const isCard = (part: string) =>
+    encodedDigits.test(part) && holdsCardIn(Buffer.from(part, 'base64').toString('latin1'))
+  return plain.replace(encoded, (found) => (isCard(found) || found.split('/').some(isCard) ? word : found))
+}
+
+function holdsCardIn(decoded: string): boolean {
+  return /^[\x20-\x7e\s]+$/.test(decoded) && withoutIssuedNumbers(decoded, '') !== decoded
 }

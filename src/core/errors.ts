@@ -1,4 +1,5 @@
 import { maskedNumber, withoutCardNumbers } from './card-numbers.ts'
+import { maskSecretTexts } from './secret-texts.ts'
 
 /**
  * The one table of public errors (docs/service.md#error-codes). `detail` is the default text; `next` says what the
@@ -173,15 +174,11 @@ const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 const inCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * Masks card numbers (13 to 19 digits, spaced or not), keys and bearer tokens in a text. Our own texts pass unchanged: an
- * amount has fewer digits, and `Bearer <API key>` says what to send.
+ * Masks card numbers (13 to 19 digits, spaced or not) and every other secret of `maskSecretTexts` in a text. Our own texts
+ * pass unchanged: an amount has fewer digits, and `Bearer <API key>` says what to send.
  */
 export function maskSecrets(text: string): string {
-  return text
-    .replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber)
-    .replace(/\b([a-z]{2}_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
-    .replace(/\bwhsec_[A-Za-z0-9+/=]+/g, 'whsec_[masked]')
-    .replace(/\bBearer\s+(?!<)\S+/gi, 'Bearer [masked]')
+  return maskSecretTexts(text.replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber))
 }
 
 /**

@@ -1,4 +1,5 @@
 import { digitValue, isCardNumber } from '../core/card-numbers.ts'
+import { areCardGroups, isCodeName, isSecretField, maskSecretTexts } from '../core/secret-texts.ts'
 import { sandboxTestCard } from '../service/operations/agent-cards.ts'
 
 /** The kinds of secrets that must not be told on, as `secretsMentioned` names them. */
@@ -7,7 +8,6 @@ export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
 const keys = /\b[a-z]{2}_ntl_[a-z]+_[A-Za-z0-9_-]{8,}/g
 /** A JSON Web Token, which is what access tokens are. */
 const tokens = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g
-const bearer = /\bBearer\s+(?!<)[A-Za-z0-9._~+/-]{8,}=*/gi
 /** 13 to 19 digits, spaced or not. */
 const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 /** Digits of any script with what may stand between them: wherever it begins, it may hold a card's number. */
@@ -17,42 +17,33 @@ const codes =
 /** The last part of an address that opens a page for whoever has it. */
 const pages = /(\/(?:shops\/(?:checkouts|orders)|cards|claim|pay|verify|connect|approve)\/)[A-Za-z0-9_-]{20,}/g
 
-/** What the fields of calls and answers are named that hold a secret, whatever it looks like. */
-const secretFields: Readonly<Record<string, string>> = {
-  cvv: '[masked code]',
-  cvc: '[masked code]',
-  number: '[masked card number]',
-  secret: '[masked]',
-  password: '[masked]',
-  credential: '[masked]',
-  authorization: '[masked]',
-  claimLink: '[masked]',
-}
-
 /** A text without card numbers, security codes, keys and tokens. */
 export function maskText(text: string): string {
-  return text
-    .replace(tokens, '[masked token]')
-    .replace(keys, (key) => `${/^[a-z]{2}_ntl_[a-z]+_/.exec(key)?.[0] ?? ''}[masked]`)
-    .replace(bearer, 'Bearer [masked]')
-    .replace(runs, (found) => (hasSandboxCard(found) ? '[masked card number]' : found))
-    .replace(numbers, (found) => (isCardNumber(found) ? '[masked card number]' : found))
-    .replace(codes, '$1$2[masked code]')
+  return maskSecretTexts(text, words)
+    .replace(runs, (found) => (hasSandboxCard(found) ? words.number : found))
+    .replace(numbers, (found) => (isCardNumber(found) ? words.number : found))
     .replace(pages, '$1[masked]')
 }
+
+const words = { number: '[masked card number]', code: '[masked code]', token: '[masked token]' }
 
 /** The same of all texts of a value; fields that are named after a secret are masked whatever they hold. */
 export function maskValue(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(maskValue)
+  if (Array.isArray(value)) return areCardGroups(value) ? value.map(() => words.number) : value.map(maskValue)
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      const mask = secretFields[name]
       const isText = typeof inner === 'string' || typeof inner === 'number'
-      return [name, mask !== undefined && isText && inner !== '' ? mask : maskValue(inner)]
+      const isSecret = isText && inner !== '' && isSecretField(name, value)
+      return [name, isSecret ? maskOf(name) : maskValue(inner)]
     }),
   )
+}
+
+function maskOf(name: string): string {
+  if (isCodeName(name)) return words.code
+  return /^(?:card_?)?number$|^pan$/i.test(name) ? words.number : '[masked]'
 }
 
 /** Which kinds of secrets a text tells. */

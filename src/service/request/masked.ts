@@ -1,5 +1,6 @@
 import { maskedNumber, mayHoldCardNumber } from '../../core/card-numbers.ts'
 import { maskForeignText, maskSecrets } from '../../core/errors.ts'
+import { areCardGroups, isSecretField } from '../../core/secret-texts.ts'
 
 /** More than a person reads of one body. */
 export const longestKept = 16_384
@@ -17,30 +18,15 @@ export interface Kept {
 
 /** Whether JSON may hold what is masked: written otherwise than it reads, like a secret, or under the name of one. */
 const suspicious =
-  /\\|\d(?:[ .-]?\d){11}|_ntl_|whsec_|bearer|eyJ|\bc[vs][vc]|[\w-]{40}|(?:security|verification) code|"[\w-]*(?:number|cvv|pin|pan|t?otp|passphrase|token|secret|password|credentials?|authorization|key|link|url|security[_-]?code)"/i
-
-/** What fields are named that hold a secret in whatever they stand, in small letters and without what joins words. */
-const secretNames = new Set(
-  'number cardnumber pan cvv cvc cvv2 csc securitycode pin otp totp password passphrase secret clientsecret signingsecret token accesstoken refreshtoken processortoken publictoken managetoken credential credentials authorization apikey agentkey accountnumber claimlink checkouturl paymentlinkurl'.split(
-    ' ',
-  ),
-)
+  /\\|\d(?:[^A-Za-z\d]{0,6}\d){11}|_ntl_|whsec_|bearer|basic |eyJ|:\/\/[^\s/]{0,200}@|c[vs][vcn]|cid\b|[\w-]{40}|(?:security|verification)[ _-]?(?:code|value)|"[\w-]{0,60}(?:number|cid|pin|pan|otp|pass|token|secret|password|credential|authorization|key|link|url)[\w-]{0,60}"\s{0,4}:|[MNO][DTjz][AEIMQUYcgk][w-z0-5]|(?:token|secret|password|key)=/i
 
 /** A long word of small and capital letters, or of many digits, as all secrets are that this service makes. No id is one. */
 const secretWords = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
-/** A JSON Web Token, which is what access tokens are. */
-const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
-const codes =
-  /\b(c[vs][vc]2?|csc|(?:card )?(?:security|verification) code)\b(\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?)\d{3,4}\b/gi
 const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
 /** A text without what reads like a secret: card numbers, security codes, keys, tokens, the ends of links. */
 export function maskedText(text: string): string {
-  return maskForeignText(text)
-    .replace(numbers, maskedNumber)
-    .replace(signedTokens, '[masked token]')
-    .replace(secretWords, '[masked]')
-    .replace(codes, '$1$2[masked]')
+  return maskForeignText(text).replace(numbers, maskedNumber).replace(secretWords, '[masked]')
 }
 
 /** The same of a text that anybody wrote, of at most so many characters. */
@@ -77,28 +63,27 @@ function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth === deepest || masking.left <= 0 || masking.characters <= 0) return '…'
   if (Array.isArray(value)) {
+    if (areCardGroups(value)) return value.map(() => maskedNumber)
     const items = value.slice(0, Math.max(1, masking.left))
     masking.left -= items.length
     return items.map((item) => maskedValue(masking, item, depth + 1))
   }
   const kept: [string, unknown][] = []
-  for (const [name, inner] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     if (masking.left-- <= 0 || masking.characters <= 0) break
-    kept.push([maskedString(masking, name), maskedField(masking, name, inner, depth)])
+    kept.push([maskedString(masking, name), maskedField(masking, name, value, depth)])
   }
   return Object.fromEntries(kept)
 }
 
-function maskedField(masking: Masking, name: string, value: unknown, depth: number): unknown {
+function maskedField(masking: Masking, name: string, of: object, depth: number): unknown {
+  const value = (of as Record<string, unknown>)[name]
   // It says where a list goes on, and looks like a secret.
   if (name === 'nextCursor' && typeof value === 'string') return maskSecrets(value.slice(0, longestSecret))
-  const isSecret = masking.secret.has(name) || isSecretName(name)
+  const isSecret = masking.secret.has(name) || isSecretField(name, of)
   if (isSecret && value !== null && typeof value !== 'boolean') return '[masked]'
   return maskedValue(masking, value, depth + 1)
 }
-
-/** Whether what has this name is a secret, in a body or in a query. */
-export const isSecretName = (name: string) => secretNames.has(name.toLowerCase().replace(/[_-]/g, ''))
 
 function maskedString(masking: Masking, text: string): string {
   const { text: kept } = shortMasked(text, Math.max(0, masking.characters))

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type ErrorSource, Failure, maskSecrets } from '../../core/errors.ts'
+import { type ErrorSource, Failure, maskForeignText, maskSecrets } from '../../core/errors.ts'
 import { type OperationDefinition, type Pagination, successStatus } from '../../core/operation.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
@@ -76,7 +76,16 @@ export function refusal(failure: Failure, supportId: string): Reply {
 }
 
 function masked(source: ErrorSource): ErrorSource {
-  return Object.fromEntries(Object.entries(source).map(([kind, place]) => [kind, maskSecrets(place)])) as ErrorSource
+  const entries = Object.entries(source).map(([kind, place]) => {
+    return [kind, kind === 'pointer' ? place.split('/').map(maskedName).join('/') : maskForeignText(place)]
+  })
+  return Object.fromEntries(entries) as ErrorSource
+}
+
+/** A part of a JSON Pointer, in which a stroke or a tilde of the name is quoted. */
+function maskedName(part: string): string {
+  const name = maskForeignText(part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 function pageBody(output: z.ZodObject, result: unknown): object {

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { maskForeignText, maskSecrets } from '../../src/core/errors.ts'
+import { isSecretName } from '../../src/core/secret-texts.ts'
+import { maskText, maskValue } from '../../src/rehearse/mask.ts'
+import { maskedJson, maskedText } from '../../src/service/request/masked.ts'
+import { harmlessNames, harmlessTexts, secretNames, secretTexts } from './samples.ts'
+
+const json = (value: unknown) => maskedJson(JSON.stringify(value), [], () => value).text
+
+const maskers: Record<string, (text: string) => string> = {
+  'an error': maskSecrets,
+  'a foreign text': maskForeignText,
+  'the run log': maskedText,
+  'a body in the run log': (text) => json({ note: text }),
+  'a rehearsal': maskText,
+  'a value of a rehearsal': (text) => JSON.stringify(maskValue({ note: text })),
+}
+
+describe.each(Object.entries(maskers))('%s', (_name, masked) => {
+  test.each(secretTexts)('masks $name', ({ text, secret }) => {
+    expect(masked(text)).not.toContain(secret)
+    expect(masked(`see ${text}, please`)).not.toContain(secret)
+    expect(masked(`see ${text}, please`)).toContain('please')
+  })
+
+  test.each(harmlessTexts)('keeps %s', (text) => {
+    expect(masked(text)).toContain(JSON.stringify(text).slice(1, -1))
+  })
+
+  // Each text takes about as many steps as it has characters; a step for each pair would take hours.
+  test.each([
+    ['digits', '7'.repeat(1_000_000)],
+    ['groups', '7123 '.repeat(200_000)],
+    ['single digits', '7,'.repeat(500_000)],
+    ['letters', 'k'.repeat(1_000_000)],
+    ['quotes', `"${'\\'.repeat(500_000)}`],
+    ['schemes', 'a://'.repeat(250_000)],
+    ['names', 'cvv '.repeat(250_000)],
+    ['base64', 'NDI0'.repeat(250_000)],
+  ])('ends on a million %s', (_kind, text) => {
+    expect(masked(text).length).toBeGreaterThan(0)
+  })
+})
+
+describe('fields', () => {
+  const fields = {
+    'the run log': (value: object) => json(value),
+    'a rehearsal': (value: object) => JSON.stringify(maskValue(value)),
+  }
+  describe.each(Object.entries(fields))('in %s', (_name, kept) => {
+    test.each(secretNames)('%s is masked', (name) => {
+      expect(isSecretName(name)).toBe(true)
+      expect(kept({ deep: [{ [name]: 'q7-value' }] })).not.toContain('q7-value')
+      expect(kept({ [name]: 9183 })).not.toContain('9183')
+    })
+    test.each(harmlessNames)('%s is kept', (name) => {
+      expect(kept({ [name]: 'q7-value' })).toContain('q7-value')
+    })
+    test('the key of a note is kept, a field named key is not', () => {
+      expect(kept({ tags: [{ key: 'q7-name', value: 'blue' }] })).toContain('q7-name')
+      expect(kept({ key: 'q7-value' })).not.toContain('q7-value')
+    })
+    test.each([[['4242', '4242', '4242', '4242']], [[4242, 4242, 4242, 4242]]])(
+      'groups as items are masked',
+      (items) => {
+        expect(kept({ items })).not.toContain('4242')
+        expect(kept({ items: [1000, 2000, 3000] })).toContain('2000')
+      },
+    )
+  })
+})

@@ -1,0 +1,86 @@
+/** A secret as somebody may write it, and the part of it that no place may keep or show. */
+export interface SecretSample {
+  name: string
+  /** As a text holds it. */
+  text: string
+  /** The digits or letters that must not be found afterwards. */
+  secret: string
+}
+
+const number = '4242424242424242'
+const password = 'correct-horse-battery'
+const key = 'sk_ntl_sandbox_Zk9aB3xY7qLm2NpRt5UvWc8'
+const token = `eyJ${'hbGciOi'.repeat(3)}.${'x'.repeat(20)}.${'y'.repeat(20)}`
+
+const groups = (between: string) => `4242${between}4242${between}4242${between}4242`
+const group = (name: string, text: string) => ({ name, text, secret: '4242' })
+
+/** Every form in which a secret was found in the clear, and those beside it (findings of the second review, A6). */
+export const secretTexts: readonly SecretSample[] = [
+  group('a number', number),
+  group('a number with its expiry and code run together', `${number}1230123`),
+  group('a number behind other digits', `99${number}`),
+  ...[' ', '-', '.', ',', '=', ':', '+', '/', ', ', '","', ') (', ' = '].map((between) =>
+    group(`groups joined by ${JSON.stringify(between)}`, groups(between)),
+  ),
+  group('groups in parentheses', '(4242) (4242) (4242) (4242)'),
+  group('groups of American Express', '3782,822463,10005'.replace('3782', '3782')),
+  group('groups behind a group that is not of it', `1234 ${groups(':')}`),
+  { name: 'base64', text: Buffer.from(number).toString('base64'), secret: 'NDI0MjQyNDI0MjQyNDI0Mg' },
+  {
+    name: 'base64 of JSON',
+    text: Buffer.from(JSON.stringify({ number })).toString('base64'),
+    secret: Buffer.from(JSON.stringify({ number })).toString('base64').slice(4, 30),
+  },
+  ...['cvv 123', 'cvn: 123', 'cid=123', 'card_cvc 123', 'cardCvv: 123', 'cvvCode = 123', 'security code is 123'].map(
+    (text) => ({ name: text, text: text.replace('123', '9183'), secret: '9183' }),
+  ),
+  ...['verificationCode', 'card_verification_value'].map((name) => ({
+    name: `${name} as JSON`,
+    text: `"${name}":"9183"`,
+    secret: '9183',
+  })),
+  ...['sandboxPassword', 'apiSecret', 'API_SECRET', 'client_secret', 'agentKey'].flatMap((name) => [
+    { name: `${name} assigned`, text: `${name}=${password}`, secret: password },
+    { name: `${name} as JSON`, text: `{"${name}": "${password}"}`, secret: password },
+  ]),
+  { name: 'a password in an address', text: `https://ann:${password}@shop.example/x`, secret: password },
+  { name: 'a key', text: key, secret: 'Zk9aB3xY7q' },
+  { name: 'a key in capitals', text: key.toUpperCase(), secret: 'ZK9AB3XY7Q' },
+  { name: 'a webhook secret', text: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', secret: 'MfKQ9r8GKY' },
+  { name: 'a JSON Web Token', text: token, secret: 'yyyyyyyy' },
+  { name: 'a bearer', text: 'Bearer abcdef.ghijkl', secret: 'abcdef.ghijkl' },
+  { name: 'basic credentials', text: 'Basic YW5uOmNvcnJlY3QtaG9yc2U=', secret: 'YW5uOmNvcnJlY3Q' },
+].map((sample) => (sample.name === 'groups of American Express' ? { ...sample, secret: '822463' } : sample))
+
+/** Fields that hold a secret by their name alone. */
+export const secretNames: readonly string[] = [
+  ...['cvv', 'CVC', 'cvn', 'cid', 'csc', 'cvv2', 'pin', 'cardPin', 'pan', 'card_cvc', 'cardCvv', 'cvvCode', 'number'],
+  ...['verificationCode', 'card_verification_value', 'securityCode', 'accountNumber', 'sandboxPassword', 'apiSecret'],
+  ...['clientSecret', 'agentKey', 'apiKey', 'API_KEY', 'x-api-key', 'accessToken', 'TOKEN', 'authorization'],
+]
+
+/** Names like those of secrets, whose values stay. */
+export const harmlessNames: readonly string[] = [
+  ...['idempotencyKey', 'publicKey', 'formToken', 'keyId', 'agentKeyPrefix', 'tokenType', 'tokenCount', 'company'],
+  ...['shipping', 'acid', 'keyboard', 'expand', 'pinned', 'amount', 'merchantName', 'status'],
+]
+
+/** Texts that look like secrets at a glance, which everybody must be able to read. */
+export const harmlessTexts: readonly string[] = [
+  'pay_0198a1b2c3d40123456789abcdef0123',
+  '550e8400-e29b-41d4-a716-446655440000',
+  '2026-11-24T08:45:26.123Z',
+  '2026-03-02 09:00:01, $69.00, $22.00 and $36.00, 6 to 8 days',
+  'order 2026-118842-7',
+  '$1,234,567.89',
+  '1000, 2000, 3000, 4000, 5000',
+  '+1 415 555 0123',
+  'a placid 100 and an acid 123',
+  'the password must have 12 letters',
+  'idempotencyKey=idk_abcdefghijkl',
+  'Bearer <API key>',
+  'https://shop.example:8443/path?page=2',
+  'mail ann@example.com',
+  'the security code of 12 letters',
+]
