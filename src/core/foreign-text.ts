@@ -14,9 +14,36 @@ export function foreignText(text: string): string {
   return seen.test(line) ? line : ''
 }
 
-/** A foreign text that names somebody or something; `otherwise` where nothing of it is to be seen. */
+/**
+ * A foreign text that names somebody or something, with a hint where it may be mistaken for another name; `otherwise`
+ * where nothing of it is to be seen.
+ */
 export function foreignName(text: string, otherwise: string, most = mostOfName): string {
-  return shortForeignText(text, most) || otherwise
+  const name = shortForeignText(text, most)
+  if (name === '') return otherwise
+  // A name that was kept with its hint has it already.
+  return name.endsWith(mixedHint) ? name : `${name}${hintOf(text)}`
+}
+
+/** Names what a person may not see: that letters of one alphabet stand among those of another, which look the same. */
+export function hintOf(text: string): string {
+  return mixesAlphabets(text.slice(0, mostLookedAt)) ? mixedHint : ''
+}
+
+/**
+ * Whether the letters of a text are of more alphabets than any language mixes (the level "Moderately Restrictive" of UTS
+ * #39): Latin goes with the scripts of Chinese, Japanese or Korean, and with one other script unless that is Cyrillic or
+ * Greek, whose letters look like Latin ones.
+ */
+export function mixesAlphabets(text: string): boolean {
+  const found = new Set<string>()
+  for (const [letter] of text.normalize('NFC').matchAll(/\p{L}/gu)) {
+    const script = scripts.find(([, pattern]) => pattern.test(letter))?.[0]
+    if (script !== 'Common') found.add(script ?? 'another')
+  }
+  const hasLatin = found.delete('Latin')
+  if (found.size === 0 || eastAsian.some((one) => found.isSubsetOf(one))) return false
+  return found.size > 1 || (hasLatin && likeLatin.some((script) => found.has(script)))
 }
 
 /** A foreign text cut to at most so many characters: a longer one would push what matters off the page. */
@@ -33,6 +60,29 @@ export function shortened(text: string, most: number): string {
 
 /** Longer ones do not fit a heading. */
 const mostOfName = 80
+
+/** Longer texts are no names. */
+const mostLookedAt = 2_000
+
+const mixedHint = ' (has letters of several alphabets)'
+
+/** The scripts that UTS #31 recommends for identifiers, the usual ones first. */
+const scripts = (
+  'Latin Common Cyrillic Greek Han Hiragana Katakana Hangul Arabic Hebrew Devanagari Bengali Thai Armenian Georgian Bopomofo ' +
+  'Ethiopic Gujarati Gurmukhi Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Tibetan'
+)
+  .split(' ')
+  .map((script) => [script, new RegExp(`\\p{Script=${script}}`, 'u')] as const)
+
+/** Scripts that are written together. */
+const eastAsian = [
+  ['Han', 'Hiragana', 'Katakana'],
+  ['Han', 'Bopomofo'],
+  ['Han', 'Hangul'],
+].map((together) => new Set(together))
+
+/** Cherokee and Coptic letters, too, look like Latin ones: scripts that are not recommended count as one. */
+const likeLatin = ['Cyrillic', 'Greek', 'another']
 
 const mark = '\ufffd'
 

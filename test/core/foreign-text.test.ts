@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { foreignText, shortForeignText } from '../../src/core/foreign-text.ts'
+import { foreignName, foreignText, mixesAlphabets, shortForeignText } from '../../src/core/foreign-text.ts'
 import { quoted } from '../../src/mcp/answers/shown-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
@@ -39,5 +39,42 @@ describe('a foreign text', () => {
     const shown = shortForeignText('👍'.repeat(10_000), 80)
     expect([...shown]).toHaveLength(80)
     expect(shown.endsWith('👍…')).toBe(true)
+  })
+})
+
+describe('letters of several alphabets', () => {
+  it.each([
+    'Pl\u0430in Goods',
+    'PayP\u0430l',
+    '\u03a1ayPal',
+    'Сбербанк Online',
+    'ελλάδα Shop',
+    '\u13a2nc',
+    'ไทย عربي',
+    '日本 한국 カフェ',
+    'Shop عربي ไทย',
+  ])('%j mixes them', (text) => {
+    expect(mixesAlphabets(text)).toBe(true)
+    expect(foreignName(text, 'none')).toBe(`${text} (has letters of several alphabets)`)
+    expect(foreignName(foreignName(text, 'none'), 'none')).toBe(foreignName(text, 'none'))
+  })
+
+  it.each([
+    'Plain Goods',
+    'Сбербанк №1, 24/7!',
+    'Ελλάδα 2026',
+    '東京カフェ Tokyo',
+    '한국전력 KEPCO 韓電',
+    '台北ㄅㄆ Taipei',
+    'مقهى Café',
+    'หนังสือ Books',
+    'हिन्दी Books',
+    'Zoë & Søn’s Ünïçødé',
+    'e\u0301clair',
+    '10 µm ½ №',
+    '🛍️ 42',
+    '',
+  ])('%j does not', (text) => {
+    expect(mixesAlphabets(text)).toBe(false)
   })
 })

@@ -268,11 +268,31 @@ describe.each(Object.entries(pages))('%s', (_, page) => {
   })
 })
 
+/** It shows what an application says of its failure, and nobody's name. */
+const nameless = ['device failed']
+/** Latin letters but for the "а" and both "о", which are Cyrillic. */
+const homograph = 'Pl\u0430in G\u043e\u043eds'
+const hint = 'has letters of several alphabets'
+
+test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
+  '%s says where a name has letters of several alphabets, and only there',
+  (_, page) => {
+    expect(textOf(String(page(homograph)))).toContain(`${homograph} (${hint})`)
+    for (const name of ['Plain Goods', '東京カフェ Tokyo', 'Café №7 – Zürich'])
+      expect(String(page(name))).not.toContain(hint)
+  },
+)
+
+test('a question of a host says so too', () => {
+  for (const shown of [quoted(homograph), quotedWhole(homograph)]) expect(shown).toBe(`“${homograph}” (${hint})`)
+  expect(quoted('Plain Goods')).toBe('“Plain Goods”')
+})
+
 test('so do the messages of a host', () => {
   const property = fc.property(foreign, (text) => {
     for (const shown of [quoted(text), quotedWhole(text)]) {
       expectShown(shown)
-      expect(shown).toMatch(/^“[^“”"]+”$/u)
+      expect(shown).toMatch(/^“[^“”"]+”(?: \(has letters of several alphabets\))?$/u)
     }
   })
   fc.assert(property, { numRuns: tries(1000) })

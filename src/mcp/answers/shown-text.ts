@@ -1,5 +1,5 @@
 import { maskSecrets } from '../../core/errors.ts'
-import { foreignText, shortened } from '../../core/foreign-text.ts'
+import { foreignText, hintOf, shortened } from '../../core/foreign-text.ts'
 import { money as inMoney } from '../../core/money.ts'
 
 /**
@@ -7,12 +7,12 @@ import { money as inMoney } from '../../core/money.ts'
  * on one line, no longer than `longest`, without what a screen does not show. What is left out leaves a mark.
  */
 export function quoted(text: unknown, longest = 80): string {
-  return `“${shortened(maskSecrets(visible(String(text))), longest)}”`
+  return `“${shortened(maskSecrets(visible(String(text))), longest)}”${hintOf(String(text))}`
 }
 
 /** The same of who gets the money: whole, for a shortened or masked one could be another. */
 export function quotedWhole(text: unknown): string {
-  return `“${visible(String(text))}”`
+  return `“${visible(String(text))}”${hintOf(String(text))}`
 }
 
 /** Cents as a person reads them: `$1,234.50`, or `EUR 1,234.50`. */
