@@ -42,7 +42,7 @@ export function mixesAlphabets(text: string): boolean {
     if (script !== 'Common') found.add(script ?? 'another')
   }
   const hasLatin = found.delete('Latin')
-  if (found.size === 0 || eastAsian.some((one) => found.isSubsetOf(one))) return false
+  if (found.size === 0 || eastAsian.some((one) => [...found].every((script) => one.has(script)))) return false
   return found.size > 1 || (hasLatin && likeLatin.some((script) => found.has(script)))
 }
 
