@@ -86,19 +86,20 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
     warnOnce()
   }
 
-  const forget = async () => {
-    for (const forgetting of forgettings) {
-      for (let count = 0; count < mostBatches && !stopped; count++) {
-        const deleted = await store.transaction(async (tx) => {
-          return forgetting(tx, await readTimes(tx), deletedAtOnce)
-        })
-        if (deleted < deletedAtOnce) break
-      }
+  const forget = async (forgetting: (typeof forgettings)[number]) => {
+    for (let count = 0; count < mostBatches && !stopped; count++) {
+      const deleted = await store.transaction(async (tx) => {
+        return forgetting(tx, await readTimes(tx), deletedAtOnce)
+      })
+      if (deleted < deletedAtOnce) break
     }
   }
+  const forgetAll = forgettings.map((forgetting) => () => forget(forgetting))
 
   /** Nobody's request is to wait long for what nobody looked at before. */
   const settleAll = () => settleDue({ store, system, log }, { goesOn: () => !stopped })
+
+  const steps = [() => lastUses.write(store), keepTime, settleAll]
 
   /** A database that is busy now is asked again soon. */
   const unlessBusy = async (work: () => Promise<void>) => {
@@ -112,24 +113,16 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
 
   const tick = (sinceForgotMs: number) => {
     const due = sinceForgotMs >= forgetEveryMs
-    running = unlessBusy(async () => {
-      if (due) await forget()
-      await lastUses.write(store)
-      await keepTime()
-      await settleAll()
-    }).then(() => {
+    // A step that fails keeps none of the others from being done.
+    const all = [...(due ? forgetAll : []), ...steps].map((step) => () => unlessBusy(step))
+    running = inOrder(all).then(() => {
       if (!stopped)
         timer = deadline(keepTimeEveryMs, () => tick(due ? keepTimeEveryMs : sinceForgotMs + keepTimeEveryMs))
     })
   }
 
   return {
-    once: async () => {
-      await forget()
-      await lastUses.write(store)
-      await keepTime()
-      await settleAll()
-    },
+    once: () => inOrder([...forgetAll, ...steps]),
     start: () => tick(forgetEveryMs),
     stop: async () => {
       stopped = true
@@ -139,6 +132,10 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
       await unlessBusy(keepTime)
     },
   }
+}
+
+async function inOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const step of steps) await step()
 }
 
 function wrongClock({ clock }: Store): string {
