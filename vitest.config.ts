@@ -7,7 +7,7 @@ const needHosts = ['test/hosts/**']
 /** These install the package, kill processes, or take every client through every door: they run with all depth only. */
 const deepOnly = [
   'test/activity/many-parties.test.ts',
-  'test/adversary/memory.test.ts',
+  'test/adversary/{half-sent,memory}.test.ts',
   'test/commands/ending.test.ts',
   'test/commands/killed-processes.test.ts',
   'test/conformance/**',

@@ -29,6 +29,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner }: Serv
     wait: async (id, ms, signal) => {
       const { partyId, principalId: keyId } = owner
       const wait = await waits.begin({ resourceId: id, partyId, keyId })
+      if (wait === undefined) return
       const over = new AbortController()
       try {
         // Taken before the reading, so that nothing is lost in between.

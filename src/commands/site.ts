@@ -28,9 +28,9 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
   const service = announcing(grounds.service, changed)
   const mcp = await mcpOverHttp({ ...grounds, service })
   metrics?.watch(store, () => mcp.load())
-  const observedMcp = async (request: Request, { observe }: Metrics) => {
+  const observedMcp = async (request: Request, caller: Caller | undefined, { observe }: Metrics) => {
     const beganAtMs = system.elapsed()
-    const response = await mcp.fetch(request)
+    const response = await mcp.fetch(request, caller?.body)
     observe('mcp', response.status, (system.elapsed() - beganAtMs) / 1000)
     return response
   }
@@ -39,7 +39,7 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
   return {
     fetch: (request, caller) => {
       if (mcpAddress.test(request.url) && !serverCardAddress.test(request.url))
-        return metrics === undefined ? mcp.fetch(request) : observedMcp(request, metrics)
+        return metrics === undefined ? mcp.fetch(request, caller?.body) : observedMcp(request, caller, metrics)
       if (metrics !== undefined && asksMetrics(request, caller)) return metrics.answer()
       return service.fetch(request, caller)
     },

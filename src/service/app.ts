@@ -6,6 +6,7 @@ import { ConnectionCutError } from '../core/faults.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
+import { refusedForNow } from './oauth/json-answers.ts'
 import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
 import { devicePages } from './pages/consent/device-view.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
@@ -13,6 +14,8 @@ import { tellingMovedClock } from './pages/frame/moved-clock.ts'
 import { mountPages } from './pages/mount.ts'
 import { actorNow } from './request/admission.ts'
 import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
+import { callerOf } from './request/client-address.ts'
+import { countBodies } from './request/count-bodies.ts'
 import { mountDiscovery } from './request/discovery-routes.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
@@ -49,7 +52,9 @@ export function createApp(dependencies: Dependencies): App {
       alreadyLogged(respond(await answerInTime(dependencies, key, await incoming(c), c.req.raw.signal))),
     )
   }
+  app.use('/oauth/*', countBodies(refusedForNow))
   const interactions = mountOAuth(app, { ...dependencies, devicePages })
+  app.use(countBodies())
   mountPages(app, { ...dependencies, interactions })
   mountHealth(app, dependencies)
   mountOpenApi(app, dependencies)
@@ -95,8 +100,11 @@ async function incoming(c: Context): Promise<Incoming | Unread> {
   const { method, headers } = request
   const isCounted = c.env === counted
   const head = { method, path: pathname, params: c.req.param(), query: searchParams, headers, isCounted }
-  if (!isSmallBody(request)) return { ...head, read: () => readBody(request) }
-  return withBody(head, await readBody(request))
+  const body = callerOf(c)?.body
+  if (isSmallBody(request) && body?.isOfAddress !== false) {
+    return withBody(head, await readBody(request, body?.byAddress()))
+  }
+  return { ...head, read: (keyId) => readBody(request, body?.byKey(keyId)) }
 }
 
 function respond({ status, body, headers }: Reply): Response {

@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Logger } from '../config/log.ts'
+import { type ArrivingBody, type BodyBounds, BodyBudget } from '../core/body-budget.ts'
 import { Failure } from '../core/errors.ts'
 import { ConnectionCutError } from '../core/faults.ts'
 import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
+import { announcedBytes } from './request/body.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
 import { answerEarly } from './request/early-answers.ts'
 import { logRefusal } from './request/log-refusal.ts'
@@ -35,6 +37,8 @@ export interface ListenOptions {
   closeWithinMs?: number
   /** Beyond it a new connection is closed at once. */
   mostConnections?: number
+  /** The most bytes of request bodies that are read at one time. */
+  bodyBounds?: BodyBounds
   system: System
   log: Logger
 }
@@ -42,6 +46,8 @@ export interface ListenOptions {
 export interface Listener {
   /** The address to reach it at, without a slash at its end. */
   url: string
+  /** The request bytes that are being read now. */
+  bodies: Pick<BodyBudget, 'held'>
   /** Stops taking requests and resolves when those under way are answered, or cut off after a while. */
   close(): Promise<void>
 }
@@ -49,8 +55,11 @@ export interface Listener {
 /** A request's head comes in one piece from any host that means well; its body may take its time. */
 const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
-/** Longer than proxies keep a connection, 60 s as a rule: who sends on one that is just being closed loses the request. */
-const timeouts = { ...arriving, keepAliveTimeout: 75_000 }
+/**
+ * A connection is kept longer than proxies do, 60 s as a rule: who sends on one that is just being closed loses the request.
+ * Of a body that nobody reads yet, one part is taken in and no second one.
+ */
+const timeouts = { ...arriving, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
 const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
 
@@ -59,10 +68,12 @@ const strictTransport = 'max-age=31536000'
 
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { fetch, host, port, system, log, publicUrl, isEnding } = options
+  const { fetch, host, port, system, log, publicUrl, isEnding, bodyBounds } = options
   const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
+  const bodies = new BodyBudget(bodyBounds)
+  const take = countingBodies(fetch, bodies)
   const guarded = async (request: Request, connection: unknown) => {
     const beganAtMs = system.elapsed()
     const { incoming, outgoing } = connection as HttpBindings
@@ -74,8 +85,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const detail = refusedCaller(request)
     const answered =
       detail === undefined
-        ? fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
-        : forbidden(detail, supportId)
+        ? take(request, { local: isLocal(incoming), address: addressOf(incoming) }, supportId)
+        : refusedAs(new Failure('forbidden', { detail }), supportId)
     const response = await unlessCut(answered)
     if (response === undefined) {
       // A request that was read whole lets go of its socket without ending it.
@@ -110,6 +121,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { port: boundPort } = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    bodies,
     close: () =>
       new Promise((resolve, reject) => {
         closing = true
@@ -125,6 +137,26 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
+/** Serves requests whose bodies are within the bounds; others are refused before anything is read of them. */
+function countingBodies(fetch: ListenOptions['fetch'], bodies: BodyBudget) {
+  return async (request: Request, caller: Caller, supportId: string): Promise<Response> => {
+    const announced = announcedBytes(request)
+    if (announced === 0) return fetch(request, caller)
+    const hasCredential = request.headers.has('authorization')
+    let body: ArrivingBody
+    try {
+      body = bodies.arrive({ address: caller.address, announced, hasCredential })
+    } catch (error) {
+      return refusedAs(error as Failure, supportId)
+    }
+    try {
+      return await fetch(request, { ...caller, body })
+    } finally {
+      body.end()
+    }
+  }
+}
+
 /** Undefined: the connection is to be cut. */
 async function unlessCut(answered: Response | Promise<Response>): Promise<Response | undefined> {
   try {
@@ -135,9 +167,9 @@ async function unlessCut(answered: Response | Promise<Response>): Promise<Respon
   }
 }
 
-function forbidden(detail: string, supportId: string): Response {
-  const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
-  return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
+function refusedAs(failure: Failure, supportId: string): Response {
+  const { status, body, headers } = refusal(failure, supportId)
+  return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/

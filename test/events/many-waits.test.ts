@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mostOfCredential } from '../../src/service/request/waits.ts'
+import { connected } from '../mcp/connected.ts'
+import { hosts } from '../mcp/hosts.ts'
 import { ok } from '../payments/payer.ts'
-import { expectRefusal } from '../request/refusals.ts'
 import { sqlite } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
 /** What many that wait at once take of a process, which is the same on each database. */
+
+/** Each credential has as many as it may; the deep run has ten thousand. */
+const credentials = tries(157)
 
 let world: World
 let system: SleepingSystem
@@ -20,7 +24,7 @@ beforeAll(async () => {
   const { partyId } = await world.whoami()
   const scopes = ['cards.read']
   keys = []
-  for (let count = 0; count < 10; count++) keys.push(await addKey(world, { partyId, agentId: null, scopes }))
+  for (let count = 0; count < credentials; count++) keys.push(await addKey(world, { partyId, agentId: null, scopes }))
   cardId = await world.issueCard()
 })
 afterAll(async () => {
@@ -29,9 +33,6 @@ afterAll(async () => {
 })
 
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
-
-/** Each credential has as many as it may; the deep run has ten thousand. */
-const credentials = tries(10)
 
 test('ten thousand wait without a timer’s work or a connection each, and all are woken', async () => {
   const waiting = Array.from({ length: credentials * mostOfCredential }, (_, at) =>
@@ -44,17 +45,25 @@ test('ten thousand wait without a timer’s work or a connection each, and all a
   expect(system.sleeping).toBe(0)
 })
 
-test('more of one credential than that are refused', async () => {
+test('one more of a credential is answered at once, as it is, by REST and by a tool; other credentials still wait', async () => {
   const id = await world.issueCard()
+  const [{ open }] = hosts
+  const { host, close } = await connected(world, open, { system })
   const waiting = Array.from({ length: mostOfCredential }, () => world.get(path(id)))
-  await system.sleepers(waiting.length)
-  const source = { parameter: 'waitSeconds' }
-  const refused = await world.get(path(id))
-  expectRefusal(refused, 'rate_limited', { source })
-  expect(refused.headers.get('retry-after')).toBe('5')
-  ok(await world.get(`/agent-cards/${id}`))
+  await system.sleepers(mostOfCredential)
+  const other = world.get(path(id), { key: keys[0] ?? '' })
+  await system.sleepers(mostOfCredential + 1)
+
+  expect(ok(await world.get(path(id))).json.data).toMatchObject({ id, attributes: { status: 'active' } })
+  const told = await host.callTool('get_agent_card', { cardId: id, waitSeconds: 50 })
+  expect(JSON.stringify(told)).toContain('active')
+  expect(system.sleeping).toBe(mostOfCredential + 1)
+
   ok(await world.authorize(id, 10))
-  for (const answer of await Promise.all(waiting)) ok(answer)
+  for (const answer of await Promise.all([other, ...waiting])) {
+    expect(ok(answer).json.data.attributes.status).toBe('used')
+  }
+  await close()
 })
 
 test('whoever leaves waits no longer', async () => {

@@ -34,6 +34,7 @@ test('who waits is woken by the call of another process that moved the clock, of
     const resourceId = await world.issueCard()
     const { partyId, keyId } = await world.whoami()
     const wait = await world.service.waits.begin({ resourceId, partyId, keyId })
+    if (wait === undefined) return expect.unreachable('nobody else waits')
     const woken = wait.next()
     await there.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'there' })
     await woken

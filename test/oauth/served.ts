@@ -1,5 +1,6 @@
 import { createSite } from '../../src/commands/site.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { BodyBounds } from '../../src/core/body-budget.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { sqlite, type TestDatabase } from '../support/databases.ts'
@@ -18,9 +19,11 @@ export interface Served {
 export async function serveWorld({
   database = sqlite,
   env = {},
+  bodyBounds,
 }: {
   database?: TestDatabase
   env?: Record<string, string>
+  bodyBounds?: BodyBounds
 } = {}): Promise<Served> {
   let url = ''
   const publicUrl = () => url
@@ -31,7 +34,8 @@ export async function serveWorld({
   const config = loadConfig({ env, flags: {} })
   const site = await createSite({ config, service: world.service, store: world.store, publicUrl, system, log })
   const { fetch, corsPaths, publicPaths } = site
-  const listener = await listen({ fetch, corsPaths, publicPaths, host: '127.0.0.1', port: 0, system: realSystem, log })
+  const reached = { host: '127.0.0.1', port: 0, ...(bodyBounds && { bodyBounds }) }
+  const listener = await listen({ fetch, corsPaths, publicPaths, ...reached, system: realSystem, log })
   url = listener.url
   return {
     world,

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import { bearerOf } from '../../core/bearer.ts'
+import type { ArrivingBody } from '../../core/body-budget.ts'
 import type { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
 import { newSecret, type System } from '../../core/system.ts'
@@ -84,12 +85,13 @@ export class McpEndpoint {
     this.#announcer = new Announcer({ sessions, modern, store, changes, authorize, system, limits, log })
   }
 
-  async fetch(request: Request): Promise<Response> {
+  /** @param arriving Counts the body while it arrives; undefined: it is in this process's memory already. */
+  async fetch(request: Request, arriving?: ArrivingBody): Promise<Response> {
     const { allowsOrigin, log } = this.#dependencies
     const origin = request.headers.get('origin')
     const readable = origin !== null && allowsOrigin?.(origin) === true
     if (request.method === 'OPTIONS' && readable) return preflight(origin)
-    const response = await answered(() => this.#serve(request), log)
+    const response = await answered(() => this.#serve(request, arriving), log)
     return readable ? withCors(response, origin) : response
   }
 
@@ -128,7 +130,7 @@ export class McpEndpoint {
     this.#announcer.recheck()
   }
 
-  async #serve(request: Request): Promise<Response> {
+  async #serve(request: Request, arriving: ArrivingBody | undefined): Promise<Response> {
     const { authorize, limit, challenge } = this.#dependencies
     if (this.#closing) return refusedNow()
     const surface = surfaceOf(pathOf(request.url), request.headers)
@@ -141,7 +143,7 @@ export class McpEndpoint {
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
     const { headers, failure } = await limit(principal)
     if (failure !== undefined) return tooMany(failure, headers)
-    if (request.method === 'POST') return this.#post(request, principal, surface)
+    if (request.method === 'POST') return this.#post(request, principal, surface, arriving)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
     // The 2026 era has neither of the two.
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
@@ -155,12 +157,17 @@ export class McpEndpoint {
     return new Response(null, { status: 204 })
   }
 
-  async #post(request: Request, principal: Principal, surface: Surface): Promise<Response> {
+  async #post(
+    request: Request,
+    principal: Principal,
+    surface: Surface,
+    arriving: ArrivingBody | undefined,
+  ): Promise<Response> {
     const { scopesFor, challenge } = this.#dependencies
     if (!isJsonContentType(request.headers.get('content-type'))) {
       return refused({ status: 415, code: rpc.server, message: 'Send Content-Type: application/json.' })
     }
-    const body = await readJson(request, this.#limits.bodyBytes)
+    const body = await readJson(request, this.#limits.bodyBytes, arriving?.byKey(principal.id))
     if (!('json' in body)) return refused(body)
     const message = body.json as JSONRPCMessage
     const route = classify(request, message)

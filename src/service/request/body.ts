@@ -1,14 +1,18 @@
+import { type BodyCount, smallBodyBytes } from '../../core/body-budget.ts'
 import { boundedText } from '../../core/bounded-text.ts'
-import { fail } from '../../core/errors.ts'
+import { Failure, fail } from '../../core/errors.ts'
 
 /** More than any operation's attributes take. */
 export const mostBodyBytes = 1024 * 1024
-/** A body that is so small costs less to read than to look up who sent it. */
-const smallBodyBytes = 32 * 1024
 
-/** Whether the body may be read before it is known who sent it; what does not say its length is not small. */
-export function isSmallBody({ headers }: Request): boolean {
-  return !headers.has('transfer-encoding') && Number(headers.get('content-length') ?? 0) <= smallBodyBytes
+/** Whether reading the body costs less than looking up who sent it; one that does not say its length is not small. */
+export function isSmallBody(request: Request): boolean {
+  return announcedBytes(request) <= smallBodyBytes
+}
+
+/** The length that a request says its body has; of one that comes in chunks any length may be. */
+export function announcedBytes({ headers }: Request): number {
+  return headers.has('transfer-encoding') ? Number.POSITIVE_INFINITY : Number(headers.get('content-length') ?? 0)
 }
 
 /** Whether the service reads a body that is in this process's memory already. */
@@ -16,9 +20,16 @@ export function isReadable(body: string): boolean {
   return Buffer.byteLength(body) <= mostBodyBytes
 }
 
-/** The body as text. @throws 400 where it is longer than the service reads, or its sender left before its end. */
-export async function readBody(request: Request): Promise<string> {
-  const text = await boundedText(request, mostBodyBytes).catch(() => brokenOff())
+/**
+ * Reads the body as text.
+ * @throws Failure 400 where it is longer than the service reads or its sender left before its end, 429 or 503 where too many
+ * bytes are arriving.
+ */
+export async function readBody(request: Request, count?: BodyCount): Promise<string> {
+  const text = await boundedText(request, mostBodyBytes, count).catch((error: unknown) => {
+    if (error instanceof Failure) throw error
+    return brokenOff()
+  })
   return text ?? tooLarge()
 }
 

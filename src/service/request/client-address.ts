@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { ArrivingBody } from '../../core/body-budget.ts'
 import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addresses.ts'
 
 /** Who sent a request over a network. What is called within this process has none. */
@@ -7,6 +8,8 @@ export interface Caller {
   local: boolean
   /** What this client is counted by wherever strangers are: an IPv4 address, or the /64 network of an IPv6 one. */
   address: string
+  /** The body that arrives; undefined: there is none, or it is in this process's memory already. */
+  body?: ArrivingBody | undefined
 }
 
 /** Who sent the request that a page or an endpoint answers; undefined: it came from within this process. */

@@ -24,7 +24,7 @@ export const counted = Object.freeze({ counted: true })
 
 /** A request whose body is still to be read, once it is known who sent it. */
 export interface Unread extends Omit<Incoming, 'body' | 'json'> {
-  read(): Promise<string>
+  read(keyId: string): Promise<string>
 }
 
 /** The request with its body, which is parsed when it is first looked into: nobody is refused for what costs more. */

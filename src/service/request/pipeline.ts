@@ -111,8 +111,8 @@ export async function answer(
   try {
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
     // Whoever makes all others wait, or sends much, is looked up before.
-    if ('read' in incoming || operation.alone === true) await admit(dependencies, request)
-    const read = 'read' in incoming ? withBody(incoming, await incoming.read()) : incoming
+    const admitted = 'read' in incoming || operation.alone === true ? await admit(dependencies, request) : undefined
+    const read = 'read' in incoming ? withBody(incoming, await incoming.read(admitted?.keyId ?? '')) : incoming
     request.incoming = read
     const work = (settling: Settling) => (tx: Transaction) => pass(dependencies, tx, request, read, settling)
     const settled = (settling: Settling) =>
@@ -169,13 +169,14 @@ async function command(
 const notCounted: RateLimit = { headers: {}, failure: undefined }
 
 /** Lets go on whose credential is good and who may send one more request; each is asked again in the transaction. */
-async function admit(dependencies: Dependencies, request: RequestContext): Promise<void> {
+async function admit(dependencies: Dependencies, request: RequestContext): Promise<Actor> {
   const { known, operation, incoming } = request
   const actor = known ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
   request.actor = actor
   request.limit = incoming.isCounted ? notCounted : await dependencies.rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
   if (operation.alone === true) await dependencies.store.read((tx) => requireManager(tx, actor))
+  return actor
 }
 
 async function pass(

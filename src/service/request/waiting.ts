@@ -1,13 +1,12 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { WaitSeconds } from '../../../tools/schemas.ts'
-import { Failure } from '../../core/errors.ts'
-import { newId, parseTimestamp } from '../../core/system.ts'
+import { parseTimestamp } from '../../core/system.ts'
 import { isFinal } from '../rules/final-states.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Incoming, Unread } from './incoming.ts'
 import { noteCall } from './note-call.ts'
 import { type Answered, answer, type Dependencies } from './pipeline.ts'
-import { isSuccess, type Reply, refusal } from './reply.ts'
+import { isSuccess, type Reply } from './reply.ts'
 import type { Wait } from './waits.ts'
 
 /** A resource as an answer tells it. */
@@ -59,12 +58,9 @@ async function answerLater(dependencies: Dependencies, round: Round): Promise<Re
   if (isFinal(told)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
-  let wait: Wait
-  try {
-    wait = await waits.begin({ resourceId: told.id, ...first.by })
-  } catch (error) {
-    return error instanceof Failure ? refusal(error, newId('req', system, system.now())) : first
-  }
+  // One wait too many, or a database that is busy: the present state is an answer too.
+  const wait = await waits.begin({ resourceId: told.id, ...first.by }).catch(() => undefined)
+  if (wait === undefined) return first
   try {
     return await untilOther(dependencies, { ...round, status: told.attributes.status, wait, untilMs })
   } finally {

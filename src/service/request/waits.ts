@@ -1,4 +1,3 @@
-import { Failure } from '../../core/errors.ts'
 import type { System } from '../../core/system.ts'
 import { type Follower, type Following, Watch } from '../../core/watch.ts'
 import { changesTopic, clockTopic, type Signals } from '../store/engine/signals.ts'
@@ -14,7 +13,7 @@ export interface Wanted {
 }
 
 /** More than one host asks for at once. */
-export const mostOfCredential = 1_000
+export const mostOfCredential = 64
 /** Each is a request that is under way, with what it takes of memory. */
 const mostWaits = 20_000
 
@@ -95,11 +94,11 @@ export class Waits {
     }
   }
 
-  /** @throws 429 `rate_limited` where too many wait. */
-  async begin(wanted: Wanted): Promise<Wait> {
+  /** Begins a wait; undefined where too many wait already: the caller is then answered at once. */
+  async begin(wanted: Wanted): Promise<Wait | undefined> {
     const { resourceId, partyId, keyId } = wanted
     const mine = this.#ofCredential.get(keyId) ?? 0
-    if (mine >= mostOfCredential || this.#count >= mostWaits) throw tooMany(mine >= mostOfCredential)
+    if (mine >= mostOfCredential || this.#count >= mostWaits) return undefined
     const wait = new Wait(wanted)
     const same = this.#byResource.get(resourceId) ?? new Set()
     this.#byResource.set(resourceId, same.add(wait))
@@ -170,10 +169,4 @@ function oneLess(counts: Map<string, number>, key: string): number {
   if (left > 0) counts.set(key, left)
   else counts.delete(key)
   return left
-}
-
-function tooMany(ofCredential: boolean): Failure {
-  const who = ofCredential ? `${mostOfCredential} requests of this credential` : 'Too many requests'
-  const detail = `${who} wait already. Send it without waitSeconds, or again when one of them was answered.`
-  return new Failure('rate_limited', { detail, retryAfterSeconds: 5, source: { parameter: 'waitSeconds' } })
 }

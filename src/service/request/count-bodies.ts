@@ -1,0 +1,30 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { Failure } from '../../core/errors.ts'
+import { announcedBytes } from './body.ts'
+import { callerOf } from './client-address.ts'
+
+/** More than any form or OAuth request takes; each has a limit of its own. */
+const mostBytes = 16 * 1024
+
+/**
+ * Counts the bodies of forms and OAuth requests, which are read before anybody is known, for the client's address.
+ * @param refuse Answers a request whose body is one too many; without it the failure is thrown.
+ */
+export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {
+  return async (c, next) => {
+    const body = callerOf(c)?.body
+    if (body === undefined) return next()
+    const count = body.byAddress()
+    try {
+      count.add(Math.min(announcedBytes(c.req.raw), mostBytes))
+    } catch (error) {
+      if (refuse !== undefined && error instanceof Failure) return refuse(c, error)
+      throw error
+    }
+    try {
+      await next()
+    } finally {
+      count.end()
+    }
+  }
+}
