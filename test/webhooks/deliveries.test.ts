@@ -1,5 +1,9 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { eventBodies } from '../../src/service/operations/steps/told-events.ts'
+import { fanOut } from '../../src/service/request/deliver/fan-out.ts'
+import { createSender } from '../../src/service/request/deliver/sender.ts'
+import { takeTurn } from '../../src/service/request/deliver/turn.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 import { type Hooks, hooksOf } from './hooks.ts'
@@ -114,6 +118,31 @@ onEachDatabase('webhooks', (database) => {
     const after = await hooks.happen()
     await hooks.deliver()
     expect(hooks.told()).toEqual([before, before, after])
+  })
+
+  test('that fail now and then are told of the rest in the same turn; several failures in a row end it', async () => {
+    const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
+    const { partyId } = await world.whoami(world.apiKey)
+    const key = { partyId, id: hook.id }
+    const { store, system } = world
+    const turn = async () => {
+      while (await store.transaction((tx) => fanOut(tx, system, key)));
+      const log = { warn: () => {} }
+      const given = { store, system, log, send: createSender(), bodies: eventBodies, mayStayHere: () => true }
+      await takeTurn(given, key, new AbortController().signal)
+      return receiver.received.splice(0).map(({ json }) => json.resourceId)
+    }
+    const wallets: string[] = []
+    for (let count = 0; count < 20; count++) wallets.push(await hooks.happen(`Number ${count}`))
+    receiver.answer(({ json }) => (wallets.indexOf(json.resourceId) % 4 === 1 ? 500 : 200))
+    expect(await turn()).toEqual(wallets)
+    expect(await hooks.deliveries(hook, '?status=delivered')).toHaveLength(15)
+
+    for (let count = 0; count < 8; count++) wallets.push(await hooks.happen(`Later ${count}`))
+    receiver.answer(500)
+    expect(await turn()).toHaveLength(5)
+    // It is known to be down now.
+    expect(await turn()).toHaveLength(1)
   })
 
   test('are tried again after pauses that grow, until somebody takes it', async () => {

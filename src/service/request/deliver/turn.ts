@@ -1,7 +1,14 @@
 import type { Logger } from '../../../config/log.ts'
 import { signedHeaders } from '../../../core/standard-webhooks.ts'
 import { type System, timestamp } from '../../../core/system.ts'
-import { type Answer, afterAttempt, healthAfter, restUntilMs, type WebhookHealth } from '../../rules/webhooks.ts'
+import {
+  type Answer,
+  afterAttempt,
+  healthAfter,
+  isGone,
+  restUntilMs,
+  type WebhookHealth,
+} from '../../rules/webhooks.ts'
 import { readTimes, realNow } from '../../store/clock.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
 import { tell } from '../../store/events.ts'
@@ -25,9 +32,11 @@ export interface TurnDependencies {
   mayStayHere: () => boolean
 }
 
-/** A turn is over after so many deliveries, after so long, or with the first that fails: then it is another's. */
+/** A turn is over after so many deliveries, after so long, or when the receiver seems to be down. */
 const mostOfTurn = 50
 const turnMs = 1_000
+/** A receiver that takes something fails now and then: only so many failures in a row end the turn. */
+const mostFailuresInRow = 5
 
 interface Loaded {
   webhook: WebhookRow
@@ -48,13 +57,16 @@ export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, 
   if (loaded === undefined) return
   const attempts: Attempt[] = []
   const startedAtMs = dependencies.system.elapsed()
+  // Where nothing arrived before, the first failure says that nothing does now.
+  let failuresLeft = loaded.webhook.failingSinceMs === null ? mostFailuresInRow : 1
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
     const answer = await attempt(dependencies, loaded, delivery, ending)
     // Whether it arrived is not known: it is sent again after the next start.
     if (answer === undefined) break
     attempts.push({ delivery, answer })
-    if (answer.error !== null || dependencies.system.elapsed() - startedAtMs >= turnMs) break
+    failuresLeft = answer.error === null ? mostFailuresInRow : failuresLeft - 1
+    if (failuresLeft === 0 || isGone(answer) || dependencies.system.elapsed() - startedAtMs >= turnMs) break
   }
   await dependencies.store.transaction((tx) => keep(dependencies, tx, key, attempts))
 }
