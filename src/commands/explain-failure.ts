@@ -1,5 +1,6 @@
 import { ApiError } from '../client/api-error.ts'
 import { Failure } from '../core/errors.ts'
+import { foreignText } from '../core/foreign-text.ts'
 import { orExplain } from './explain.ts'
 
 /** Runs a command; a refusal too is told in one line, and ends the process with 1. */
@@ -9,7 +10,7 @@ export async function orExplainFailure(command: () => Promise<void>): Promise<vo
       await command()
     } catch (error) {
       if (!(error instanceof Failure || error instanceof ApiError)) throw error
-      process.stderr.write(`payments-mcp: ${error.message.replace(/\s+/g, ' ')}\n`)
+      process.stderr.write(`payments-mcp: ${foreignText(error.message)}\n`)
       process.exitCode = 1
     }
   })

@@ -4,6 +4,7 @@ import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import { parseBaseUrl } from '../config/values.ts'
 import { show } from '../core/errors.ts'
+import { foreignText } from '../core/foreign-text.ts'
 import { secretPrefix, signedHeaders } from '../core/standard-webhooks.ts'
 import { realSystem, type System } from '../core/system.ts'
 import { configured, type Flags } from './configured.ts'
@@ -22,7 +23,8 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
     const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo)
     const { signal } = interruptible()
-    const tell = (line: string) => process.stderr.write(`payments-mcp: ${line}\n`)
+    // A deployed API may say anything, and the terminal is not its own.
+    const tell = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
     if (forward !== undefined) tell(`Forwarding to ${target}, signed with the secret ${forward.secret}`)
@@ -38,7 +40,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
         if (signal.aborted) break
         last = event.id
         lost += outcome?.isDelivered === false ? 1 : 0
-        process.stdout.write(`${flags.json === true ? bodyOf(event) : lineOf(event, outcome?.text)}\n`)
+        process.stdout.write(`${flags.json === true ? jsonLine(event) : lineOf(event, outcome?.text)}\n`)
         told += 1
         if (told >= count) break
       }
@@ -104,6 +106,11 @@ function bodyOf({ id, attributes }: EventResource): string {
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
 }
 
+/** The same text for a terminal: JSON leaves control characters such as U+009B as they are. */
+function jsonLine(event: EventResource): string {
+  return bodyOf(event).replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
+}
+
 function lineOf({ id, attributes }: EventResource, outcome: string | undefined): string {
   const { createdAt, eventType, resourceId } = attributes
   const line = `${createdAt} ${eventType} ${resourceId ?? ''} ${id}${outcome === undefined ? '' : ` → ${outcome}`}`
@@ -114,5 +121,6 @@ function lineOf({ id, attributes }: EventResource, outcome: string | undefined):
 /** Where a connection failed, its cause says more. */
 function oneLine(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
-  return (cause instanceof Error && cause.message !== '' ? cause.message : message).replace(/\s+/g, ' ')
+  const told = cause instanceof Error && cause.message !== '' ? cause.message : message
+  return told === '' ? 'the answer could not be read' : told.replace(/\s+/g, ' ')
 }

@@ -17,9 +17,20 @@ interface Ended {
   stderr: string
 }
 
+/** Sets a color and a title where a terminal obeys it. */
+const steering = '\u001b[31m\u001b]0;title\u0007\u009b31m'
+
+const event = {
+  type: 'event',
+  id: `evt_${steering}`,
+  attributes: { eventType: steering, resourceId: steering, resourceType: 'x', createdAt: 'now', payload: { steering } },
+}
+
 /** Runs the command on a sandbox in memory, whose fill tells of wallets, grants and more. */
-function listen(...args: string[]): Promise<Ended> {
-  const env = { ...process.env, PAYMENTS_DATABASE_URL: 'sqlite::memory:' }
+const listen = (...args: string[]) => listenWith({ PAYMENTS_DATABASE_URL: 'sqlite::memory:' }, ...args)
+
+function listenWith(more: Record<string, string>, ...args: string[]): Promise<Ended> {
+  const env = { ...process.env, ...more }
   const child = spawn(process.execPath, [cli, 'listen', ...args], { env })
   const said = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => {
@@ -54,6 +65,36 @@ test('forwards what happened, again where that failed, signed as a webhook is, a
       expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
     }
     expect(stderr).toContain(`1 told. --since ${JSON.parse(told[0] ?? '').id} goes on from here.`)
+  } finally {
+    server.close()
+  }
+})
+
+test.each([
+  [
+    'a refusal',
+    400,
+    { errors: [{ code: 'x', status: '400', detail: `No.${steering}`, meta: { supportId: steering } }] },
+  ],
+  ['an event', 200, { data: [event], meta: { pagination: { nextCursor: null } } }],
+])('%s of a service that says anything steers no terminal', async (_, status, answer) => {
+  let asked = 0
+  const server = createServer((_request, response) => {
+    asked += 1
+    const isFirst = asked === 1 && status === 200
+    const body = isFirst ? { data: [], meta: { pagination: { nextCursor: null } } } : answer
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const env = { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: 'sk_ntl_sandbox_0123456789abcdef0123456789' }
+  try {
+    for (const form of [[], ['--json']]) {
+      asked = 0
+      const { stdout, stderr } = await listenWith(env, '--count', '1', ...form)
+      expect(`${stdout}${stderr}`).toMatch(status === 400 ? /No\./ : /evt_/)
+      expect(stdout + stderr).not.toMatch(/[^\n\P{Cc}]/u)
+    }
   } finally {
     server.close()
   }
