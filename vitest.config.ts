@@ -28,7 +28,7 @@ const deepOnly = [
   'test/approvals/browser.test.ts',
   'test/console/*browser.test.ts',
   'test/mcp-apps/{agent-card,approval,card-purchase}.test.ts',
-  'test/pages/{checkout,connect,home-browser,links-browser,oauth-browser,shops-browser}.test.ts',
+  'test/pages/{checkout,connect,home-browser,hostile-shops-browser,links-browser,oauth-browser,shops-browser}.test.ts',
   'test/rehearse/report-browser.test.ts',
   // What these start as a command, others call in one process; the quick run starts `serve`, stdio, `setup` and `rehearse`.
   'test/auth/commands.test.ts',

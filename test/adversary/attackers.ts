@@ -1,14 +1,17 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { delegable, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
-import type { Grounds } from '../isolation/places.ts'
+import { delegable, oauthScopes, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
+import { SignIn } from '../../src/service/oauth/sign-in.ts'
+import { addGrant, type Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
-import { addAgent, addDelegation, addKey, addParty } from '../support/world.ts'
+import { addAgent, addDelegation, addKey, addParty, addUserToken, type World } from '../support/world.ts'
 
 /** Somebody who tries every operation on what belongs to a party and its agent. */
 export interface Attacker {
   name: string
   /** Null: no credential is sent. */
   credential: string | null
+  /** What its browser sends with every request. */
+  cookie?: string
   /** The party that it acts for, in whose activity it is written down; undefined: nobody knows it. */
   partyId?: string
   /** The customer that is named in requests that can act for one. */
@@ -54,6 +57,13 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
   await addDelegation(world, { customerPartyId: withdrawn.partyId, agentPartyId: partyId, agentId })
   const ended = await world.send('DELETE', `/customers/${withdrawn.partyId}`, { key: places.own.apiKey })
   if (ended.status !== 200) throw new Error(ended.text)
+  const { token: userToken, userId } = await addUserToken(world, places.stranger.partyId)
+  const grantOf = async (actor: string | null) => {
+    const scopes = Object.keys(oauthScopes)
+    return (await addGrant(world, { partyId: places.stranger.partyId, userId, agentId: actor, scopes })).token
+  }
+  const [userGrant, agentGrant] = [await grantOf(null), await grantOf(places.stranger.agentId)]
+  const session = await ownersSession(world)
   const singles = scopes.map(
     async (scope): Promise<Attacker> => ({
       name: `a key with only ${scope}`,
@@ -69,6 +79,8 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
     { name: 'nobody', credential: null, refusedWith: () => [401] },
     { name: 'a made-up key', credential: `ak_ntl_sandbox_${'x'.repeat(32)}`, refusedWith: () => [401] },
     { name: 'a grant that was ended', credential: credentials['ended grant'], refusedWith: () => [401] },
+    { name: "the owner's browser, by its session alone", credential: null, cookie: session, refusedWith: () => [401] },
+    { name: "a session of the owner's browser as a key", credential: session, refusedWith: () => [401] },
     { name: 'a revoked key', credential: credentials['revoked key'], refusedWith: () => [401] },
     ...(await Promise.all(singles)),
     {
@@ -93,6 +105,16 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
     ...[
       { name: "another party's key", credential: places.stranger.apiKey },
       { name: "another party's agent", credential: places.stranger.agentKey },
+      { name: "another party's user", credential: userToken },
+      { name: "an application of another party's user", credential: userGrant },
+      { name: "an application that another party's user connected as an agent", credential: agentGrant },
     ].map((attacker) => ({ ...attacker, partyId: places.stranger.partyId, refusedWith: strangers })),
   ]
+}
+
+/** The secret of a session in which the sandbox's owner is signed in. */
+async function ownersSession({ store, system }: World): Promise<string> {
+  const begun = await new SignIn({ store, system }).asOwner({ address: undefined, browser: undefined })
+  if (begun === undefined) throw new Error('The seed has an owner.')
+  return begun.session
 }

@@ -10,8 +10,8 @@ const whoCalled = ['lastUsedAtMs', 'lastActiveAtMs']
  */
 const writtenDown = /^(idempotencyRecords|activity\w*)$/
 
-/** Where each call of a known caller is told beside it, a moment later; whose runs these are, test/runs has. */
-const told = ['runs', 'runEntries']
+/** What each call of a known caller leaves beside it, a moment later; whose runs these are, test/runs has. */
+const told = ['rateLimits', 'runs', 'runEntries']
 
 interface Row {
   table: string

@@ -45,8 +45,9 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     test.each(sampleOf(operations, 6))('%s', async (key, operation) => {
       const sample = samples[key]
       const ids = await sample.make(on, on.places.own)
-      const asked = ({ credential, customerPartyId }: Attacker): Asked => ({
+      const asked = ({ credential, customerPartyId, cookie }: Attacker): Asked => ({
         key: credential,
+        ...(cookie === undefined ? {} : { headers: { Cookie: `payments_session=${cookie}` } }),
         ids,
         acting: sample.reach === 'acting' ? customerPartyId : undefined,
       })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
+import { sha256 } from '../../src/core/system.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
@@ -210,7 +211,18 @@ onEachDatabase('every page against everybody who should not get in,', (database)
         : 'guessed' in door
           ? door.guessed(on)
           : door.signedIn(on)
+    const endedSession = await sessionOf(on.site.owner)
+    const removed = await on.site.addUser({ partyId: on.site.owner.partyId, role: 'OWNER' })
+    const removedSession = await sessionOf(removed)
+    await world.store.transaction(async ({ db }) => {
+      const idHash = sha256(endedSession)
+      await db.updateTable('signInSessions').set({ expiresAtMs: 0 }).where('idHash', '=', idHash).execute()
+      await db.updateTable('users').set({ status: 'REVOKED' }).where('id', '=', removed.id).execute()
+    })
     const browsers: Record<string, string> = {
+      "the owner's browser, whose session ended": `payments_session=${endedSession}`,
+      'the browser of a member who was removed': `payments_session=${removedSession}`,
+      'a made-up session': `payments_session=${'A'.repeat(43)}`,
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
     }

