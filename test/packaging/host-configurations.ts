@@ -49,17 +49,23 @@ function blocks(document: string): { host: string; language: string; text: strin
 interface ServersFile {
   mcpServers?: Record<string, ServerEntry>
   servers?: Record<string, ServerEntry>
+  mcp?: Record<string, ServerEntry>
 }
 
 type ServerEntry =
   | { command: string; args: string[]; env?: Record<string, string> }
+  | { command: string[] }
   | { url: string; headers?: Record<string, string> }
   | { httpUrl: string; headers?: Record<string, string> }
 
-function serversOf({ mcpServers, servers }: ServersFile): (Launch | Remote)[] {
-  return Object.values(mcpServers ?? servers ?? {}).map((entry) => {
+function serversOf({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)[] {
+  return Object.values(mcpServers ?? servers ?? mcp ?? {}).map((entry) => {
     if ('url' in entry) return { kind: 'remote', url: entry.url, headers: entry.headers ?? {} }
     if ('httpUrl' in entry) return { kind: 'remote', url: entry.httpUrl, headers: entry.headers ?? {} }
+    if (!('args' in entry)) {
+      const [command = '', ...args] = entry.command
+      return { kind: 'launch', command, args, env: {} }
+    }
     return { kind: 'launch', command: entry.command, args: entry.args, env: entry.env ?? {} }
   })
 }

@@ -81,11 +81,8 @@ describe('docs/hosts.md configures', () => {
     const named = (kind: string) => [
       ...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host)),
     ]
-    const inJson = ['Claude Code', 'Cursor', 'VS Code', 'Gemini CLI']
-    expect(named('launch')).toEqual(['Claude Desktop', ...inJson, 'When it is published'])
-    const published = found.filter(({ start }) => start.kind === 'launch' && start.command === 'npx')
-    expect(published.map(({ host }) => host)).toEqual(['When it is published'])
-    expect(hosts.match(/npx -y payments-mcp/g)).toBeNull()
+    const inJson = ['Claude Code', 'Cursor', 'VS Code', 'Gemini CLI', 'Copilot CLI', 'opencode']
+    expect(named('launch')).toEqual(['Claude Desktop', ...inJson])
     expect(named('remote')).toEqual(inJson)
     expect(hosts).toMatch(/^### ChatGPT/m)
     expect(commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
@@ -182,5 +179,5 @@ function filledInText(text: string): string {
   return text
     .replace(exampleAddress, served.url)
     .replace('/path/to/payments-mcp/', root)
-    .replace(/\$\{(env:PAYMENTS_KEY|input:payments-key)\}|\$PAYMENTS_KEY/, key)
+    .replace(/\$?\{(?:(?:env:)?PAYMENTS_KEY|input:payments-key)\}|\$PAYMENTS_KEY/, key)
 }
