@@ -39,14 +39,23 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
       await listener.close()
       await close()
     })
-    show(`${url}/console`, flags, `It shows ${withoutCredentials(databaseUrl)}. Stop with Ctrl+C.`)
+    const link = await service.signInLink('/console')
+    show(`${url}/console`, flags, { link, more: `It shows ${withoutCredentials(databaseUrl)}. Stop with Ctrl+C.` })
   })
 }
 
-/** Tells where it is, and opens it where there is a browser. */
-function show(url: string, { json, open }: ConsoleFlags, more?: string): void {
-  const beside = more === undefined || !process.stdout.isTTY ? '' : `${more}\n`
-  process.stdout.write(json === true ? `${JSON.stringify({ url })}\n` : `The console is at ${url}\n${beside}`)
+interface Opened {
+  /** The one-time link that the browser is led to, so that the person is signed in with proof. */
+  link?: string | undefined
+  more?: string
+}
+
+/** Prints the address and opens it in a browser, by a one-time link where there is one. Only a terminal shows the link. */
+function show(url: string, { json, open }: ConsoleFlags, { link, more }: Opened = {}): void {
+  const isTerminal = process.stdout.isTTY && json !== true
+  const signIn = link === undefined ? '' : `Sign in with this link, once, within 10 minutes: ${link}\n`
+  process.stdout.write(json === true ? `${JSON.stringify({ url })}\n` : `The console is at ${url}\n`)
+  if (isTerminal) process.stdout.write(`${signIn}${more === undefined ? '' : `${more}\n`}`)
   const none = 'payments-mcp: no browser could be opened here; open the address in one.\n'
-  if (open !== false) openBrowser(new URL(url), () => process.stderr.write(none))
+  if (open !== false) openBrowser(new URL(link ?? url), () => process.stderr.write(none))
 }

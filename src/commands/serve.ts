@@ -41,8 +41,11 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const listener = await listening
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
-    const words = flags.json === true ? ready : process.stdout.isTTY ? shown : printed
-    process.stdout.write(words(start))
+    const isShown = flags.json !== true && process.stdout.isTTY === true
+    // Only a person at a terminal sees the link: whatever reads a pipe or keeps a log could use it.
+    const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
+    const words = flags.json === true ? ready : isShown ? shown : printed
+    process.stdout.write(words({ ...start, link }))
     untilStopped(log, async () => {
       await service.readiness.end()
       await Promise.all([site.close(), listener.close(), atOwnPort?.close()])

@@ -12,18 +12,20 @@ export interface Welcome {
   publicUrl: string
   credentials: SeededCredentials
   owner: { email: string | null; password: string | null }
+  /** A one-time link to sign in with, for a terminal only. */
+  link: string | undefined
 }
 
 /** What a person at a terminal sees: the keys each time, and the next step. */
 export function shown(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials } = welcome
+  const { config, url, publicUrl, credentials, link } = welcome
   return `payments-mcp ${config.environment} is listening on ${url}
 
   API key    ${credentials.apiKey ?? unknown('sandboxApiKey')}
   Agent key  ${credentials.agentKey ?? unknown('sandboxAgentKey')}
 ${signIn('Sign in', welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
-
+${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}
 Next, tell your AI host of it (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
 
   ${commandLine('setup', config.world === undefined ? [] : ['--world', resolve(config.world)])}

@@ -86,6 +86,11 @@ export interface Service {
   localAgentKey(): Promise<string>
   /** Sets the owner's password, or makes one where there is none; null: there is one, which is not known, or no owner. */
   seedPassword(given: string | undefined): Promise<{ email: string | null; password: string | null }>
+  /**
+   * Makes a one-time link that signs the first owner in, with proof, and leads to `next`; undefined where there is no
+   * owner. It is a secret: show it to a person at a terminal or in a browser, never in a pipe or a log.
+   */
+  signInLink(next: string): Promise<string | undefined>
   /** What goes wrong on purpose in the sandbox (docs/sandbox.md#faults). */
   readonly faults: {
     /**
@@ -213,6 +218,7 @@ export function createService({
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),
     seedPassword: (given) => signIn.seedPassword(given),
+    signInLink: (next) => signIn.linkTo(`${publicUrl()}/sign-in/once/`, next),
     identify: (credential) => identified(admission, credential),
     actAs: (user, key, given) => asUser(dependencies, user, key, given),
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { sha256 } from '../../src/core/system.ts'
+import { type ByAnswer, type Level, pageNeeds } from '../../src/service/rules/page-needs.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
@@ -157,6 +158,8 @@ const doors: Record<string, Door> = {
   'GET /connections': { signedIn: () => [['/connections']] },
   'POST /connections/:grantId': { signedIn: ({ paths }) => [[paths.connection, form({ action: 'disconnect' })]] },
   'GET /sign-in': { public: 'a form' },
+  'GET /sign-in/once/:code': { guessed: () => [['/sign-in/once/AAAAAAAAAAAAAAAAAAAAAA?next=/console']] },
+  'POST /sign-in/once/:code': { guessed: () => [['/sign-in/once/AAAAAAAAAAAAAAAAAAAAAA', form({ next: '/console' })]] },
   'POST /sign-in': {
     guessed: ({ site: { owner } }) => [['/sign-in', form({ email: owner.email, password: 'made up, and wrong' })]],
   },
@@ -203,6 +206,23 @@ onEachDatabase('every page against everybody who should not get in,', (database)
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
+  test('every route for people stands in the table of what it needs, with a session where it is one for a user', () => {
+    const forNobody = /^(?:GET|OPTIONS) |^POST \/oauth\/(?!consent\/)/
+    const absent = Object.keys(doors).filter((route) => !Object.hasOwn(pageNeeds, route))
+    const wrong = absent.filter((route) => !forNobody.test(route) || 'signedIn' in (doors[route] as Door))
+    expect(wrong).toEqual([])
+    const rows = Object.entries<Level | ByAnswer>(pageNeeds)
+    const levelsOf = (need: Level | ByAnswer) =>
+      typeof need === 'string' ? [need] : [...Object.values(need.answers), need.otherwise]
+    for (const [route, need] of rows) {
+      const door = doors[route]
+      expect(door, route).toBeDefined()
+      if (door === undefined || 'public' in door || route.includes('/oauth/')) continue
+      const needsSession = levelsOf(need).every((level) => level === 'session' || level === 'proven')
+      expect([route, needsSession]).toEqual([route, 'signedIn' in door])
+    }
+  })
+
   test.each(Object.entries(doors))('%s', async (route, door) => {
     const { world, sessionOf } = on.site
     const attempts: Attempt[] =
@@ -225,6 +245,8 @@ onEachDatabase('every page against everybody who should not get in,', (database)
       'a made-up session': `payments_session=${'A'.repeat(43)}`,
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
+      // What is the owner's own, and what of it needs proof, is in proof.test.ts.
+      ...('guessed' in door ? { 'the owner, by one click': await oneClickOf(on) } : {}),
     }
     const wrong: string[] = []
     const left = await leftBehind(world, undefined, async () => {
@@ -251,6 +273,12 @@ onEachDatabase('every page against everybody who should not get in,', (database)
     expect({ ...left, made: left.made.filter((row) => !isBounded(row)) }).toEqual(nothing)
   })
 })
+
+/** The cookie of a session that any program on the sandbox's machine can begin. */
+async function oneClickOf({ site: { world } }: Grounds): Promise<string> {
+  const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/sign-in', form({ as: 'owner' })))
+  return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+}
 
 /**
  * What strangers may leave, each bounded: the form for a device's code is a session of its own for an hour, whose number

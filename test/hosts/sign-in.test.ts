@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { newHome, runIn } from './hosts.ts'
 import { startInternet } from './internet.ts'
 import { scriptedModel } from './model/server.ts'
-import { endToken, type SigningHost, signIn, signingHosts } from './sign-in.ts'
+import { endToken, owner, type SigningHost, signIn, signingHosts } from './sign-in.ts'
 import { serveSandbox } from './world.ts'
 
 let cleanUp: (() => unknown)[] = []
@@ -14,7 +14,7 @@ afterEach(async () => {
 async function place(settings: Record<string, string> = {}) {
   const { home, remove } = newHome()
   cleanUp.push(remove)
-  const served = await serveSandbox(home, settings)
+  const served = await serveSandbox(home, { PAYMENTS_SANDBOX_PASSWORD: owner.password, ...settings })
   cleanUp.push(() => served.stop())
   return { home, mcpUrl: `${served.url}/mcp` }
 }

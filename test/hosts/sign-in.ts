@@ -75,7 +75,10 @@ const claudeCode: SigningHost = {
 
 export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
 
-const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) } }
+/** What the sandbox is started with, so that a person can prove who they are. */
+export const owner = { email: 'owner@sandbox.example', password: 'a password of these tests' }
+
+const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }, owner }
 
 /** Longer than any host takes to open the browser. */
 const longestSignInMs = 60_000

@@ -10,21 +10,27 @@ import { openBrowser, type Reachable } from '../oauth/browser.ts'
 import type { Served } from '../oauth/served.ts'
 
 /** What a listener serves, over the network. */
-const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) } }
+const overNetwork = ({ world }: Served): Reachable => {
+  const { signInLink } = world.service
+  return { service: { fetch: (request) => fetch(request), signInLink } }
+}
 
 /** A token for the MCP endpoint, of an application that a person allowed to act as their agent. */
-export async function signInOfHost({ url }: Served): Promise<string> {
-  const application = await createApplication(overNetwork, {}, `${url}/mcp`, url)
-  const { tokens } = await connect(overNetwork, { application, browser: openBrowser(overNetwork, url) })
+export async function signInOfHost(served: Served): Promise<string> {
+  const { url } = served
+  const at = overNetwork(served)
+  const application = await createApplication(at, {}, `${url}/mcp`, url)
+  const { tokens } = await connect(at, { application, browser: openBrowser(at, url) })
   return tokens.access_token
 }
 
 /** A user's home in which `payments-mcp login` was run, and a person agreed. */
-export async function homeWithLogin({ url }: Served): Promise<string> {
+export async function homeWithLogin(served: Served): Promise<string> {
+  const { url } = served
   const home = emptyHome()
   const { path } = directoryOf({ XDG_DATA_HOME: home }, process.platform, home)
   const store = createTokenStore({ directory: path, system: realSystem })
-  const browser = openBrowser(overNetwork, url)
+  const browser = openBrowser(overNetwork(served), url)
   let agreed: Promise<unknown> | undefined
   const answer = async (address: URL) => fetch((await consent(browser, address.href)).url)
   await signInWithBrowser({ baseUrl: url, store, system: realSystem, fetch }, (address) => {

@@ -83,10 +83,11 @@ export async function consent(browser: Browser, url: string, choice: Choice = {}
   return browser.submit(asked, { agent, agentName: name, decision }, new URL(asked.url).pathname)
 }
 
-/** The page that signing in led to: the sandbox's owner by one click, unless somebody is signed in. */
+/** The page that signing in led to: the sandbox's owner, with proof, unless somebody is signed in. */
 export async function signedIn(browser: Browser, page: Page): Promise<Page> {
-  if (!new URL(page.url).pathname.startsWith('/sign-in')) return page
-  return browser.submit(page, { as: 'owner' }, '/sign-in')
+  const { pathname, searchParams } = new URL(page.url)
+  if (pathname !== '/sign-in') return page
+  return browser.prove(searchParams.get('next') ?? '/connections')
 }
 
 export interface Tokens {

@@ -5,7 +5,9 @@ export const address = 'http://127.0.0.1:4010'
 
 /** A service, called directly or through its listener. */
 export interface Reachable {
-  service: Pick<World['service'], 'fetch'>
+  service: Pick<World['service'], 'fetch'> & Partial<Pick<World['service'], 'signInLink'>>
+  /** What the owner signs in with, where the service is another process. */
+  owner?: { email: string; password: string }
 }
 
 export interface Page {
@@ -20,10 +22,12 @@ export interface Browser {
   get(url: string): Promise<Page>
   /** Sends the page's form with the fields it shows; `fields` overrides them. */
   submit(page: Page, fields: Record<string, string>, action?: string): Promise<Page>
+  /** Signs the owner in, by their password or by a one-time link; gives the page that it leads to. */
+  prove(next: string): Promise<Page>
   cookies: Map<string, string>
 }
 
-export function openBrowser({ service }: Reachable, at = address): Browser {
+export function openBrowser({ service, owner }: Reachable, at = address): Browser {
   const cookies = new Map<string, string>()
   const request = async (url: string, init: RequestInit, redirects = 0): Promise<Page> => {
     const headers = new Headers(init.headers)
@@ -41,9 +45,17 @@ export function openBrowser({ service }: Reachable, at = address): Browser {
     }
     return request(next.href, { method: 'GET' }, redirects + 1)
   }
-  return {
+  const browser: Browser = {
     cookies,
     get: (url) => request(new URL(url, at).href, { method: 'GET' }),
+    prove: async (next) => {
+      const form = `/sign-in?next=${encodeURIComponent(next)}`
+      if (owner !== undefined) return browser.submit(await browser.get(form), owner, '/sign-in')
+      const link = await service.signInLink?.(next)
+      if (link === undefined) throw new Error('This service gives its test no link to sign in with.')
+      const { pathname, search } = new URL(link)
+      return browser.submit(await browser.get(pathname + search), {})
+    },
     submit: (page, fields, action) => {
       const body = new URLSearchParams(hiddenFields(page.text))
       for (const [name, value] of Object.entries(fields)) body.set(name, value)
@@ -56,6 +68,7 @@ export function openBrowser({ service }: Reachable, at = address): Browser {
       return request(new URL(target, page.url).href, { method: 'POST', headers, body: body.toString() })
     },
   }
+  return browser
 }
 
 /** Cookies by name and path: the ones of several requests stand side by side. */

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import type { Service } from '../../src/service/service.ts'
 import { sqlite } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'
 import { freePort } from '../support/free-port.ts'
@@ -75,7 +74,7 @@ describe('conformance', () => {
 
   /** A person allows it, and the browser takes the answer to the tool. */
   const answer = async (url: string) => {
-    const browser = openBrowser({ service: { fetch: throughListener } as Service })
+    const browser = openBrowser({ service: { ...world.service, fetch: throughListener } })
     const back = await consent(browser, url.replace(listener.url, address))
     await fetch(back.url)
   }

@@ -33,8 +33,26 @@ onEachDatabase('the consent pages', (database) => {
     const { status, location } = await visitor.open(here())
     expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(here())}`])
     await visitor.open(String(location))
-    expect(await visitor.send('/sign-in', { as: 'owner' })).toMatchObject({ location: here() })
-    expect(await visitor.open(here())).toMatchObject({ status: 200 })
+    const { email } = site.owner
+    const { password } = await site.signIn.seedPassword(undefined)
+    const sent = { email: String(email), password: String(password) }
+    expect(await visitor.send('/sign-in', sent)).toMatchObject({ location: here() })
+    expect((await visitor.open(here())).text).toContain('value="allow"')
+  })
+
+  test('by one click it can only be denied; a password on the way is all that a yes needs', async () => {
+    const visitor = createVisitor(site.app())
+    await visitor.open(`/sign-in?next=${encodeURIComponent(here())}`)
+    await visitor.send('/sign-in', { as: 'owner' })
+    const page = await visitor.open(here())
+    expect(page.text).not.toContain('value="allow"')
+    expect(page.text).toContain(`href="/sign-in?next=${encodeURIComponent(here())}"`)
+    const allowed = await visitor.send(here(), { decision: 'allow', agent: 'new', agentName: 'Mine' })
+    expect(allowed.status).toBe(403)
+    expect(allowed.text).toContain('Nothing was changed')
+    expect(site.answers).not.toContainEqual(expect.stringContaining('allowed'))
+    await visitor.open(here())
+    expect((await visitor.send(here(), { decision: 'deny' })).location).toContain('error=access_denied')
   })
 
   test('who is somebody else signs out and in again, and comes back', async () => {

@@ -92,6 +92,7 @@ const pages: Record<string, (text: string) => Html | string> = {
     return consentPage({
       words: consentWords({ uid: 'uid', client, scopes: [] }, { permissions: [], agents: [agent], ...choice }),
       ...{ action: '/here', formToken: 'token', account: accountOf(user(text)), problem: null, sandbox: true },
+      mayAgree: true,
       entry: { agent: '', name: '', description: '' },
     })
   },
@@ -127,7 +128,13 @@ function approval(text: string, payee: Payee): Html {
     ...{ payee, initiator: { kind: 'agent', agent: text, owner: text }, createdAtMs: atMs, resolvedAtMs: atMs },
   }
   const person = { ...form, user: accountOf(user(text)).user, reason: '' }
-  return approvalPage(approvalWords(review), { form: person, problem: null, wrongReason: false, sandbox: true })
+  return approvalPage(approvalWords(review), {
+    form: person,
+    mayAgree: true,
+    problem: null,
+    wrongReason: false,
+    sandbox: true,
+  })
 }
 
 function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
@@ -141,7 +148,7 @@ function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
     ...{ answerer: 'own user' as const, joins: true, takesCards: true, lastDecline: null, inReview: false },
     ...{ formToken: 'token', viewer },
   }
-  const forms = { ...form, personToken: 'token', account: accountOf(user(text)) }
+  const forms = { ...form, personToken: 'token', mayAgree: true, account: accountOf(user(text)) }
   const refused = { problem: null, fields: {} }
   return requestPage(asked, requestWords(asked), { forms, refused, sandbox: true })
 }

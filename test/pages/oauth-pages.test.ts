@@ -38,7 +38,11 @@ describe('signing in', () => {
     const signedIn = await visitor.send('/sign-in', { as: 'owner' })
     expect(signedIn).toMatchObject({ status: 303, location: '/connections' })
     expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
-    // Who is signed in already is not asked again.
+    // Whoever signed in so can still prove who they are, and is not asked again after that.
+    const proof = await visitor.open('/sign-in?next=/connections')
+    expect(proof.text).toContain('Prove that it is you')
+    expect(proof.text).not.toContain('Continue as')
+    await visitor.send('/sign-in', { email: site.owner.email, password })
     expect(await visitor.open('/sign-in?next=/connections')).toMatchObject({ status: 303, location: '/connections' })
   })
 

@@ -10,6 +10,9 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 const good = { number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
 const declining = { ...good, number: '4000000000000002' }
 
+/** A decision that is none of those that the link alone allows leads here first. */
+const signInAt = (path: string) => `/sign-in?next=${encodeURIComponent(path)}`
+
 onEachDatabase('the page of a payment request', (database) => {
   let site: PersonSite
   let world: World
@@ -186,12 +189,14 @@ onEachDatabase('the page of a payment request', (database) => {
 
     test('whoever asks, or somebody else, is offered no wallet, and cannot pay from one', async () => {
       const { id, path } = await askOther()
-      for (const visitor of [await site.visitor(site.owner), await nobody()]) {
+      const unknown = await nobody()
+      for (const visitor of [await site.visitor(site.owner), unknown]) {
         const page = await visitor.open(path)
         expect(page.text).not.toContain('Pay from a wallet')
         expect(page.text).toMatch(/(can|to) pay or decline this/)
         expect(page.text).not.toContain(`action="${path}"`)
-        expect((await visitor.post(path, { decision: 'wallet', walletId: other.walletId })).status).toBe(403)
+        const sent = await visitor.post(path, { decision: 'wallet', walletId: other.walletId })
+        expect([sent.status, sent.location]).toEqual(visitor === unknown ? [303, signInAt(path)] : [403, null])
       }
       expect(await statusOf(id)).toBe('OPEN')
     })
@@ -253,7 +258,8 @@ onEachDatabase('the page of a payment request', (database) => {
     ] as const) {
       expect((await send({ ...fields }, { ...headers })).status).toBe(403)
     }
-    expect((await send({ decision: 'pay all', formToken: right }, own)).status).toBe(400)
+    const other = await send({ decision: 'pay all', formToken: right }, own)
+    expect([other.status, other.headers.get('location')]).toEqual([303, signInAt(one.path)])
     expect(await statusOf(one.id)).toBe('OPEN')
   })
 })

@@ -8,13 +8,20 @@ import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './
 export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
   /** Undefined: nobody is signed in. */
   visitor(user?: UserRow): Promise<Visitor>
+  /** The fields of the form that the owner signs in with. The first call makes the password, and ends their sessions. */
+  withPassword(): Promise<{ email: string; password: string }>
 }
 
 export async function createPersonSite(database: TestDatabase, options: WorldOptions = {}): Promise<PersonSite> {
   const { world, owner, addUser, sessionOf } = await createOAuthSite(database, options)
   const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
+  let made: Promise<{ password: string | null }> | undefined
   return {
     world,
+    withPassword: async () => {
+      made ??= world.service.seedPassword(undefined)
+      return { email: owner.email, password: String((await made).password) }
+    },
     owner,
     addUser,
     sessionOf,

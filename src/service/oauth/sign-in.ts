@@ -6,12 +6,17 @@ import {
   deleteKnownBrowsersOf,
   deleteSession,
   deleteSessionsOf,
+  deleteSignInLinksOf,
   findSession,
+  findSignInLink,
   insertSession,
+  insertSignInLink,
+  markSessionProven,
   replaceKnownBrowser,
+  takeSignInLink,
 } from '../store/browser-sessions.ts'
 import { realNow } from '../store/clock.ts'
-import type { Store } from '../store/engine/store.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
 import { findPassword, savePassword } from '../store/passwords.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import { findUser, findUserByEmail, firstOwner } from '../store/users.ts'
@@ -20,7 +25,7 @@ import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 /** A user who is signed in, and the text that forms of this session carry. */
 export interface SignedIn {
   user: UserRow
-  /** Signed in with a password. By one click any program at the sandbox's machine may have been, a model's too. */
+  /** False after signing in by one click, which any program on the sandbox's machine can do, an agent too. */
   isProven: boolean
   /** The token of a form, by what the form is for: another site cannot know it. */
   formToken(purpose: string): string
@@ -38,6 +43,9 @@ export const sessionSeconds = 12 * 60 * 60
 
 /** How long a browser is known after somebody signed in; browsers keep no cookie for longer than 400 days. */
 export const browserSeconds = 365 * 24 * 60 * 60
+
+/** How long a one-time link signs somebody in, seconds. */
+export const linkSeconds = 10 * 60
 
 /** Signs users in at browsers, and tells who is signed in. */
 export class SignIn {
@@ -94,6 +102,41 @@ export class SignIn {
     return this.#dependencies.store.read(firstOwner)
   }
 
+  /**
+   * Makes a one-time link below `page` for the first owner, with a code of 128 bits; undefined where there is no owner. No
+   * request leads here: only a command that has the database open, so that an agent cannot make one over HTTP.
+   */
+  linkTo(page: string, next: string): Promise<string | undefined> {
+    const code = newSecret(this.#dependencies.system, 16)
+    return settled(this.#dependencies, async ({ tx, realNowMs }) => {
+      const user = await firstOwner(tx)
+      if (user === undefined) return undefined
+      const expiresAtMs = realNowMs + linkSeconds * 1000
+      await insertSignInLink(tx, { codeHash: sha256(code), userId: user.id, createdAtMs: realNowMs, expiresAtMs })
+      return `${page}${code}?next=${encodeURIComponent(next)}`
+    })
+  }
+
+  /** Returns the user whom a one-time link would sign in, and leaves the link as it is. */
+  atLink(code: string): Promise<UserRow | undefined> {
+    return this.#dependencies.store.read(async (tx) => userOfLink(tx, code, await realNow(tx)))
+  }
+
+  /** Signs in by a one-time link and uses it up; undefined where it was used before or has expired. */
+  byLink(code: string, place: SignInPlace): Promise<Begun | undefined> {
+    return change<Begun | undefined>(this.#dependencies, async (context) => {
+      const { tx, realNowMs } = context
+      const user = await userOfLink(tx, code, realNowMs)
+      if (user === undefined || !(await takeSignInLink(tx, sha256(code)))) return unchanged(undefined)
+      return begin(context, user, place)
+    })
+  }
+
+  /** Marks a session as proven, when its user's second factor was accepted. */
+  prove(session: string): Promise<void> {
+    return settled(this.#dependencies, ({ tx }) => markSessionProven(tx, sha256(session)))
+  }
+
   /** Who is signed in by the session. */
   of(session: string | undefined): Promise<SignedIn | undefined> {
     return this.#dependencies.store.read(async (tx) => {
@@ -135,6 +178,13 @@ export class SignIn {
   }
 }
 
+async function userOfLink(tx: Transaction, code: string, realNowMs: number): Promise<UserRow | undefined> {
+  const link = await findSignInLink(tx, sha256(code))
+  if (link === undefined || realNowMs >= link.expiresAtMs) return undefined
+  const user = await findUser(tx, link.userId)
+  return user?.status === 'ACTIVE' ? user : undefined
+}
+
 async function begin(
   { tx, system, realNowMs }: SettledContext,
   user: UserRow,
@@ -160,6 +210,7 @@ async function keepHash(dependencies: Dependencies, userId: string, hash: string
     await savePassword(tx, { userId, hash })
     // Whoever knew the one before is signed out, and known nowhere.
     await deleteSessionsOf(tx, userId)
+    await deleteSignInLinksOf(tx, userId)
     await deleteKnownBrowsersOf(tx, userId)
   })
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../../config/log.ts'
 import { deadline, type System } from '../../core/system.ts'
 import { deleteAccessTokens, deleteGrantTokens } from '../store/access-tokens.ts'
-import { deleteKnownBrowsers, deleteSessions } from '../store/browser-sessions.ts'
+import { deleteKnownBrowsers, deleteSessions, deleteSignInLinks } from '../store/browser-sessions.ts'
 import { deleteCardPages, expiredPageKeptMs } from '../store/card-pages.ts'
 import { keepHighest, readTimes, type Times } from '../store/clock.ts'
 import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
@@ -50,6 +50,7 @@ const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => P
   (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteSessions(tx, { byMs, limit }),
+  (tx, { realNowMs: byMs }, limit) => deleteSignInLinks(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteKnownBrowsers(tx, { byMs, limit }),
   (tx, { realNowMs }, limit) => deletePendingDecisions(tx, { byMs: realNowMs - endedDecisionKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteRecords(tx, { byMs, limit }),

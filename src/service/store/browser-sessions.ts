@@ -1,7 +1,7 @@
 import { deletingOldest } from './engine/deleting.ts'
 import { inserting, type New } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
-import type { KnownBrowserRow, SignInSessionRow } from './schema/browser-sessions.ts'
+import type { KnownBrowserRow, SignInLinkRow, SignInSessionRow } from './schema/browser-sessions.ts'
 
 const insert = inserting('signInSessions')
 
@@ -25,6 +25,30 @@ export async function deleteSession(tx: Transaction, idHash: string): Promise<vo
 
 export async function deleteSessionsOf(tx: Transaction, userId: string): Promise<void> {
   await tx.db.deleteFrom('signInSessions').where('userId', '=', userId).execute()
+}
+
+/** Marks a session as one whose user proved who they are. */
+export async function markSessionProven(tx: Transaction, idHash: string): Promise<void> {
+  await tx.db.updateTable('signInSessions').set({ oneClick: 0 }).where('idHash', '=', idHash).execute()
+}
+
+export const insertSignInLink = inserting('signInLinks')
+
+/** Deletes one-time links that expired; gives their number. */
+export const deleteSignInLinks = deletingOldest('signInLinks', ['codeHash'], 'expiresAtMs')
+
+export async function findSignInLink(tx: Transaction, codeHash: string): Promise<SignInLinkRow | undefined> {
+  return tx.db.selectFrom('signInLinks').selectAll().where('codeHash', '=', codeHash).executeTakeFirst()
+}
+
+/** Deletes a one-time link; false when somebody used it first. */
+export async function takeSignInLink(tx: Transaction, codeHash: string): Promise<boolean> {
+  const { numDeletedRows } = await tx.db.deleteFrom('signInLinks').where('codeHash', '=', codeHash).executeTakeFirst()
+  return numDeletedRows === 1n
+}
+
+export async function deleteSignInLinksOf(tx: Transaction, userId: string): Promise<void> {
+  await tx.db.deleteFrom('signInLinks').where('userId', '=', userId).execute()
 }
 
 export async function findKnownBrowser(tx: Transaction, idHash: string): Promise<KnownBrowserRow | undefined> {

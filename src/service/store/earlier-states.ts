@@ -59,6 +59,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   refusedPasswords: null,
   secondFactors: null,
   signInSessions: null,
+  signInLinks: null,
   knownBrowsers: null,
   mcpSessions: null,
   mcpEvents: null,

@@ -1,6 +1,5 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { approvalPagePath } from '../../../../tools/approvals.ts'
 import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import {
@@ -12,19 +11,11 @@ import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import { notYoursPage } from '../frame/account.ts'
-import {
-  forSignedIn,
-  leadTo,
-  notFromHere,
-  orFailure,
-  ownForm,
-  type Show,
-  type Take,
-  tooLong,
-} from '../frame/answers.ts'
+import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import { approvalPage, longestReason } from './view.ts'
 
@@ -38,11 +29,11 @@ const mostBytes = 8 * 1024
 /** The page where a person decides on a payment in review, instead of a model. */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
-  const address = approvalPagePath(':approvalId')
   const limit = bodyLimit({ maxSize: mostBytes, onError: tooLong })
   const takeForm = ownForm(purposeOf, takeDecision)
-  app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, openReview)))
-  app.post(address, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /approvals/:approvalId/review', openReview)
+  serve('POST /approvals/:approvalId/review', takeForm, { limit })
 }
 
 const openReview: Show<ApprovalDependencies> = async (c, pages, signedIn) => {
@@ -122,7 +113,11 @@ function show(c: Context, { environment }: ApprovalDependencies, shown: Shown) {
     reason,
   }
   const sandbox = environment === 'sandbox'
-  return c.html(approvalPage(approvalWords(review), { form, problem, wrongReason, sandbox }), status, headers)
+  return c.html(
+    approvalPage(approvalWords(review), { form, mayAgree: signedIn.isProven, problem, wrongReason, sandbox }),
+    status,
+    headers,
+  )
 }
 
 function notFound(c: Context, signedIn: SignedIn) {

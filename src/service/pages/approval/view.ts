@@ -3,6 +3,7 @@ import { approvalFacts } from '../frame/approval-facts.ts'
 import type { ApprovalWords } from '../frame/approval-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
+import { askForProof } from '../frame/proof.ts'
 
 /** The longest reason that the service accepts. */
 export const longestReason = 500
@@ -16,6 +17,8 @@ interface ApprovalForm extends PageForm {
 
 interface Shown {
   form: ApprovalForm
+  /** Whether this session may approve. */
+  mayAgree: boolean
   /** Why the answer that was sent did nothing. */
   problem: string | null
   /** Whether the reason is what was wrong with it. */
@@ -24,21 +27,23 @@ interface Shown {
 }
 
 /** The page where a person approves or denies a payment. It has no script: the browser sends the form. */
-export function approvalPage(words: ApprovalWords, { form, problem, wrongReason, sandbox }: Shown): Html {
+export function approvalPage(words: ApprovalWords, shown: Shown): Html {
+  const { problem, sandbox } = shown
   const { heading, outcome, asks, check } = words
   const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
 ${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
 ${approvalFacts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
-${asks ? decisionForm(form, wrongReason) : ''}
+${asks ? decisionForm(shown) : ''}
 ${afterDeciding}`
   return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 
-function decisionForm({ action, token, user, reason }: ApprovalForm, wrongReason: boolean): Html {
+function decisionForm({ form: { action, token, user, reason }, mayAgree, wrongReason }: Shown): Html {
   const wrong = wrongReason ? html`aria-invalid="true" autofocus` : ''
-  return html`<form method="post" action="${action}">
+  return html`${mayAgree ? '' : askForProof('approve', action)}
+<form method="post" action="${action}">
 <input type="hidden" name="formToken" value="${token}">
 <div class="field">
 <label for="reason">Reason, if you deny it (optional)</label>
@@ -48,7 +53,7 @@ ${reason}</textarea>
 </div>
 <p>You decide as <bdi>${user}</bdi>.</p>
 <div class="choices wide">
-<button type="submit" name="decision" value="approve">Approve</button>
+${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}
 <button type="submit" name="decision" value="deny" class="danger">Deny</button>
 </div>
 </form>`

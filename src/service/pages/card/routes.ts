@@ -2,10 +2,11 @@ import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { forSignedIn, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
+import { orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { type CardPage, type CardPages, createCardPages } from './card-page.ts'
 import { cardDetailsPage, cardPage } from './view.ts'
 import { cardWords, detailsWords } from './words.ts'
@@ -19,8 +20,9 @@ export function mountCardPages(app: Hono, dependencies: PageDependencies): void 
   const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(dependencies) }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm(purposeOf, showNumber)
-  app.get('/cards/:token', (c) => orFailure(c, pages, () => forSignedIn(c, pages, openPage)))
-  app.post('/cards/:token', limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /cards/:token', openPage)
+  serve('POST /cards/:token', takeForm, { limit })
 }
 
 const openPage: Show<CardDependencies> = async (c, pages, signedIn) => {

@@ -10,6 +10,7 @@ import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { type Checkout, type CheckoutSession, createCheckout } from './checkout.ts'
 import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './requests.ts'
 import { cardFormPage, checkoutPage } from './view.ts'
@@ -28,15 +29,16 @@ interface CheckoutDependencies extends PageDependencies {
 export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
   const { environment } = dependencies
   const pages: CheckoutDependencies = { ...dependencies, checkout: createCheckout(dependencies), declines }
-  app.get('/checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
   const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
-    app.post(`/checkout/${action}`, limit, (c) => answer(c, pages, action))
+    serve(`POST /checkout/${action}`, (c) => answer(c, pages, action), { limit })
   }
-  app.get('/checkout/manage/:manageToken', (c) => orFailure(c, pages, () => showManagePage(c, pages)))
-  app.get('/checkout/:subscriptionId/:pageToken', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  serve('GET /checkout/manage/:manageToken', showManagePage)
+  serve('GET /checkout/:subscriptionId/:pageToken', showPage)
   // An id is no secret: alone it opens nothing, whether or not there is such a subscription.
-  app.get('/checkout/:subscriptionId', (c) => notFound(c))
+  serve('GET /checkout/:subscriptionId', notFound)
 }
 
 const orFailure = failingAs({ page: 'a checkout page', headers: pageHeaders })

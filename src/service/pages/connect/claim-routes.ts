@@ -6,6 +6,7 @@ import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { type Claims, createClaims } from './claim.ts'
 import { claimPage } from './claim-view.ts'
 import { orRefusal, tokenOf } from './routes.ts'
@@ -17,9 +18,10 @@ interface ClaimDependencies extends PageDependencies {
 /** The page at a payment's `claimLink`: who sends how much, what has become of it, and, in the sandbox, its claim. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
-  app.get('/claim/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /claim/:token', showPage)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  app.post('/claim/:token', limit, (c) => orFailure(c, pages, () => takeClaim(c, pages)))
+  serve('POST /claim/:token', takeClaim, { limit })
 }
 
 async function showPage(c: Context, pages: ClaimDependencies): Promise<Response> {

@@ -4,6 +4,7 @@ import { mayBeAnybody } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { type ConnectLinks, createConnectLinks } from './link.ts'
 import { linkPage } from './link-view.ts'
 import { notFound, orFailure, refused, tokenOf } from './routes.ts'
@@ -15,9 +16,10 @@ interface LinkDependencies extends PageDependencies {
 /** The page at an invitation link's `url`, and the acceptance that its form sends. */
 export function mountLinks(app: Hono, dependencies: PageDependencies): void {
   const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(dependencies) }
-  app.get('/connect/links/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /connect/links/:token', showPage)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  app.post('/connect/links/:token', limit, (c) => orFailure(c, pages, () => takeAcceptance(c, pages)))
+  serve('POST /connect/links/:token', takeAcceptance, { limit })
 }
 
 async function showPage(c: Context, pages: LinkDependencies): Promise<Response> {

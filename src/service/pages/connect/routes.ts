@@ -8,6 +8,7 @@ import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { type Connect, createConnect, type Decision } from './invitation.ts'
 import { connectPage } from './view.ts'
 import { connectWords } from './words.ts'
@@ -19,9 +20,10 @@ interface ConnectDependencies extends PageDependencies {
 /** Serves the page at an invitation's `url`, and takes the answer that its form sends. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
-  app.get('/connect/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /connect/:token', showPage)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  app.post('/connect/:token', limit, (c) => orFailure(c, pages, () => takeAnswer(c, pages)))
+  serve('POST /connect/:token', takeAnswer, { limit })
 }
 
 async function showPage(c: Context, pages: ConnectDependencies): Promise<Response> {

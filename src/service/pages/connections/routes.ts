@@ -3,20 +3,12 @@ import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { type Connections, createConnections } from '../../oauth/connections.ts'
 import { accountOf } from '../frame/account.ts'
-import {
-  forSignedIn,
-  leadTo,
-  notFromHere,
-  orFailure,
-  ownForm,
-  type Show,
-  type Take,
-  tooLong,
-} from '../frame/answers.ts'
+import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { connectionsPage } from './view.ts'
 import { connectionWords, type Done, isDone, statusWords } from './words.ts'
 
@@ -31,8 +23,9 @@ export function mountConnections(app: Hono, dependencies: PageDependencies): voi
   const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)
-  app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, showConnections)))
-  app.post(`${address}/:grantId`, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm, address)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /connections', showConnections)
+  serve('POST /connections/:grantId', takeForm, { limit, back: () => address })
 }
 
 const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn) => {

@@ -5,11 +5,11 @@ import { type Consent, type ConsentRequest, type ConsentView, createConsent } fr
 import type { Interactions } from '../../oauth/interactions.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { accountOf } from '../frame/account.ts'
-import { hasFormToken, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
-import { signedInAt } from '../frame/browser-session.ts'
+import { hasFormToken, notFromHere, orFailure, ownFields, type Show, tooLong } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { consentHeaders, oauthPageHeaders } from '../frame/oauth-headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { consentPage } from './view.ts'
 import { type ConsentEntry, type ConsentProblem, choiceOf, consentWords, firstEntry } from './words.ts'
 
@@ -28,26 +28,23 @@ const mostConsentBytes = 16 * 1024
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
   const limit = bodyLimit({ maxSize: mostConsentBytes, onError: tooLong })
-  app.get('/oauth/consent/:uid', (c) => orFailure(c, pages, () => showConsent(c, pages)))
-  app.post('/oauth/consent/:uid', limit, (c) => orFailure(c, pages, () => takeDecision(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /oauth/consent/:uid', showConsent)
+  serve('POST /oauth/consent/:uid', takeDecision, { limit })
 }
 
-async function showConsent(c: Context, pages: ConsentPages): Promise<Response> {
+const showConsent: Show<ConsentPages> = async (c, pages, signedIn) => {
   const request = await requestAt(c, pages)
   if (request === undefined) return ended(c)
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
   const view = await pages.consent.view(signedIn.user, request)
   return show(c, pages, { request, signedIn, view, entry: firstEntry(view), problem: null }, 200)
 }
 
-async function takeDecision(c: Context, pages: ConsentPages): Promise<Response> {
+const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   const { consent, interactions, log } = pages
   const sent = await ownFields(c, pages)
   const request = await requestAt(c, pages)
   if (request === undefined) return ended(c)
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
   if (sent === undefined || !hasFormToken(signedIn, purposeOf(request), sent)) return notFromHere(c, c.req.path)
   const decision = sent.get('decision')
   if (decision === 'deny') {
@@ -101,6 +98,7 @@ function show(c: Context, pages: ConsentPages, shown: Shown, status: 200 | 403 |
     action: c.req.path,
     formToken: signedIn.formToken(purposeOf(request)),
     account: accountOf(signedIn),
+    mayAgree: signedIn.isProven,
     entry,
     problem,
     sandbox: pages.environment === 'sandbox',

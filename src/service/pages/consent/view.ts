@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import { type Account, signOutForm } from '../frame/account.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
+import { askForProof } from '../frame/proof.ts'
 import {
   type ConsentEntry,
   type ConsentProblem,
@@ -17,6 +18,8 @@ interface ConsentShown {
   action: string
   formToken: string
   account: Account
+  /** Whether this session may allow it. */
+  mayAgree: boolean
   entry: ConsentEntry
   problem: ConsentProblem | null
   sandbox: boolean
@@ -33,7 +36,7 @@ export function consentPage(shown: ConsentShown): Html {
 <div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>
 ${permissions(words)}
-${answerForm(shown)}`
+${shown.mayAgree ? answerForm(shown) : denialForm(shown)}`
   return formPage({ title: titleOf(`Connect ${name}`, problem === null ? null : problem.text), main, sandbox })
 }
 
@@ -55,6 +58,15 @@ ${words.actsAsUser ? actsAsUser(shown) : agentChoice(shown)}
 <button type="submit" name="decision" value="allow" aria-describedby="${words.actsAsUser ? 'as-user ' : ''}until">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet">Deny</button>
 </div>
+</form>`
+}
+
+/** Stands in a session that needs proof before it may allow anything. */
+function denialForm({ action, formToken }: ConsentShown): Html {
+  return html`${askForProof('allow it', action)}
+<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${formToken}">
+<button type="submit" name="decision" value="deny" class="quiet">Deny</button>
 </form>`
 }
 

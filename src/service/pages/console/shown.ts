@@ -2,11 +2,13 @@ import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
+import type { PageRoute } from '../../rules/page-needs.ts'
 import { accountOf, signOutForm } from '../frame/account.ts'
-import { forSignedIn, type Show } from '../frame/answers.ts'
+import type { Show } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { consoleHeaders } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { consolePage, type Tab } from './console-page.ts'
 
 /** What each part of the console is given. */
@@ -14,14 +16,22 @@ export interface ConsoleDependencies extends Dependencies, PageDependencies {}
 
 export const orFailure = failingAs({ page: 'a page of the console', headers: consoleHeaders })
 
+/** The path of a page of the console. */
+export type ConsolePath = Extract<PageRoute, `GET /console${string}`> extends `GET ${infer Path}` ? Path : never
+
 /** Serves a page of the console to whoever is signed in; anybody else signs in first and is led back to it. */
-export function showAt(app: Hono, path: string, pages: ConsoleDependencies, show: Show<ConsoleDependencies>): void {
+export function showAt(
+  app: Hono,
+  path: ConsolePath,
+  pages: ConsoleDependencies,
+  show: Show<ConsoleDependencies>,
+): void {
   // No text in PostgreSQL holds a NUL, and so no name of anything.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
       ? notThere(c, pages, signedIn, { text: 'There is nothing of yours by this name.' })
       : show(c, pages, signedIn)
-  app.get(path, (c) => orFailure(c, pages, () => forSignedIn(c, pages, orNothing, pathOf(c))))
+  pageRoutes(app, pages, orFailure)(`GET ${path}`, orNothing, { back: pathOf })
 }
 
 export const noSuchRun =

@@ -6,21 +6,13 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
 import type { Tell } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
-import {
-  forSignedIn,
-  leadTo,
-  notFromHere,
-  orFailure,
-  ownForm,
-  type Show,
-  type Take,
-  tooLong,
-} from '../frame/answers.ts'
+import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import { decisionWords } from '../frame/decision-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { createDecisionReviews, type DecisionReview, type DecisionReviews } from './review.ts'
 import { decisionPage, decisionsPage } from './view.ts'
 import { besideWords } from './words.ts'
@@ -40,12 +32,12 @@ export function mountDecisionPages(app: Hono, dependencies: PageDependencies & {
     reviews: createDecisionReviews(dependencies),
     approvals: createApprovalReviews(dependencies),
   }
-  const address = decisionPath(':decisionId')
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm((c) => purposeOf(idOf(c)), takeDecision)
-  app.get('/decisions', (c) => orFailure(c, pages, () => forSignedIn(c, pages, showAll)))
-  app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, showDecision)))
-  app.post(address, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /decisions', showAll)
+  serve('GET /decide/:decisionId', showDecision)
+  serve('POST /decide/:decisionId', takeForm, { limit })
 }
 
 const showDecision: Show<DecideDependencies> = async (c, pages, signedIn) => {
@@ -59,9 +51,6 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
   if (review === undefined) return notFound(c, signedIn)
   const decision = sent.get('decision')
   if (decision !== 'yes' && decision !== 'no') return notFromHere(c, c.req.path)
-  if (decision === 'yes' && !signedIn.isProven) {
-    return show(c, pages, { signedIn, review, problem: problems.unproven, status: 403 })
-  }
   if (await reviews.decide(review.id, signedIn.user, decision)) {
     log.info({ decision, decisionId: review.id }, 'a call was decided on')
     return leadTo(c, c.req.path)
@@ -97,7 +86,6 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
 }
 
 const problems = {
-  unproven: 'Nothing was changed. To agree, sign in with your password.',
   late: 'It was decided before your answer arrived, or its time was over: your answer changed nothing.',
 } as const
 
@@ -105,7 +93,7 @@ interface Shown {
   signedIn: SignedIn
   review: DecisionReview
   problem?: string
-  status?: 200 | 403 | 409
+  status?: 200 | 409
 }
 
 function show(c: Context, { environment }: DecideDependencies, { signedIn, review, problem, status = 200 }: Shown) {

@@ -6,13 +6,14 @@ import { type Beside, decisionButtons, decisionFacts, outcomeOf } from '../frame
 import type { DecisionWords } from '../frame/decision-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
+import { askForProof } from '../frame/proof.ts'
 
 interface Shown {
   words: DecisionWords
   beside: readonly Beside[]
   form: PageForm
   account: Account
-  /** Whether this session may say yes. */
+  /** Whether this session may agree. */
   mayAgree: boolean
   problem: string | null
   sandbox: boolean
@@ -25,30 +26,20 @@ export function decisionPage({ words, beside, form, account, mayAgree, problem, 
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
 ${decisionFacts(words, beside)}
-${asks ? decide(words, form, account, mayAgree) : ''}
+${asks ? decide(words, form, mayAgree) : ''}
 ${afterDeciding}
 ${accountSection(account, 'Sign in as somebody else', form.action)}`
   return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 
-function decide(
-  { yes }: DecisionWords,
-  { action, token }: PageForm,
-  { signOutToken }: Account,
-  mayAgree: boolean,
-): Html {
+function decide({ yes }: DecisionWords, { action, token }: PageForm, mayAgree: boolean): Html {
   if (mayAgree) {
     return html`<form method="post" action="${action}">
 <input type="hidden" name="formToken" value="${token}">
 ${decisionButtons(yes)}
 </form>`
   }
-  return html`<p class="warning">You are signed in by one click, as any program on this computer can be. To agree, sign in with your password.</p>
-<form method="post" action="/sign-out">
-<input type="hidden" name="formToken" value="${signOutToken}">
-<input type="hidden" name="next" value="${action}">
-<button type="submit">Sign in with your password</button>
-</form>
+  return html`${askForProof('agree', action)}
 <form method="post" action="${action}">
 <input type="hidden" name="formToken" value="${token}">
 <button type="submit" name="decision" value="no" class="danger">No</button>
@@ -75,7 +66,7 @@ ${decisions.map(
   ({ words, beside, form }, index) => html`<section aria-labelledby="decision-${index}">
 <h2 id="decision-${index}">${words.facts[0]?.text ?? words.heading}</h2>
 ${decisionFacts(words, beside)}
-${decide(words, form, account, mayAgree)}
+${decide(words, form, mayAgree)}
 </section>
 `,
 )}
@@ -83,10 +74,11 @@ ${approvals.map(
   ({ words, form }, index) => html`<section aria-labelledby="approval-${index}">
 <h2 id="approval-${index}">Payment of ${words.amount} in review</h2>
 ${approvalFacts(words)}
+${mayAgree ? '' : askForProof('approve', form.action)}
 <form method="post" action="${form.action}">
 <input type="hidden" name="formToken" value="${form.token}">
 <div class="choices wide">
-<button type="submit" name="decision" value="approve">Approve ${words.amount}</button>
+${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve ${words.amount}</button>` : ''}
 <button type="submit" name="decision" value="deny" class="danger">Deny</button>
 </div>
 </form>

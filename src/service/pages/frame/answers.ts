@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import { equalSecrets } from '../../../core/system.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import { failingAs } from './failure.ts'
 import { messagePage } from './form-page.ts'
@@ -19,17 +18,6 @@ export type Take<Pages> = (
   signedIn: SignedIn,
   sent: URLSearchParams,
 ) => Response | Promise<Response>
-
-/** Answers whoever is signed in; anybody else signs in first and is led back. */
-export async function forSignedIn<Pages extends PageDependencies>(
-  c: Context,
-  pages: Pages,
-  show: Show<Pages>,
-  back = c.req.path,
-): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  return signedIn === undefined ? leadToSignIn(c, back) : show(c, pages, signedIn)
-}
 
 /** Takes a form only if a page of this site showed it to this person, for this purpose. */
 export function ownForm<Pages extends PageDependencies>(

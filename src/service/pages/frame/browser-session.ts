@@ -18,6 +18,12 @@ export async function startSession(c: Context, pages: PageDependencies, { sessio
   setCookie(c, cookieName(pages, 'browser'), browser, { ...cookieRules(pages), maxAge: browserSeconds })
 }
 
+/** Marks this browser's session as proven. */
+export async function proveSession(c: Context, pages: PageDependencies): Promise<void> {
+  const session = getCookie(c, cookieName(pages, 'session'))
+  if (session !== undefined) await pages.signIn.prove(session)
+}
+
 /** The place that wrong passwords are counted by. Signing out does not change it. */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }

@@ -11,7 +11,7 @@ interface Looks {
   headers: Readonly<Record<string, string>>
 }
 
-type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
+export type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
 /** Answers a browser. Where that fails, a page says so without telling what went wrong inside. */
 export function failingAs({ page, headers }: Looks): OrFailure {

@@ -7,6 +7,7 @@ import { mayBeAnybody } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { scriptedPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { homePage } from './view.ts'
 
 interface HomeDependencies extends PageDependencies {
@@ -15,9 +16,11 @@ interface HomeDependencies extends PageDependencies {
 
 /** What is at the address itself: a page for a person, and its links for a program. */
 export function mountHome(app: Hono, pages: HomeDependencies): void {
-  app.get('/', async (c) =>
-    wantsPage(c) ? orFailure(c, pages, () => showPage(c, pages)) : c.body(linksOf(pages), 200, jsonHeaders),
-  )
+  pageRoutes(
+    app,
+    pages,
+    orFailure,
+  )('GET /', (c) => (wantsPage(c) ? showPage(c, pages) : c.body(linksOf(pages), 200, jsonHeaders)))
 }
 
 const orFailure = failingAs({ page: 'the page at the address itself', headers })

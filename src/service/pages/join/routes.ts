@@ -9,6 +9,7 @@ import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { createPartyInvitationPages, type PartyInvitationPages, type PartyInvitationSeen } from './join-page.ts'
 import { typedOf } from './requests.ts'
 import { type Filled, joinPage } from './view.ts'
@@ -20,9 +21,10 @@ interface JoinDependencies extends PageDependencies {
 /** The page at a party invitation's link, where the invited person joins or declines (docs/service.md#page-of-a-party-invitation). */
 export function mountJoin(app: Hono, dependencies: PageDependencies): void {
   const pages: JoinDependencies = { ...dependencies, invitations: createPartyInvitationPages(dependencies) }
-  app.get('/join/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /join/:token', showPage)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  app.post('/join/:token', limit, (c) => orFailure(c, pages, () => takeForm(c, pages)))
+  serve('POST /join/:token', takeForm, { limit })
 }
 
 const orFailure = failingAs({ page: "a party invitation's page", headers })

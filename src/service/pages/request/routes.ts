@@ -14,6 +14,7 @@ import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import { type AskedPayment, createPaymentRequestPages, type Outcome, type PaymentRequestPages } from './request-page.ts'
 import { cardOf, fieldOf } from './requests.ts'
@@ -32,9 +33,10 @@ export function mountPaymentRequests(
   declines: DeclinesByAddress,
 ): void {
   const pages: RequestDependencies = { ...dependencies, requests: createPaymentRequestPages(dependencies), declines }
-  app.get('/request/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /request/:token', showPage)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  app.post('/request/:token', limit, (c) => orFailure(c, pages, () => takeForm(c, pages)))
+  serve('POST /request/:token', takeForm, { limit })
 }
 
 const orFailure = failingAs({ page: "a payment request's page", headers })
@@ -155,6 +157,7 @@ function show(c: Context, pages: RequestDependencies, { asked, signedIn, ...show
     action: c.req.path,
     token: asked.formToken,
     personToken: signedIn?.formToken(purposeOf(asked)) ?? null,
+    mayAgree: signedIn?.isProven === true,
     account: signedIn === undefined ? null : accountOf(signedIn),
   }
   const sandbox = pages.environment === 'sandbox'

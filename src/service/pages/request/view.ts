@@ -3,6 +3,7 @@ import { testCards } from '../../rules/test-cards.ts'
 import { type Account, accountSection } from '../frame/account.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
+import { askForProof } from '../frame/proof.ts'
 import type { AskedPayment } from './request-page.ts'
 import { type CardField, type CardProblems, cardFields } from './requests.ts'
 import { type RequestWords, testCardWords } from './words.ts'
@@ -15,6 +16,8 @@ export interface RequestForms {
   token: string
   /** Fits whoever is signed in; null: nobody is. */
   personToken: string | null
+  /** Whether this session may pay from a wallet. */
+  mayAgree: boolean
   /** Who is signed in. */
   account: Account | null
 }
@@ -93,6 +96,7 @@ function hidden({ token, personToken }: RequestForms): Html {
 
 function walletForm({ wallets, amount }: RequestWords, forms: RequestForms): Html {
   if (wallets.length === 0) return html`<p class="aside">Your account has no wallet that can pay.</p>`
+  if (!forms.mayAgree) return askForProof('pay from a wallet', forms.action)
   return html`<section aria-labelledby="wallet">
 <h2 id="wallet">Pay from a wallet</h2>
 <form method="post" action="${forms.action}">

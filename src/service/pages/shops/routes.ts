@@ -3,6 +3,7 @@ import { bodyLimit } from 'hono/body-limit'
 import type { Dependencies } from '../../request/pipeline.ts'
 import { mayBeOwner } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
   answered,
@@ -33,15 +34,18 @@ export function mountShops(app: Hono, dependencies: Dependencies & PageDependenc
   if (dependencies.environment !== 'sandbox') return
   const pages: ShopsDependencies = { ...dependencies, shops: createShopPages(dependencies) }
   const limit = bodyLimit({ maxSize: mostShopFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  const show = (page: Show) => (c: Context) => orFailure(c, pages, () => page(c, pages))
-  const take = (form: Take) => (c: Context) => orFailure(c, pages, () => takeForm(c, pages, form))
-  app.get('/shops', show(showShops))
-  app.get('/shops/checkouts/:token', show(showCheckout))
-  app.post('/shops/checkouts/:token', limit, take(takeCheckout))
-  app.get('/shops/orders/:token', show(showOrder))
-  app.post('/shops/orders/:token', limit, take(takeReturn))
-  app.get('/shops/:shopId', show(showShop))
-  app.post('/shops/:shopId', limit, take(startCheckout))
+  const serve = pageRoutes(app, pages, orFailure)
+  const take =
+    (form: Take): Show =>
+    (c) =>
+      takeForm(c, pages, form)
+  serve('GET /shops', showShops)
+  serve('GET /shops/checkouts/:token', showCheckout)
+  serve('POST /shops/checkouts/:token', take(takeCheckout), { limit })
+  serve('GET /shops/orders/:token', showOrder)
+  serve('POST /shops/orders/:token', take(takeReturn), { limit })
+  serve('GET /shops/:shopId', showShop)
+  serve('POST /shops/:shopId', take(startCheckout), { limit })
 }
 
 const showShops: Show = async (c, { shops }) => {

@@ -1,25 +1,31 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { foreignName } from '../../../core/foreign-text.ts'
+import { pageAt, pageNeeds } from '../../rules/page-needs.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
 import { endSession, mayBeOwner, placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
-import { signInPage } from './view.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
+import { endedLinkPage, linkPage, signInPage } from './view.ts'
 
 /** The page where a person signs in, and what ends that. */
 export function mountSignIn(app: Hono, pages: PageDependencies): void {
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
-  app.get('/sign-in', (c) => orFailure(c, pages, () => showSignIn(c, pages)))
-  app.post('/sign-in', limit, (c) => orFailure(c, pages, () => takeSignIn(c, pages)))
-  app.post('/sign-out', limit, (c) => orFailure(c, pages, () => takeSignOut(c, pages)))
+  const serve = pageRoutes(app, pages, orFailure)
+  serve('GET /sign-in', showSignIn)
+  serve('POST /sign-in', takeSignIn, { limit })
+  serve('GET /sign-in/once/:code', showLink)
+  serve('POST /sign-in/once/:code', takeLink, { limit })
+  serve('POST /sign-out', takeSignOut, { limit })
 }
 
 async function showSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
-  if ((await signedInAt(c, pages)) !== undefined) return leadTo(c, next)
-  return show(c, pages, { next, email: '', problem: null }, 200)
+  const signedIn = await signedInAt(c, pages)
+  if (signedIn?.isProven) return leadTo(c, next)
+  return show(c, pages, { next, email: signedIn?.user.email ?? '', problem: null }, 200)
 }
 
 async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response> {
@@ -43,6 +49,33 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
   pages.log.info({ signIn: asOwner ? 'owner' : 'password' }, 'signed in')
   return leadTo(c, next)
 }
+
+/** Shows whom the link signs in. A preview that opens it uses nothing up. */
+async function showLink(c: Context, pages: PageDependencies): Promise<Response> {
+  const next = safeNext(c.req.query('next'))
+  const user = await pages.signIn.atLink(codeOf(c))
+  if (user === undefined) return linkEnded(c, pages, next)
+  const name = foreignName(user.name, 'the owner')
+  const page = linkPage(name, { action: c.req.path, next }, pages.environment === 'sandbox')
+  return c.html(page, 200, oauthPageHeaders)
+}
+
+async function takeLink(c: Context, pages: PageDependencies): Promise<Response> {
+  const sent = await ownFields(c, pages)
+  if (sent === undefined) return notFromHere(c, c.req.path)
+  const next = safeNext(sent.get('next'))
+  const begun = await pages.signIn.byLink(codeOf(c), placeOf(c, pages))
+  if (begun === undefined) return linkEnded(c, pages, next)
+  await startSession(c, pages, begun)
+  pages.log.info({ signIn: 'link' }, 'signed in')
+  return leadTo(c, next)
+}
+
+function linkEnded(c: Context, pages: PageDependencies, next: string) {
+  return c.html(endedLinkPage(next, pages.environment === 'sandbox'), 410, oauthPageHeaders)
+}
+
+const codeOf = (c: Context) => c.req.param('code') ?? ''
 
 async function takeSignOut(c: Context, pages: PageDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)
@@ -72,15 +105,19 @@ interface Shown {
 }
 
 async function show(c: Context, pages: PageDependencies, shown: Shown, status: 200 | 401 | 403 | 409 | 422 | 429) {
-  const user = mayBeOwner(c, pages) ? await pages.signIn.owner() : undefined
+  const isHere = mayBeOwner(c, pages)
+  const isUnproven = (await signedInAt(c, pages))?.isProven === false
+  // A page that needs proof just to be looked at would only ask again.
+  const isOffered = isHere && !isUnproven && pageNeeds[pageAt(shown.next) ?? 'GET /'] !== 'proven'
+  const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   const sandbox = pages.environment === 'sandbox'
-  return c.html(signInPage({ ...shown, owner, sandbox }), status, oauthPageHeaders)
+  return c.html(signInPage({ ...shown, owner, isUnproven, isHere, sandbox }), status, oauthPageHeaders)
 }
 
 /** The only places that signing in leads to: an address that somebody else wrote leads nowhere else. */
 const places =
-  /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
+  /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 
 function safeNext(next: string | null | undefined): string {
   return typeof next === 'string' && places.test(next) ? next : '/connections'

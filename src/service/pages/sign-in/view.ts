@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
+import { howToProve, oneClickWords, passwordForm } from '../frame/proof.ts'
 
 interface SignInShown {
   /** Where the person goes then, a path of this site. */
@@ -9,42 +10,51 @@ interface SignInShown {
   problem: string | null
   /** Who can sign in with one click; null: nobody. */
   owner: string | null
+  /** Whether the person is signed in by one click, and is to prove that it is them. */
+  isUnproven: boolean
+  /** Whether the service runs on the person's own machine, which can prove who they are. */
+  isHere: boolean
   sandbox: boolean
 }
 
 /** The page where a person signs in. It has no script: the browser sends the form. */
-export function signInPage({ next, email, problem, owner, sandbox }: SignInShown): Html {
-  const heading = 'Sign in'
+export function signInPage(shown: SignInShown): Html {
+  const { next, email, problem, owner, isUnproven, isHere, sandbox } = shown
+  const heading = isUnproven ? 'Prove that it is you' : 'Sign in'
   const main = html`<h1>${heading}</h1>
-${owner === null ? '' : ownerForm(next, owner)}
-${passwordForm(next, email, problem)}`
+${isUnproven ? html`<p class="warning">${oneClickWords} So you can look, and say no. Everything else needs your password.</p>` : ''}
+${passwordForm({ next, email, problem })}
+${isHere ? html`<p class="aside">${howToProve}</p>` : ''}
+${owner === null ? '' : ownerForm(next, owner)}`
   return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 
 function ownerForm(next: string, owner: string): Html {
-  return html`<form method="post" action="/sign-in">
+  return html`<p class="or">or only look, and say no</p>
+<form method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
-<p class="aside" id="one-click">In the sandbox on this machine nobody is asked for a password.</p>
-<button type="submit" name="as" value="owner" aria-describedby="one-click">Continue as <bdi>${owner}</bdi></button>
-</form>
-<p class="or">or with a password</p>`
+<button type="submit" name="as" value="owner" class="quiet" aria-describedby="one-click">Continue as <bdi>${owner}</bdi></button>
+<p class="aside" id="one-click">Nobody is asked for a password in the sandbox on this machine. To agree, to pay and to see a card’s number you need it later.</p>
+</form>`
 }
 
-function passwordForm(next: string, email: string, problem: string | null): Html {
-  const wrong = problem === null ? '' : html`aria-invalid="true" aria-describedby="problem"`
-  const [atEmail, atPassword] =
-    problem === null ? ['', ''] : email === '' ? [html`autofocus`, ''] : ['', html`autofocus`]
-  return html`<form method="post" action="/sign-in" novalidate>
+/** The page at a one-time link. Opening it uses nothing up: its form does. */
+export function linkPage(user: string, { action, next }: { action: string; next: string }, sandbox: boolean): Html {
+  const heading = 'Sign in'
+  const main = html`<h1>${heading}</h1>
+<p>This link signs you in once, on this browser.</p>
+<form method="post" action="${action}">
 <input type="hidden" name="next" value="${next}">
-${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
-<div class="field">
-<label for="email">Email</label>
-<input id="email" name="email" type="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254" required value="${email}" ${wrong} ${atEmail}>
-</div>
-<div class="field">
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1000" required ${wrong} ${atPassword}>
-</div>
-<button type="submit">Sign in</button>
+<button type="submit" autofocus>Sign in as <bdi>${user}</bdi></button>
 </form>`
+  return formPage({ title: heading, main, sandbox })
+}
+
+/** The answer at a link that signs nobody in any more. */
+export function endedLinkPage(next: string, sandbox: boolean): Html {
+  const heading = 'This link has ended'
+  const main = html`<h1>${heading}</h1>
+<p>A link signs in once, within 10 minutes. <code>payments-mcp console</code> opens a new one, and so does a start of the sandbox in a terminal.</p>
+<p><a href="/sign-in?next=${encodeURIComponent(next)}">Sign in with your password</a></p>`
+  return formPage({ title: heading, main, sandbox })
 }

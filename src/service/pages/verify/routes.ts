@@ -3,12 +3,14 @@ import { bodyLimit } from 'hono/body-limit'
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { forSignedIn, hasFormToken, type Show, type Take } from '../frame/answers.ts'
+import { hasFormToken, type Show, type Take } from '../frame/answers.ts'
+import { proveSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
 import { type CodeResult, createSecondFactor, type SecondFactor, type Verification } from './second-factor.ts'
 import { enrolmentPage, verifyPage } from './view.ts'
 import { codeProblem, verifyWords } from './words.ts'
@@ -24,14 +26,12 @@ export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const tooLong = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
-  for (const [path, show, take] of [
-    ['/verify/:challenge', showCheck, takeCode],
-    ['/second-factor', showEnrolment, takeEnrolment],
-  ] as const) {
-    // Whoever has an address only, and no session of its user's, gets no further: no code of theirs is judged.
-    app.get(path, (c) => orFailure(c, pages, () => forSignedIn(c, pages, show, addressOf(c))))
-    app.post(path, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, ownForm(take), addressOf(c))))
-  }
+  const serve = pageRoutes(app, pages, orFailure)
+  // The address alone opens nothing: without a session of its user's no code is judged.
+  serve('GET /verify/:challenge', showCheck, { back: addressOf })
+  serve('POST /verify/:challenge', ownForm(takeCode), { limit, back: addressOf })
+  serve('GET /second-factor', showEnrolment, { back: addressOf })
+  serve('POST /second-factor', ownForm(takeEnrolment), { limit, back: addressOf })
 }
 
 function ownForm(take: Take<VerifyDependencies>): Show<VerifyDependencies> {
@@ -58,7 +58,10 @@ const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   if (checked === undefined) return notFound(c, person)
   const { result, after } = checked
   pages.log.info({ verdict: result.verdict }, 'a second factor was checked')
-  if (result.verdict === 'accepted') return leadTo(c, backOf(c) ?? c.req.path)
+  if (result.verdict === 'accepted') {
+    await proveSession(c, pages)
+    return leadTo(c, backOf(c) ?? c.req.path)
+  }
   return showVerification(c, pages, person, after, result, refusedStatus(c, result))
 }
 

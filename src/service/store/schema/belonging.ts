@@ -63,6 +63,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   refusedPasswords: 'kept',
   secondFactors: 'kept',
   signInSessions: 'kept',
+  signInLinks: 'kept',
   knownBrowsers: 'kept',
   mcpSessions: 'kept',
   mcpEvents: 'kept',

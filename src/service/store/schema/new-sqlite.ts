@@ -36,6 +36,7 @@ export const newSqlite = {
     '0035_whole_api',
     '0036_runs',
     '0038_settings_revision',
+    '0039_sign_in_links',
     '0043_activity_lists',
     '0044_failed_effects',
   ],
@@ -104,6 +105,7 @@ CREATE TABLE "webhookDeliveries" ("id" text not null, "partyId" text not null, "
 CREATE TABLE "leases" ("name" text not null, "holder" text not null, "untilMs" bigint not null, constraint "leases_key" primary key ("name")) without rowid;
 CREATE TABLE "runs" ("partyId" text not null, "id" text not null, "instanceId" text, "agentId" text, "host" text, "calls" bigint not null, "refused" bigint not null, "firstAtMs" bigint not null, "lastAtMs" bigint not null, "lastEntryId" text not null, "recordedAtMs" bigint not null, constraint "runs_key" primary key ("partyId", "id"));
 CREATE TABLE "runEntries" ("partyId" text not null, "id" text not null, "runId" text not null, "kind" text not null, "operation" text not null, "agentId" text, "outcome" text not null, "status" integer, "code" text, "amountCents" bigint, "fault" text, "ms" integer, "supportId" text, "keyHash" text, "detail" text not null, "atMs" bigint not null, "recordedAtMs" bigint not null, constraint "runEntries_key" primary key ("partyId", "id"));
+CREATE TABLE "signInLinks" ("codeHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "signInLinks_key" primary key ("codeHash"));
 CREATE TABLE "activityResources" ("partyId" text not null, "resourceId" text not null, "sequence" bigint not null, constraint "activityResources_key" primary key ("partyId", "resourceId", "sequence")) without rowid;
 CREATE TABLE "failedEffects" ("partyId" text not null, "kind" text not null, "recordId" text not null, "attempts" integer not null, "error" text not null, "dueAtMs" bigint not null, "retryAtMs" bigint not null, constraint "failedEffects_key" primary key ("partyId", "kind", "recordId"));
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
@@ -233,6 +235,8 @@ CREATE INDEX "runEntries_by_partyId_runId_operation_id" on "runEntries" ("partyI
 CREATE INDEX "runEntries_by_partyId_runId_outcome_id" on "runEntries" ("partyId", "runId", "outcome", "id");
 CREATE INDEX "runEntries_by_partyId_supportId" on "runEntries" ("partyId", "supportId");
 CREATE INDEX "runEntries_by_recordedAtMs" on "runEntries" ("recordedAtMs");
+CREATE INDEX "signInLinks_by_userId" on "signInLinks" ("userId");
+CREATE INDEX "signInLinks_by_expiresAtMs" on "signInLinks" ("expiresAtMs");
 CREATE INDEX "activity_by_partyId_agentId_sequence" on "activity" ("partyId", "agentId", "sequence");
 CREATE INDEX "activity_by_partyId_instanceId_sequence" on "activity" ("partyId", "instanceId", "sequence");
 CREATE INDEX "cardTransactions_by_cardAgentId_walletId_status_id" on "cardTransactions" ("cardAgentId", "walletId", "status", "id");

@@ -3,7 +3,7 @@ import { activity, activityHeads, activityResources } from './activity.ts'
 import { agentCards } from './agent-cards.ts'
 import { agents } from './agents.ts'
 import { approvals } from './approvals.ts'
-import { knownBrowsers, signInSessions } from './browser-sessions.ts'
+import { knownBrowsers, signInLinks, signInSessions } from './browser-sessions.ts'
 import { cardPages } from './card-pages.ts'
 import { cardTransactions } from './card-transactions.ts'
 import { clock } from './clock.ts'
@@ -97,6 +97,7 @@ export const tables = {
   grantTokens,
   signingKeys,
   signInSessions,
+  signInLinks,
   passwords,
   mcpSessions,
   mcpEvents,

@@ -68,6 +68,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   refusedPasswords: signIn,
   secondFactors: signIn,
   signInSessions: signIn,
+  signInLinks: signIn,
   knownBrowsers: signIn,
   oauthRecords: signIn,
   clock: { place: 'everywhere', because: 'it is one row' },

@@ -1,7 +1,9 @@
 import type { Context, Hono } from 'hono'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
+import type { Show } from '../../frame/answers.ts'
 import { signedInAt } from '../../frame/browser-session.ts'
 import { dataHeaders } from '../../frame/headers.ts'
+import { pageRoutes } from '../../frame/page-routes.ts'
 import { type ConsoleDependencies, orFailure } from '../shown.ts'
 import { ownTopics } from './own-topics.ts'
 import { type Draw, Streams, type Told } from './streams.ts'
@@ -11,14 +13,18 @@ const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-
 /** The stream on which a page of the console is told that something changed, and shown what. */
 export function mountLive(app: Hono, pages: ConsoleDependencies, draw: Draw): Told {
   const streams = new Streams(pages, draw)
-  app.get('/console/stream', (c) => orFailure(c, pages, () => openStream(c, pages, streams)))
+  // An EventSource that is answered with 401 does not connect again; the page says to sign in.
+  const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
+  const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })
+  pageRoutes(app, pages, orFailure)('GET /console/stream', open, { signedOut })
   return streams
 }
 
-async function openStream(c: Context, pages: ConsoleDependencies, streams: Streams): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  // An EventSource that is answered so does not connect again; the page says to sign in.
-  if (signedIn === undefined) return c.json({ error: 'Sign in again.' }, 401, dataHeaders)
+async function openStream(
+  c: Context,
+  pages: ConsoleDependencies,
+  { streams, signedIn }: { streams: Streams; signedIn: SignedIn },
+): Promise<Response> {
   const topics = await ownTopics(pages, signedIn.user.partyId, c.req.queries('topic') ?? [])
   if (topics === undefined) return c.json({ error: 'There is no such topic of yours.' }, 404, dataHeaders)
   const watcher = { viewer: signedIn, topics, stillThere: () => isStill(c, pages, signedIn), gone: c.req.raw.signal }

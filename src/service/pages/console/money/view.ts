@@ -8,6 +8,7 @@ import type { ApprovalWords } from '../../frame/approval-words.ts'
 import { decisionButtons, decisionFacts } from '../../frame/decision-facts.ts'
 import type { DecisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
+import { askForProof } from '../../frame/proof.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
@@ -35,7 +36,7 @@ import { partAddress, walletName } from './words.ts'
 export interface WaitingShown {
   approvals: readonly { id: string; words: ApprovalWords; token: string }[]
   decisions: readonly { id: string; words: DecisionWords; token: string }[]
-  /** Whether this session may say yes to a call. */
+  /** Whether this session may agree. */
   mayAgree: boolean
 }
 
@@ -111,10 +112,11 @@ ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="waiting">
+${mayAgree ? '' : html`<li id="proof">${askForProof('agree', '/console/money')}</li>`}
 ${decisions.map(
   ({ id, words, token }) => html`<li id="${id}">${decisionFacts(words)}
 <form method="post" action="${decisionPath(id)}"><input type="hidden" name="formToken" value="${token}">
-${mayAgree ? decisionButtons(words.yes) : html`<div class="choices"><button type="submit" name="decision" value="no" class="danger">No</button></div><p class="aside">To agree, sign in with your password: you are signed in by one click, as any program on this computer can be.</p>`}</form></li>`,
+${mayAgree ? decisionButtons(words.yes) : html`<div class="choices"><button type="submit" name="decision" value="no" class="danger">No</button></div>`}</form></li>`,
 )}
 ${approvals.map(
   ({
@@ -123,7 +125,7 @@ ${approvals.map(
     token,
   }) => html`<li id="${id}">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
 <form method="post" action="${approvalPagePath(id)}"><input type="hidden" name="formToken" value="${token}">
-<div class="choices"><button type="submit" name="decision" value="approve">Approve</button><button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
+<div class="choices">${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}<button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
 )}</ul><p><a href="/decisions">See all that waits for you</a></p></section>`
 }
 

@@ -9,7 +9,7 @@ import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer } from '../console-page.ts'
 import type { Told } from '../live/streams.ts'
-import { type ConsoleDependencies, noSuchRun, notThere, showAt } from '../shown.ts'
+import { type ConsoleDependencies, type ConsolePath, noSuchRun, notThere, showAt } from '../shown.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
 import { NewestEntries } from './newest.ts'
@@ -39,7 +39,7 @@ export function mountRuns(app: Hono, dependencies: ConsoleDependencies, told: To
     reads: createRunReads(dependencies),
     newest: new NewestEntries(told, dependencies.system),
   }
-  const on = (path: string, show: Show<RunPages>) =>
+  const on = (path: ConsolePath, show: Show<RunPages>) =>
     showAt(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
   on('/console', showRuns)
   on('/console/find', findOne)

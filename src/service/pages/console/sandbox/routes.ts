@@ -5,8 +5,9 @@ import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { asUser } from '../../../request/in-process.ts'
 import { accountOf } from '../../frame/account.ts'
-import { forSignedIn, leadTo, ownForm, type Show, type Take, tooLong } from '../../frame/answers.ts'
+import { leadTo, ownForm, type Show, type Take, tooLong } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
+import { pageRoutes } from '../../frame/page-routes.ts'
 import { consolePage, partAnswer, versionOf } from '../console-page.ts'
 import { type ConsoleDependencies, orFailure, showAt } from '../shown.ts'
 import { forms } from './actions.ts'
@@ -27,7 +28,7 @@ export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm(() => purpose, takeAction, address)
   showAt(app, address, dependencies, (c, _, signedIn) => showSandbox(c, pages, signedIn))
-  app.post(`${address}/:action`, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm, address)))
+  pageRoutes(app, pages, orFailure)('POST /console/sandbox/:action', takeForm, { limit, back: () => address })
 }
 
 const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {

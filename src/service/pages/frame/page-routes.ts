@@ -1,0 +1,84 @@
+import type { Context, Handler, Hono, MiddlewareHandler } from 'hono'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { type ByAnswer, levelFor, type PageRoute, type pageNeeds } from '../../rules/page-needs.ts'
+import { leadToSignIn } from './answers.ts'
+import { signedInAt } from './browser-session.ts'
+import type { PageDependencies } from './dependencies.ts'
+import type { OrFailure } from './failure.ts'
+import { isForm } from './forms.ts'
+import { oauthPageHeaders } from './oauth-headers.ts'
+import { unprovenPage } from './proof.ts'
+
+type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
+
+/** The person at a route, who is signed in wherever each of its answers needs a session. */
+type PersonAt<Route extends PageRoute> =
+  Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
+
+type Answer<Pages, Route extends PageRoute> = (
+  c: Context,
+  pages: Pages,
+  signedIn: PersonAt<Route>,
+) => Response | Promise<Response>
+
+interface Besides {
+  /** Bounds the size of a form, before it is read. */
+  limit?: MiddlewareHandler
+  /** The page to lead back to after signing in; the route's own path unless it is given. */
+  back?: (c: Context) => string
+  /** Answers somebody who is not signed in, where leading to a page would help nobody. */
+  signedOut?: (c: Context) => Response
+}
+
+/** Serves the route of a page. */
+export type Serve<Pages> = <Route extends PageRoute>(
+  route: Route,
+  answer: Answer<Pages, Route>,
+  besides?: Besides,
+) => void
+
+/**
+ * Returns what mounts routes of pages. Each is mounted by its key in `pageNeeds` and answers only a person who has what
+ * stands there: this is the one place that asks for it.
+ */
+export function pageRoutes<Pages extends PageDependencies>(
+  app: Hono,
+  pages: Pages,
+  orFailure: OrFailure,
+): Serve<Pages> {
+  return (route, answer, { limit, back = pathOf, signedOut } = {}) => {
+    const [method = '', path = ''] = route.split(' ')
+    const handler: Handler = (c) =>
+      orFailure(c, pages, async () => {
+        const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
+        const admitted = await admit(c, pages, { route, back: back(c), leadIn })
+        // The levels of the route decide whether somebody has to be signed in, and `admit` holds that.
+        return 'refused' in admitted ? admitted.refused : answer(c, pages, admitted.signedIn as PersonAt<typeof route>)
+      })
+    app.on(method, [path], ...(limit === undefined ? [handler] : [limit, handler]))
+  }
+}
+
+type Admitted = { signedIn: SignedIn | undefined } | { refused: Response | Promise<Response> }
+
+interface Asked {
+  route: PageRoute
+  back: string
+  leadIn(): Response
+}
+
+/** Lets a person in who has what the route needs for the answer that they send. All others are told how to get it. */
+async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: Asked): Promise<Admitted> {
+  const isSent = route.startsWith('POST ')
+  const sent = new URLSearchParams(isSent && isForm(c) ? await c.req.text() : '')
+  const level = levelFor(route, (field) => sent.get(field))
+  if (level === 'nothing' || level === 'secret') return { signedIn: undefined }
+  const signedIn = await signedInAt(c, pages)
+  if (signedIn === undefined) return { refused: leadIn() }
+  if (level === 'session' || signedIn.isProven) return { signedIn }
+  if (!isSent) return { refused: leadIn() }
+  pages.log.info({ route }, 'an answer without proof was refused')
+  return { refused: c.html(unprovenPage(signedIn, back, pages.environment === 'sandbox'), 403, oauthPageHeaders) }
+}
+
+const pathOf = (c: Context) => c.req.path

@@ -1,0 +1,56 @@
+import { html } from 'hono/html'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import type { Html } from './document.ts'
+import { formPage } from './form-page.ts'
+
+/** Says why a session that began with one click can only look and say no. */
+export const oneClickWords = 'You are signed in by one click, as any program on this computer can be.'
+
+/** Says how a person at the sandbox's machine proves that they are no program. */
+export const howToProve = html`Use the email and the password that the sandbox printed when it was started (<code>PAYMENTS_SANDBOX_PASSWORD</code> sets another), or run <code>payments-mcp console</code> (<code>npm run console</code> in a checkout), which opens a one-time link.`
+
+/** Stands where the buttons would be that need proof, and leads to the proof and back. */
+export function askForProof(to: string, next: string): Html {
+  return html`<p class="warning">${oneClickWords} <a href="${proofAddress(next)}">Sign in with your password</a> to ${to}.</p>`
+}
+
+function proofAddress(next: string): string {
+  return `/sign-in?next=${encodeURIComponent(next)}`
+}
+
+/** The answer to a form that needs proof, in a session that has none. */
+export function unprovenPage({ user: { email } }: SignedIn, next: string, sandbox: boolean): Html {
+  const heading = 'Prove that it is you'
+  const main = html`<h1>${heading}</h1>
+<p class="problem" role="alert">Nothing was changed. ${oneClickWords} This needs your password.</p>
+${passwordForm({ next, email, problem: null })}
+<p class="aside">${howToProve}</p>
+<p><a href="${next}">Back, without signing in</a></p>`
+  return formPage({ title: `Error: ${heading}`, main, sandbox })
+}
+
+interface PasswordForm {
+  /** The path of this site that signing in leads to. */
+  next: string
+  email: string
+  problem: string | null
+}
+
+export function passwordForm({ next, email, problem }: PasswordForm): Html {
+  const wrong = problem === null ? '' : html`aria-invalid="true" aria-describedby="problem"`
+  const [atEmail, atPassword] =
+    problem === null ? ['', ''] : email === '' ? [html`autofocus`, ''] : ['', html`autofocus`]
+  return html`<form method="post" action="/sign-in" novalidate>
+<input type="hidden" name="next" value="${next}">
+${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
+<div class="field">
+<label for="email">Email</label>
+<input id="email" name="email" type="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254" required value="${email}" ${wrong} ${atEmail}>
+</div>
+<div class="field">
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1000" required ${wrong} ${atPassword}>
+</div>
+<button type="submit">Sign in</button>
+</form>`
+}

@@ -1,0 +1,111 @@
+/**
+ * The level that a route needs before it acts for a person. `nothing`: it acts for nobody in particular. `secret`: the
+ * secret in its address or form stands for the person, such as a link that was sent to them or the number of a card.
+ * `session`: somebody is signed in, if only by one click. `proven`: that session began with a password or a one-time link,
+ * or a second factor was accepted in it.
+ */
+export type Level = 'nothing' | 'secret' | 'session' | 'proven'
+
+/** The levels of a form's answers: those in `answers` by the value of `field`, and `otherwise` for anything else. */
+export interface ByAnswer {
+  field: string
+  answers: Readonly<Record<string, Level>>
+  otherwise: Level
+}
+
+/** A form in which only `no` can be said without proof. */
+const unlessNo = <No extends string>(no: No) =>
+  ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
+
+/**
+ * Every route for people, with what it needs (docs/service.md#who-may-say-yes). A yes, a consent, an enrolment, a payment
+ * and a page that shows a card or a secret need proof, because an agent on the same machine can sign in by one click. A no
+ * never does. Routes of pages are mounted by their key here, so that none is served without a row.
+ */
+export const pageNeeds = {
+  'GET /': 'nothing',
+  'GET /sign-in': 'nothing',
+  'POST /sign-in': 'nothing',
+  'GET /sign-in/once/:code': 'secret',
+  'POST /sign-in/once/:code': 'secret',
+  'POST /sign-out': 'nothing',
+  // The payer types the number of a card, which is what pays.
+  'GET /checkout/form': 'nothing',
+  'POST /checkout/session': 'secret',
+  'POST /checkout/pay': 'secret',
+  'POST /checkout/stop': 'secret',
+  'GET /checkout/manage/:manageToken': 'secret',
+  'GET /checkout/:subscriptionId/:pageToken': 'secret',
+  'GET /checkout/:subscriptionId': 'nothing',
+  // The link is all that a person has who has no account. A party that has one answers for itself.
+  'GET /connect/:token': 'secret',
+  'POST /connect/:token': 'secret',
+  'GET /connect/links/:token': 'secret',
+  'POST /connect/links/:token': 'secret',
+  'GET /claim/:token': 'secret',
+  'POST /claim/:token': 'secret',
+  // No agent is told this link: only users and API keys invite members.
+  'GET /join/:token': 'secret',
+  'POST /join/:token': 'secret',
+  'GET /request/:token': 'secret',
+  'POST /request/:token': { field: 'decision', answers: { card: 'secret', decline: 'secret' }, otherwise: 'proven' },
+  'GET /shops': 'nothing',
+  'GET /shops/:shopId': 'nothing',
+  // A checkout moves no money before a card pays it.
+  'POST /shops/:shopId': 'nothing',
+  'GET /shops/checkouts/:token': 'secret',
+  'POST /shops/checkouts/:token': 'secret',
+  'GET /shops/orders/:token': 'secret',
+  'POST /shops/orders/:token': 'secret',
+  // The code of the user's app is the proof. The address is told to the user alone.
+  'GET /verify/:challenge': 'session',
+  'POST /verify/:challenge': 'session',
+  'GET /second-factor': 'proven',
+  'POST /second-factor': 'proven',
+  'GET /cards/:token': 'proven',
+  'POST /cards/:token': 'proven',
+  'GET /approvals/:approvalId/review': 'session',
+  'POST /approvals/:approvalId/review': unlessNo('deny'),
+  'GET /decisions': 'session',
+  'GET /decide/:decisionId': 'session',
+  'POST /decide/:decisionId': unlessNo('no'),
+  'GET /oauth/consent/:uid': 'session',
+  'POST /oauth/consent/:uid': unlessNo('deny'),
+  'GET /connections': 'session',
+  // Its forms only take permissions away.
+  'POST /connections/:grantId': 'session',
+  'GET /console': 'session',
+  'GET /console/find': 'session',
+  'GET /console/requests/:id': 'session',
+  'GET /console/runs/:runId': 'session',
+  'GET /console/runs/:runId/entries/:entryId': 'session',
+  'GET /console/runs/:runId/report': 'session',
+  'GET /console/money': 'session',
+  'GET /console/money/wallets/:walletId': 'session',
+  'GET /console/sandbox': 'session',
+  // In a world with `rehearsal: true` its buttons need proof as well (mayManage).
+  'POST /console/sandbox/:action': 'session',
+  'GET /console/stream': 'session',
+  'GET /console/*': 'session',
+} as const satisfies Readonly<Record<string, Level | ByAnswer>>
+
+export type PageRoute = keyof typeof pageNeeds
+
+/** Returns what a route needs for the answer that its form has; `sent` reads the form. */
+export function levelFor(route: PageRoute, sent: (field: string) => string | null): Level {
+  const need: Level | ByAnswer = pageNeeds[route]
+  if (typeof need === 'string') return need
+  const answer = sent(need.field) ?? ''
+  return Object.hasOwn(need.answers, answer) ? (need.answers[answer] ?? need.otherwise) : need.otherwise
+}
+
+/** Returns the GET route that a path of this site belongs to. */
+export function pageAt(path: string): PageRoute | undefined {
+  const parts = path.split('?')[0]?.split('/') ?? []
+  return (Object.keys(pageNeeds) as PageRoute[]).find((route) => {
+    const [method, pattern = ''] = route.split(' ')
+    const named = pattern.split('/')
+    const fits = named.every((name, at) => name === parts[at] || (name.startsWith(':') && parts[at] !== ''))
+    return method === 'GET' && named.length === parts.length && fits
+  })
+}

@@ -1,0 +1,231 @@
+import { Hono } from 'hono'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sha256 } from '../../src/core/system.ts'
+import { SignIn } from '../../src/service/oauth/sign-in.ts'
+import type { ByAnswer, Level, PageRoute, pageNeeds } from '../../src/service/rules/page-needs.ts'
+import { insertSession } from '../../src/service/store/browser-sessions.ts'
+import { authorizationUrl, createApplication } from '../oauth/application.ts'
+import { createVisitor, type Visitor } from '../pages/oauth-site.ts'
+import { onEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { doorGrounds, type Grounds } from './doors.ts'
+import { leftBehind, nothing } from './left-behind.ts'
+
+type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
+type RoutesAt<One extends Level> = {
+  [Route in PageRoute]: One extends LevelsOf<(typeof pageNeeds)[Route]> ? Route : never
+}[PageRoute]
+
+/** A request at a page, with what a page of the service would have put into its form for this session. */
+interface Act {
+  path: string
+  /** Undefined: the page is opened. */
+  fields?: Record<string, string>
+  /** The purpose of the form's token. */
+  purpose?: string
+  /** The field that carries it. */
+  tokenField?: string
+}
+
+type Prepare = (on: Proving, visitor: Visitor) => Act | Promise<Act>
+
+interface Proving {
+  grounds: Grounds
+  /** A payment request that the owner's party is asked to pay, and its form's own token. */
+  asked: { id: string; path: string; formToken: string; walletId: string }
+}
+
+/** What each route that needs proof is asked for. A new one does not compile until it stands here. */
+const yes: Record<RoutesAt<'proven'>, Prepare> = {
+  'GET /second-factor': () => ({ path: '/second-factor' }),
+  'POST /second-factor': () => ({ path: '/second-factor', fields: { step: 'begin' }, purpose: '/second-factor' }),
+  'GET /cards/:token': ({ grounds }) => ({ path: grounds.links.card }),
+  'POST /cards/:token': ({ grounds: { links } }) => {
+    return { path: links.card, fields: {}, purpose: `card page ${links.card.split('/').at(-1)}` }
+  },
+  'POST /approvals/:approvalId/review': ({ grounds: { paths } }) => ({
+    path: paths.approval,
+    fields: { decision: 'approve' },
+    purpose: `approval ${paths.approval.split('/')[2]}`,
+  }),
+  'POST /decide/:decisionId': ({ grounds: { paths } }) => ({
+    path: paths.decision,
+    fields: { decision: 'yes' },
+    purpose: `decision ${paths.decision.split('/')[2]}`,
+  }),
+  'POST /oauth/consent/:uid': async (on, visitor) => ({
+    path: await consentPage(on, visitor),
+    fields: { decision: 'allow', agent: 'new', agentName: 'An agent that nobody allowed' },
+    purpose: `consent ${(await consentPage(on, visitor)).split('/').at(-1)}`,
+  }),
+  'POST /request/:token': ({ asked: { id, path, formToken, walletId } }) => ({
+    path,
+    fields: { decision: 'wallet', walletId, formToken },
+    purpose: `payment request ${id}`,
+    tokenField: 'personToken',
+  }),
+}
+
+/** The answers that say no, each of which a session without proof may give. */
+const no: Record<string, Prepare> = {
+  'denying a payment': ({ grounds: { paths } }) => ({
+    path: paths.approval,
+    fields: { decision: 'deny' },
+    purpose: `approval ${paths.approval.split('/')[2]}`,
+  }),
+  'refusing a call': ({ grounds: { paths } }) => ({
+    path: paths.decision,
+    fields: { decision: 'no' },
+    purpose: `decision ${paths.decision.split('/')[2]}`,
+  }),
+  'denying an application': async (on, visitor) => {
+    const path = await consentPage(on, visitor)
+    return { path, fields: { decision: 'deny' }, purpose: `consent ${path.split('/').at(-1)}` }
+  },
+  'declining a payment request': ({ asked: { id, path, formToken } }) => ({
+    path,
+    fields: { decision: 'decline', formToken },
+    purpose: `payment request ${id}`,
+    tokenField: 'personToken',
+  }),
+  'disconnecting an application': ({ grounds: { paths } }) => ({
+    path: paths.connection,
+    fields: { action: 'revoke' },
+    purpose: `connection ${paths.connection.split('/').at(-1)}`,
+  }),
+}
+
+/** What a session without proof may look at. */
+const looks: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => string> = {
+  'GET /verify/:challenge': ({ links }) => links.challenge,
+  'GET /approvals/:approvalId/review': ({ paths }) => paths.approval,
+  'GET /decisions': () => '/decisions',
+  'GET /decide/:decisionId': ({ paths }) => paths.decision,
+  'GET /oauth/consent/:uid': () => '/oauth/consent/made-up',
+  'GET /connections': () => '/connections',
+  'GET /console': () => '/console',
+  'GET /console/find': () => '/console/find?id=run-1',
+  'GET /console/requests/:id': () => '/console/requests/req_1',
+  'GET /console/runs/:runId': () => '/console/runs/run_1',
+  'GET /console/runs/:runId/entries/:entryId': () => '/console/runs/run_1/entries/ent_1',
+  'GET /console/runs/:runId/report': () => '/console/runs/run_1/report',
+  'GET /console/money': () => '/console/money',
+  'GET /console/money/wallets/:walletId': () => '/console/money/wallets/wal_1',
+  'GET /console/sandbox': () => '/console/sandbox',
+  'GET /console/stream': () => '/console/stream?topic=nothing',
+  'GET /console/*': () => '/console/nothing',
+}
+
+/** The page at which this visitor is asked to allow an application. */
+async function consentPage({ grounds }: Proving, visitor: Visitor): Promise<string> {
+  const known = pages.get(visitor)
+  if (known !== undefined) return known
+  const { url } = await authorizationUrl(await createApplication(grounds.site.world))
+  const { pathname, search } = new URL(url)
+  const { location } = await visitor.open(pathname + search)
+  const path = new URL(String(location), 'http://127.0.0.1:4010').pathname
+  pages.set(visitor, path)
+  return path
+}
+const pages = new WeakMap<Visitor, string>()
+
+async function prove(database: TestDatabase): Promise<Proving> {
+  const grounds = await doorGrounds(database)
+  const { world, owner, visitor } = grounds.site
+  const other = await addParty(world)
+  const payer = { type: 'party_id', value: owner.partyId }
+  const made = await world.post('/payment-requests', { amount: 100, payer }, { key: other.apiKey })
+  if (made.status >= 300) throw new Error(made.text)
+  const { id, attributes } = made.json.data
+  const path = new URL(attributes.paymentLinkUrl).pathname
+  const page = await (await visitor(owner)).open(path)
+  const formToken = /name="formToken" value="([\w.]+)"/.exec(page.text)?.[1] ?? ''
+  const walletId = /name="walletId" value="(\w+)"/.exec(page.text)?.[1] ?? ''
+  return { grounds, asked: { id, path, formToken, walletId } }
+}
+
+interface Person {
+  visitor: Visitor
+  formToken(purpose: string): string
+}
+
+let sessions = 0
+
+/** A browser in which the owner is signed in, by one click or with proof, and the tokens that its forms would carry. */
+async function ownerBy(how: 'one click' | 'proof', { grounds: { site } }: Proving): Promise<Person> {
+  const { world, owner } = site
+  const session = `session ${sessions++}`
+  const nowMs = world.system.now()
+  const row = { idHash: sha256(session), userId: owner.id, createdAtMs: nowMs, expiresAtMs: nowMs + 3_600_000 }
+  await world.store.transaction((tx) => insertSession(tx, { ...row, oneClick: how === 'one click' ? 1 : 0 }))
+  const signedIn = await new SignIn(world).of(session)
+  const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
+  return { visitor: createVisitor(app, { session }), formToken: (purpose) => String(signedIn?.formToken(purpose)) }
+}
+
+async function perform(on: Proving, prepare: Prepare, { visitor, formToken }: Person) {
+  const { path, fields, purpose = '', tokenField = 'formToken' } = await prepare(on, visitor)
+  if (fields === undefined) return visitor.open(path)
+  return visitor.post(path, { ...fields, [tokenField]: formToken(purpose) })
+}
+
+onEachDatabase('what a page does for a person', (database) => {
+  let on: Proving
+  beforeAll(async () => {
+    on = await prove(database)
+  })
+  afterAll(() => on.grounds.site.world.drop())
+
+  test.each(Object.entries(looks))('is looked at by one click, and agreed to by none: %s', async (_, at) => {
+    const path = at(on.grounds)
+    const seen = await (await ownerBy('one click', on)).visitor.open(path)
+    expect(String(seen.location)).not.toMatch(/^\/sign-in/)
+    expect(seen.text).not.toMatch(/name="decision" value="(?:approve|yes|allow|wallet)"/)
+    const unknown = await (await on.grounds.site.visitor()).open(path)
+    expect([303, 401]).toContain(unknown.status)
+  })
+
+  test.each(Object.entries(yes))('needs proof: %s', async (_, prepare) => {
+    const { site } = on.grounds
+    const clicked = await ownerBy('one click', on)
+    const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
+    // What an application asks for begins before.
+    for (const { visitor } of [clicked, unknown]) await prepare(on, visitor)
+    const left = await leftBehind(site.world, undefined, async () => {
+      const lead = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }
+      expect(await perform(on, prepare, unknown)).toMatchObject(lead)
+      const refused = await perform(on, prepare, clicked)
+      if (refused.status === 303) return expect(refused).toMatchObject(lead)
+      expect(refused.status).toBe(403)
+      for (const words of ['Nothing was changed', 'payments-mcp console', 'name="password"']) {
+        expect(refused.text).toContain(words)
+      }
+    })
+    expect(left).toEqual(nothing)
+  })
+
+  test.each(Object.entries(yes))('is done with proof: %s', async (_, prepare) => {
+    const done = await perform(on, prepare, await ownerBy('proof', on))
+    expect([200, 303]).toContain(done.status)
+    expect(String(done.location)).not.toMatch(/^\/sign-in/)
+    expect(done.text).not.toContain('role="alert"')
+  })
+})
+
+onEachDatabase('a no', (database) => {
+  let on: Proving
+  beforeAll(async () => {
+    on = await prove(database)
+  })
+  afterAll(() => on.grounds.site.world.drop())
+
+  test.each(Object.entries(no))('needs no proof: %s', async (_, prepare) => {
+    const clicked = await ownerBy('one click', on)
+    await prepare(on, clicked.visitor)
+    const left = await leftBehind(on.grounds.site.world, undefined, async () => {
+      const done = await perform(on, prepare, clicked)
+      expect(done).toMatchObject({ status: 303, location: expect.not.stringMatching(/^\/sign-in/) })
+    })
+    expect(left.made).not.toEqual([])
+  })
+})
