@@ -16,6 +16,10 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
   simulate: ['payments-mcp simulate', 'payments-mcp simulate --agents 8 --seed tuesday'],
   'rotate-keys': ['payments-mcp rotate-keys', 'payments-mcp rotate-keys --database-url sqlite:./payments.sqlite'],
+  'reset-second-factor': [
+    'payments-mcp reset-second-factor --email ada@example.com',
+    'payments-mcp reset-second-factor --email ada@example.com --database-url sqlite:./payments.sqlite',
+  ],
   report: ['payments-mcp report --run run_0123 --output run.html', 'payments-mcp report --run cursor-7 --format md'],
   verify: ['payments-mcp verify run.html', 'payments-mcp verify run.json --against-database'],
   login: ['payments-mcp login --base-url https://payments.example', 'payments-mcp login --device'],

@@ -57,9 +57,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .description('MCP over stdio, passed on to an MCP endpoint over HTTP: for AI hosts that only start servers.')
     .argument('[url]', 'The address of the endpoint, such as https://payments.example/mcp')
     .action(running(async () => (await import('./bridge.ts')).bridge))
-  withSettings(program.command('rotate-keys'), 'rotate-keys')
-    .description('Make new keys in the database of the sandbox; what older ones made stays good.')
-    .action(running(async () => (await import('./rotate-keys.ts')).rotateKeys))
+  withDatabaseCommands(program)
   withSettings(program.command('login'), 'login')
     .description('Sign in at a payments API in a browser: the MCP server then acts as who signed in.')
     .option('--device', 'Sign in with a code on another device, for a machine without a browser')
@@ -74,6 +72,17 @@ export async function main(argv: readonly string[]): Promise<void> {
   withListening(program)
   withoutSettings(program)
   await program.parseAsync(argv)
+}
+
+/** Commands for whoever operates the service, on its database. */
+function withDatabaseCommands(program: Command): void {
+  withSettings(program.command('rotate-keys'), 'rotate-keys')
+    .description('Make new keys in the database of the sandbox; what older ones made stays good.')
+    .action(running(async () => (await import('./rotate-keys.ts')).rotateKeys))
+  withSettings(program.command('reset-second-factor'), 'reset-second-factor')
+    .description('Remove the authenticator app that a user lost, in the database, so that they can set up another.')
+    .requiredOption('--email <address>', 'The address that the user signs in with')
+    .action(running(async () => (await import('./reset-second-factor.ts')).resetAuthenticator))
 }
 
 function withConsole(program: Command): void {

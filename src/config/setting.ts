@@ -10,6 +10,7 @@ export const everyCommand = [
   'doctor',
   'simulate',
   'rotate-keys',
+  'reset-second-factor',
   'report',
   'verify',
   'login',

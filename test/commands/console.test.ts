@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
+import { hasTerminal } from '../support/terminal.ts'
 
 const cli = inject('cli')
 let folder = ''
@@ -124,10 +125,58 @@ test('opens a browser where there is one', async () => {
   await chmod(opener, 0o755)
   const { child, ended, line, said } = start(['--json'], { PATH: `${folder}${delimiter}${process.env.PATH}` })
   const { url } = JSON.parse(await line)
-  await expect.poll(() => readFile(join(folder, 'opened'), 'utf8').catch(() => '')).toBe(url)
+  const { origin } = new URL(url)
+  const open = () => readFile(join(folder, 'opened'), 'utf8').catch(() => '')
+  await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
+  const link = new URL(await open())
+  expect(link.origin).toBe(origin)
+  // What the person presses on the page signs them in with proof: it leads to pages that one click does not open.
+  const pressed = await fetch(link, {
+    method: 'POST',
+    headers: { Origin: origin },
+    body: new URLSearchParams({ next: '/console' }),
+    redirect: 'manual',
+  })
+  expect([pressed.status, pressed.headers.get('location')]).toEqual([303, '/console'])
+  const cookies = pressed.headers.getSetCookie().map((one) => one.split(';')[0] ?? '')
+  const proven = await fetch(`${origin}/second-factor`, { headers: { Cookie: cookies.join('; ') }, redirect: 'manual' })
+  expect(proven.status).toBe(200)
   child.kill('SIGINT')
   expect(await ended).toBe(0)
+  // No pipe has the link.
   expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
+})
+
+test.runIf(hasTerminal).each(['console --no-open', 'serve --port 0'])(
+  'a terminal shows the link: %s',
+  async (command) => {
+    const line = `'${process.execPath}' '${cli}' ${command}`
+    const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], { env: environment() })
+    running.push(child)
+    let text = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += String(chunk)
+    })
+    await expect.poll(() => text).toMatch(/Stop with Ctrl\+C/)
+    expect(text).toMatch(/http:\/\/127\.0\.0\.1:\d+\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole/)
+    child.stdin.write('\u0003')
+    await once(child, 'exit')
+  },
+)
+
+test('serve tells a pipe of no one-time link', async () => {
+  const child = spawn(process.execPath, [cli, 'serve', '--port', '0'], { env: environment() })
+  running.push(child)
+  let said = ''
+  const hear = (chunk: Buffer) => {
+    said += String(chunk)
+  }
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', hear)
+  await expect.poll(() => said).toContain('Stop with Ctrl+C')
+  expect(said).not.toContain('/sign-in/once/')
+  const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
+  expect(await store.read(({ db }) => db.selectFrom('signInLinks').selectAll().execute())).toEqual([])
+  await store.close()
 })
 
 test('says so where no browser opens, and goes on', async () => {

@@ -17,6 +17,7 @@ const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; al
   { table: 'accessTokens', instant: 'expiresAtMs', keptMs: 0 },
   { table: 'grantTokens', instant: 'expiresAtMs', keptMs: 0 },
   { table: 'signInSessions', instant: 'expiresAtMs', keptMs: 0 },
+  { table: 'signInLinks', instant: 'expiresAtMs', keptMs: 0 },
   { table: 'knownBrowsers', instant: 'expiresAtMs', keptMs: 0 },
   { table: 'oauthRecords', instant: 'expiresAtMs', keptMs: 0, name: 'records of OAuth', also: { model: 'Session' } },
   { table: 'oauthRecords', instant: 'createdAtMs', keptMs: day, name: 'clients', also: { model: 'Client' } },

@@ -113,8 +113,8 @@ const deciders = prepared((db, by: { partyId: string; limit: number }) =>
     .limit(by.limit),
 )
 
-/** @param atMs The service's time. */
-export async function markVerified(tx: Transaction, userId: string, atMs: number): Promise<void> {
+/** @param atMs The service's time; null: the user has to verify again. */
+export async function markVerified(tx: Transaction, userId: string, atMs: number | null): Promise<void> {
   await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()
 }
 

@@ -1,0 +1,23 @@
+import { actOfVisitor } from '../../request/activity.ts'
+import { change, type Dependencies, unchanged } from '../../request/change.ts'
+import { lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
+import { findUserByEmail, markVerified } from '../../store/users.ts'
+
+/** `none`: the user has no app set up. `unknown`: no user signs in by that address. */
+export type ResetResult = 'reset' | 'none' | 'unknown'
+
+/**
+ * Takes a user's authenticator app away, so that they can set up another. For whoever operates the service and has the
+ * database: no request leads here. No credential does it, so the activity lists a visitor.
+ */
+export function resetSecondFactor(dependencies: Dependencies, email: string): Promise<ResetResult> {
+  return change<ResetResult>(dependencies, async ({ tx }) => {
+    const user = await findUserByEmail(tx, email.trim().toLowerCase())
+    if (user === undefined) return unchanged('unknown')
+    const row = await lockSecondFactor(tx, user.id)
+    if (row.seed === null && row.pendingSeed === null) return unchanged('none')
+    await saveSecondFactor(tx, { ...row, seed: null, pendingSeed: null, lastStep: null, refusedAtMs: '[]' })
+    await markVerified(tx, user.id, null)
+    return { result: 'reset', acts: [actOfVisitor(user, { operation: 'reset_second_factor' })] }
+  })
+}

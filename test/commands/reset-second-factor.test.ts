@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { enrolAt } from '../approvals/authenticator.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+
+const cli = inject('cli')
+
+onEachDatabase('reset-second-factor', (database) => {
+  let site: PersonSite
+  beforeAll(async () => {
+    // The command reads the machine's clock, which the codes of the app are of as well.
+    site = await createPersonSite(database, { system: fakeSystem({ now: Date.now() }) })
+  })
+  afterAll(() => site.world.drop())
+
+  const reset = (email: string, env: Record<string, string> = {}) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'reset-second-factor', '--email', email], {
+      env: { PATH: process.env.PATH, PAYMENTS_DATABASE_URL: site.world.url, ...env },
+      encoding: 'utf8',
+    })
+    return { status, stdout, stderr }
+  }
+
+  test('removes a lost app, says so in the activity, and lets the user set up another', async () => {
+    const { world, owner } = site
+    const first = await enrolAt(await site.visitor(owner), world.system)
+    expect(reset(String(owner.email).toUpperCase())).toMatchObject({ status: 0, stderr: '' })
+    const { json } = await world.get('/activity?limit=1', { key: world.apiKey })
+    expect(json.data[0]).toMatchObject({
+      attributes: { operation: 'reset_second_factor', actorType: 'visitor', resourceIds: [owner.id] },
+    })
+    const second = await enrolAt(await site.visitor(owner), world.system)
+    expect(second).not.toBe(first)
+  })
+
+  test('changes nothing where there is no app, for nobody, and without a database', async () => {
+    const { email } = await site.addUser()
+    expect(reset(email)).toMatchObject({ status: 0, stdout: expect.stringContaining('nothing was changed') })
+    const refusals = [
+      [reset('nobody@example.com'), '--email got "nobody@example.com"'],
+      [reset(email, { PAYMENTS_DATABASE_URL: 'sqlite::memory:' }), 'PAYMENTS_DATABASE_URL (--database-url) got'],
+      [reset(email, { PAYMENTS_BASE_URL: 'https://payments.example' }), 'PAYMENTS_BASE_URL (--base-url) got'],
+    ] as const
+    for (const [{ status, stdout, stderr }, told] of refusals) {
+      expect([status, stdout]).toEqual([2, ''])
+      expect(stderr).toMatch(/^payments-mcp: [^\n]+\n$/)
+      expect(stderr).toContain(told)
+    }
+  })
+})
