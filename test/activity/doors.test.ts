@@ -246,6 +246,14 @@ const changes: Record<string, Record<string, Change>> = {
       return { act, listed: [['sign_in', `user ${site.owner.id}`]] }
     },
   },
+  'POST /sign-in/once/:code': {
+    'a person signs in by a one-time link': async ({ site }) => {
+      const { pathname } = new URL(String(await site.world.service.signInLink('/console')))
+      const visitor = await site.visitor()
+      const act = () => visitor.post(pathname, { next: '/console' })
+      return { act, listed: [['sign_in', `user ${site.owner.id}`]] }
+    },
+  },
   'POST /sign-out': {
     'a person signs out': async ({ site }) => {
       const visitor = await site.visitor(site.owner)

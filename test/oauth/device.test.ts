@@ -208,7 +208,10 @@ describe('a device without a browser', () => {
   test('codes are tried 60 times in a minute at an address; without the form’s token none is looked at', async () => {
     const code = await begin()
     const at = (address: string) => ({
-      service: { fetch: (request: Request) => world.service.fetch(request, { local: true, address }) },
+      service: {
+        ...world.service,
+        fetch: (request: Request) => world.service.fetch(request, { local: true, address }),
+      },
     })
     const [stranger, browser] = [openBrowser(at('192.0.2.1')), openBrowser(at('192.0.2.2'))]
     const guess = async (xsrf?: string) => {

@@ -106,7 +106,7 @@ let inserted = 0
 
 /** What no two rows have alike. */
 function unique(table: keyof Tables): object {
-  const names = ['id', 'idHash', 'key', 'tokenHash', 'secretHash']
+  const names = ['id', 'idHash', 'key', 'tokenHash', 'secretHash', 'codeHash']
   const has = Object.values<Table[string]>(tables[table]).flatMap((change) => Object.keys(change))
   inserted += 1
   return Object.fromEntries(names.filter((name) => has.includes(name)).map((name) => [name, `${name} ${inserted}`]))
