@@ -12,5 +12,8 @@ const needsAttention: Maker = async (on, place) => {
   return ids
 }
 
-/** Makers of operations whose sample is refused. */
-export const makers: Partial<Record<OperationKey, Maker>> = { resumeSubscription: needsAttention }
+/** Makers that differ from the samples': this one's call would be refused, and a reset is to go back to the grounds. */
+export const makers: Partial<Record<OperationKey, Maker>> = {
+  resumeSubscription: needsAttention,
+  resetSandbox: make.nothing,
+}
