@@ -19,7 +19,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** A browser that signed in by one click, at a page of the console. */
+/** A browser in which the owner signed in, at a page of the console. */
 const open = (path: string, { at = site, ...looks }: Looks & { at?: Site } = {}) =>
   openConsole({ browser, site: at }, path, looks)
 

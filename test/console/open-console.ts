@@ -11,7 +11,7 @@ export interface Looks {
   width?: number
 }
 
-/** A browser that signed in by one click, at a page of the console. */
+/** A browser in which the owner signed in by a one-time link, at a page of the console. */
 export async function openConsole(
   { browser, site }: { browser: TestBrowser; site: Site },
   path: string,
@@ -20,11 +20,9 @@ export async function openConsole(
   const context = await browser.newContext({
     ...{ javaScriptEnabled: script, colorScheme, viewport: { width, height: 800 }, reducedMotion: 'reduce' },
   })
-  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: path })}`)
-  await tab.page
-    .getByRole('button', { name: /Continue as|Sign in as/ })
-    .first()
-    .click()
+  const { pathname, search } = new URL(String(await site.world.service.signInLink(path)))
+  const tab = await openTab(context, site.listener.url + pathname + search)
+  await tab.page.getByRole('button', { name: /Sign in as/ }).click()
   await tab.page.waitForURL(site.listener.url + path)
   return { ...tab, context }
 }

@@ -129,12 +129,16 @@ async function whoIs(host: Host): Promise<{ structuredContent: unknown; whoami: 
   return { structuredContent, whoami: (structuredContent as { data: { attributes: Whoami } }).data.attributes }
 }
 
-/** A person at a browser: one click to sign in, a new agent where one is named, and Allow. */
+/** Answers as a person at a browser: signs in with the password, names a new agent where one is given, and allows. */
 async function allow(context: BrowserContext, url: string, name?: string): Promise<URLSearchParams> {
   const page = await context.newPage()
   await page.goto(url)
-  const oneClick = page.getByRole('button', { name: /continue as/i })
-  if (await oneClick.isVisible()) await oneClick.click()
+  if (new URL(page.url()).pathname === '/sign-in') {
+    const { email, password } = await served.world.service.seedPassword('a password of the owner')
+    await page.getByLabel('Email').fill(String(email))
+    await page.getByLabel('Password').fill(String(password))
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
   if (name !== undefined) {
     await page.getByLabel('Create a new agent').check()
     await page.getByLabel('Name', { exact: true }).fill(name)
