@@ -5,6 +5,7 @@ import type { Config } from '../config/settings.ts'
 import { realSystem, sha256, timestamp } from '../core/system.ts'
 import { type Inspection, inspectDatabase } from '../service/store/engine/inspect.ts'
 import { oneLine, withoutPassword } from '../service/store/engine/open.ts'
+import { refusals } from '../service/store/engine/origin.ts'
 import { servedAddress } from './addresses.ts'
 import { checkWorld } from './check-world.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
@@ -32,14 +33,18 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
   if (url === 'sqlite::memory:') return [note('Database', 'in memory: what is in it ends with its process')]
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path !== undefined && !(await can(path, constants.F_OK))) return [await checkNewFile(resolve(path))]
-  let found: Inspection | undefined
+  let found: Awaited<ReturnType<typeof inspectDatabase>>
   try {
     found = await inspectDatabase({ url, secrets, keyHash: sha256(key) })
   } catch (error) {
     const advice = 'Check PAYMENTS_DATABASE_URL (--database-url), and whether the database runs and lets you in.'
     return [bad('Database', `${name}: ${oneLine(error, url)}`, advice)]
   }
-  if (found === undefined) return [note('Database', `${name} is empty: the first start makes its tables`)]
+  if (found === 'empty') return [note('Database', `${name} is empty: the first start makes its tables`)]
+  if (found === 'foreign' || found === 'newer') {
+    const { reason, advice } = refusals[found]
+    return [bad('Database', `${name}: ${reason}`, advice)]
+  }
   tell(found)
   const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
   if (!found.isOpened) {
@@ -51,9 +56,6 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
 }
 
 function schemaOf(name: string, { missing, isWritable }: Inspection): Finding {
-  if (missing === null) {
-    return bad('Database', `${name} was made by a later version of payments-mcp`, 'Update payments-mcp.')
-  }
   if (!isWritable) {
     return bad(
       'Database',

@@ -1,12 +1,13 @@
 import { realSystem } from '../../../core/system.ts'
 import type { FailedEffectRow } from '../schema/failed-effects.ts'
 import { migrations } from '../schema/migrations.ts'
+import { namesOfMigrations, namesOfTables, type Origin, originOf } from './origin.ts'
 import { Wrapping, WrongSecretError } from './wrapping.ts'
 
 /** What stands in a database, for whoever looks and changes nothing. */
 export interface Inspection {
-  /** Migrations that it has not seen; null: it was made by a later version than this one. */
-  missing: number | null
+  /** How many migrations it has not seen. */
+  missing: number
   isWritable: boolean
   /** Whether the secrets at hand open its root keys. */
   isOpened: boolean
@@ -34,21 +35,29 @@ interface Inspect {
 
 type Rows = (sql: string, parameters?: string[]) => Promise<Record<string, unknown>[]>
 
-/** Reads what the database is; undefined: nothing was ever made in it. @throws Error when it cannot be read. */
-export async function inspectDatabase({ url, secrets, keyHash }: Inspect): Promise<Inspection | undefined> {
+/**
+ * Reads what the database is. Returns 'empty' where nothing was ever made in it, and 'foreign' or 'newer' for one that this
+ * version must not use. @throws Error when it cannot be read.
+ */
+export async function inspectDatabase({
+  url,
+  secrets,
+  keyHash,
+}: Inspect): Promise<Inspection | Exclude<Origin, 'ours'>> {
   const { rows, isWritable, close } = await (url.startsWith('sqlite:') ? readFile(url.slice(7)) : readServer(url))
   try {
-    const [applied] = await rows('select name from kysely_migration order by name desc limit 1').catch(orNone)
-    if (applied === undefined) return undefined
-    const known = Object.keys(migrations)
-    const at = known.indexOf(String(applied.name))
+    const names = async (query: string) => (await rows(query)).map(({ name }) => String(name))
+    const tables = await names(namesOfTables[url.startsWith('sqlite:') ? 'sqlite' : 'postgres'])
+    const applied = tables.includes('kysely_migration') ? await names(namesOfMigrations) : []
+    const origin = originOf(tables, applied)
+    if (origin !== 'ours') return origin
     // What an older version made has not all of these columns.
     const [clock = {}] = await rows('select * from clock')
     const roots = await rows('select * from "rootKeys"').catch(() => [])
     const [key] = await rows('select * from credentials where "secretHash" = $1', [keyHash]).catch(() => [])
     const [world] = await rows('select digest from world').catch(() => [])
     return {
-      missing: at < 0 ? null : known.length - 1 - at,
+      missing: Object.keys(migrations).length - applied.length,
       isWritable: await isWritable(),
       isOpened: await opens(secrets, roots),
       offsetMs: Number(clock.offsetMs ?? 0),
@@ -80,13 +89,6 @@ async function failedEffects(rows: Rows): Promise<Inspection['failedEffects']> {
 
 const numberOrNull = (value: unknown) => (value === null || value === undefined ? null : Number(value))
 
-/** A new database has no tables; of everything else the caller hears. */
-function orNone(error: unknown): Record<string, unknown>[] {
-  const { code, message } = error as Error & { code?: string }
-  if (code === '42P01' || message.startsWith('no such table')) return []
-  throw error
-}
-
 async function opens(secrets: readonly string[] | undefined, roots: Record<string, unknown>[]): Promise<boolean> {
   const wrapping = new Wrapping(secrets, realSystem)
   try {
@@ -100,8 +102,8 @@ async function opens(secrets: readonly string[] | undefined, roots: Record<strin
 
 async function readFile(path: string) {
   const { access, constants } = await import('node:fs/promises')
-  const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
+  const { openToLook } = await import('./sqlite-file.ts')
+  const database = openToLook(path, 1_000)
   const rows: Rows = async (sql, parameters = []) =>
     database.prepare(sql.replaceAll(/\$\d/g, '?')).all(...parameters) as Record<string, unknown>[]
   const isWritable = () =>

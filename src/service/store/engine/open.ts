@@ -1,4 +1,5 @@
 import type { System } from '../../../core/system.ts'
+import { WrongDatabaseError } from './origin.ts'
 import type { Store } from './store.ts'
 import { Wrapping, WrongSecretError } from './wrapping.ts'
 
@@ -17,8 +18,8 @@ interface OpenStore {
 /**
  * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and brings its schema up to
  * date.
- * @throws Error with one line that names the database, without the password, when it cannot be used; WrongSecretError
- * when its keys are wrapped with another secret.
+ * @throws Error with one line that names the database, without the password, when it cannot be used; WrongDatabaseError
+ * when it is another program's or a newer version's; WrongSecretError when its keys are wrapped with another secret.
  */
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new Wrapping(secrets, system)
@@ -34,7 +35,8 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
     }
   } catch (cause) {
     if (cause instanceof WrongSecretError) throw cause
-    throw new Error(`Cannot use the database ${withoutPassword(url)}: ${oneLine(cause, url)}`, { cause })
+    const message = `Cannot use the database ${withoutPassword(url)}: ${oneLine(cause, url)}`
+    throw cause instanceof WrongDatabaseError ? new WrongDatabaseError(message) : new Error(message, { cause })
   }
   throw new Error(`Bug: ${withoutPassword(url)} is no sqlite: or postgres: database.`)
 }

@@ -1,9 +1,10 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { System } from '../../../core/system.ts'
 import { isUpToDate, migrate } from '../schema/migrations.ts'
 import type { Tables } from '../schema/tables.ts'
 import { Gate } from './gate.ts'
 import { wrapKeys } from './keys-at-rest.ts'
+import { namesOfMigrations, namesOfTables, requireUsable } from './origin.ts'
 import {
   asBusy,
   type ConnectionPool,
@@ -112,11 +113,22 @@ async function migrateApart(url: string): Promise<boolean> {
   const dialect = new PostgresDialect({ pool })
   const db = new Kysely<Tables>({ dialect })
   try {
-    if (!(await isUpToDate(db))) await migrate(db)
+    if (!(await isUpToDate(db))) {
+      await requireUsableSchema(db)
+      await migrate(db)
+    }
     return await keepsPrepared(pool)
   } finally {
     await db.destroy()
   }
+}
+
+/** @throws WrongDatabaseError for a schema that is neither empty nor ours. */
+async function requireUsableSchema(db: Kysely<Tables>): Promise<void> {
+  const names = async (query: string) =>
+    (await sql.raw<{ name: string }>(query).execute(db)).rows.map(({ name }) => name)
+  const tables = await names(namesOfTables.postgres)
+  requireUsable(tables, tables.includes('kysely_migration') ? await names(namesOfMigrations) : [])
 }
 
 /** What a standby cannot read, being away, stopped by what it replays, or without a new column, the primary reads. */

@@ -1,5 +1,8 @@
-import { statSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { namesOfMigrations, namesOfTables, requireUsable } from './origin.ts'
 import { StoreBusyError } from './store.ts'
 
 /** Whether nothing was ever made in the database. */
@@ -30,4 +33,81 @@ export function watchFiles(path: string): () => void {
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.dev} ${found.ino}`
+}
+
+/**
+ * Looks at a file without changing it: a database of another program keeps its mode, its journal and its log.
+ * @throws WrongDatabaseError for one that is neither empty nor ours.
+ */
+export function requireUsableFile(path: string): void {
+  try {
+    requireUsableIn(openToLook(path))
+  } catch (error) {
+    // A process that was killed left changes that only a writer can take back, as any program does that opens the file.
+    if (!needsWriter(error)) throw error
+    requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
+  }
+}
+
+/**
+ * Opens a file to read it and leaves no trace: SQLite would make a log beside a database in WAL mode that has none. A
+ * database without a log is open in no other process of ours.
+ */
+export function openToLook(path: string, timeout = 0): DatabaseSync {
+  if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
+  const url = pathToFileURL(path)
+  url.search = '?immutable=1'
+  return new DatabaseSync(url, { readOnly: true, timeout })
+}
+
+function requireUsableIn(database: DatabaseSync): void {
+  try {
+    const names = (query: string) =>
+      database
+        .prepare(query)
+        .all()
+        .map(({ name }) => String(name))
+    const tables = names(namesOfTables.sqlite)
+    requireUsable(tables, tables.includes('kysely_migration') ? names(namesOfMigrations) : [])
+  } finally {
+    database.close()
+  }
+}
+
+/** SQLITE_READONLY: a reader finds a journal to roll back, or may not make the files beside the database. */
+function needsWriter(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 8
+}
+
+/** Creates the file for its owner only; SQLite gives the files beside it the same mode. Returns false where it exists. */
+export function createPrivateFile(path: string): boolean {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    // An existing file is not even opened: closing it would drop the locks this process may have on it.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    return false
+  }
+}
+
+/** The database and what SQLite keeps beside it. */
+export const ownFiles = ['', '-wal', '-shm', '-journal'] as const
+const otherUsers = 0o077
+
+/**
+ * Takes from other users what an existing file gave them: signing keys and the root keys are in it. It is not opened, for
+ * the reason above. @throws Error with one line where the file is somebody else's.
+ */
+export function makePrivate(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined || (mode & otherUsers) === 0) return
+  try {
+    chmodSync(path, 0o600)
+  } catch (cause) {
+    const found = (mode & 0o777).toString(8)
+    const { code } = cause as NodeJS.ErrnoException
+    throw new Error(`other users can open ${path} (mode ${found}), and it cannot be set to 600 (${code}).`)
+  }
 }

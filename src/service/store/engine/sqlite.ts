@@ -1,5 +1,3 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../../core/system.ts'
 import { migrate } from '../schema/migrations.ts'
@@ -7,7 +5,7 @@ import { FairQueue } from './fair-queue.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked } from './sqlite-connection.ts'
-import { isEmpty, watchFiles } from './sqlite-file.ts'
+import { createPrivateFile, isEmpty, makePrivate, ownFiles, requireUsableFile, watchFiles } from './sqlite-file.ts'
 import { SqliteTransaction } from './sqlite-transaction.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
@@ -27,8 +25,10 @@ interface OpenSqlite {
  * another, and is answered when the group is durable.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
-  createPrivateFile(path)
-  if (path !== ':memory:') for (const suffix of ownFiles) makePrivate(path + suffix)
+  if (path !== ':memory:') {
+    if (!createPrivateFile(path)) await whenUnlocked(system, () => requireUsableFile(path))
+    for (const suffix of ownFiles) makePrivate(path + suffix)
+  }
   // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
@@ -249,37 +249,5 @@ async function whenUnlocked(system: System, use: () => void): Promise<void> {
     }
     const [random = 0] = system.randomBytes(1)
     await system.sleep(1 + (random % 10))
-  }
-}
-
-/** Creates the file for its owner only; SQLite gives the files beside it the same mode. */
-function createPrivateFile(path: string): void {
-  if (path === ':memory:') return
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-  } catch (error) {
-    // An existing file is not even opened: closing it would drop the locks this process may have on it.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  }
-}
-
-/** The database and what SQLite keeps beside it. */
-const ownFiles = ['', '-wal', '-shm', '-journal'] as const
-const otherUsers = 0o077
-
-/**
- * Takes from other users what an existing file gave them: signing keys and the root keys are in it. It is not opened, for
- * the reason above. @throws Error with one line where the file is somebody else's.
- */
-function makePrivate(path: string): void {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode
-  if (mode === undefined || (mode & otherUsers) === 0) return
-  try {
-    chmodSync(path, 0o600)
-  } catch (cause) {
-    const found = (mode & 0o777).toString(8)
-    const { code } = cause as NodeJS.ErrnoException
-    throw new Error(`other users can open ${path} (mode ${found}), and it cannot be set to 600 (${code}).`)
   }
 }

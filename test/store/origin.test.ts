@@ -1,0 +1,108 @@
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { inspectDatabase } from '../../src/service/store/engine/inspect.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { WrongDatabaseError } from '../../src/service/store/engine/origin.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+
+async function execute(url: string, statements: string): Promise<void> {
+  if (url.startsWith('sqlite:')) {
+    const file = new DatabaseSync(url.slice(7))
+    file.exec(statements)
+    return file.close()
+  }
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statements)
+  await client.end()
+}
+
+/** All that another program would miss: the file, its mode, what lies beside it; or the tables of a schema. */
+async function traces(url: string): Promise<unknown> {
+  if (url.startsWith('sqlite:')) {
+    const path = url.slice(7)
+    return { bytes: readFileSync(path, 'hex'), mode: statSync(path).mode, beside: readdirSync(dirname(path)) }
+  }
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(
+    'select relname from pg_class where relnamespace = current_schema()::regnamespace',
+  )
+  await client.end()
+  return rows.map(({ relname }) => relname).sort()
+}
+
+const inspected = (url: string) => inspectDatabase({ url, secrets: undefined, keyHash: '' })
+
+onEachDatabase('a database', (database) => {
+  let url: string
+  let drop: () => Promise<void>
+  beforeEach(async () => {
+    const empty = await database.createEmpty()
+    url = empty.url
+    drop = empty.drop
+  })
+  afterEach(() => drop())
+
+  const others = [
+    ['with a table of our own name', 'create table payments (id integer primary key, note text)'],
+    [
+      'that Kysely migrates too',
+      `create table kysely_migration (name varchar(255), timestamp varchar(255)); create table clock (id integer);
+       insert into kysely_migration values ('0001_users', '2026-01-01')`,
+    ],
+  ] as const
+  test.each(others)('of another program %s is refused and stays as it is', async (_, statements) => {
+    await execute(url, statements)
+    if (url.startsWith('sqlite:')) chmodSync(url.slice(7), 0o644)
+    const before = await traces(url)
+    const opening = openStore({ url, system: realSystem })
+    await expect(opening).rejects.toThrow(WrongDatabaseError)
+    await expect(opening).rejects.toThrow(/tables of another program, and stays as it is\. Name an empty database/)
+    expect(await inspected(url)).toBe('foreign')
+    expect(await traces(url)).toEqual(before)
+  })
+
+  test('of a newer version is refused with what helps', async () => {
+    await (await openStore({ url, system: realSystem })).close()
+    await execute(url, `insert into kysely_migration values ('9999_of_tomorrow', '2099-01-01')`)
+    await expect(openStore({ url, system: realSystem })).rejects.toThrow(
+      /: it was made by a newer payments-mcp\. Update payments-mcp\.$/,
+    )
+    expect(await inspected(url)).toBe('newer')
+  })
+
+  test('whose first start was killed before it made a table of ours is empty still', async () => {
+    await execute(
+      url,
+      `create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null);
+       create table kysely_migration_lock (id varchar(255) primary key, is_locked integer default 0 not null);
+       insert into kysely_migration_lock values ('migration_lock', 0)`,
+    )
+    expect(await inspected(url)).toBe('empty')
+    await (await openStore({ url, system: realSystem })).close()
+    expect(await inspected(url)).toMatchObject({ missing: 0 })
+  })
+})
+
+test('a file of another program keeps its log, its mode and its content, whatever it is', async () => {
+  const { url, drop } = await sqlite.createEmpty()
+  const path = url.slice(7)
+  const other = new DatabaseSync(path)
+  other.exec('pragma journal_mode = wal; create table notes (id integer); insert into notes values (1)')
+  await expect(openStore({ url, system: realSystem })).rejects.toThrow(WrongDatabaseError)
+  expect(other.prepare('select count(*) as count from notes').get()).toEqual({ count: 1 })
+  other.close()
+  const before = await traces(url)
+  await expect(openStore({ url, system: realSystem })).rejects.toThrow(WrongDatabaseError)
+  expect(await traces(url)).toEqual(before)
+  writeFileSync(path, 'root:x:0:0:root:/root:/bin/sh\n')
+  chmodSync(path, 0o644)
+  await expect(openStore({ url, system: realSystem })).rejects.toThrow(/file is not a database/)
+  expect(statSync(path).mode & 0o777).toBe(0o644)
+  await drop()
+})
