@@ -46,6 +46,11 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
     return [bad('Database', `${name}: ${reason}`, advice)]
   }
   tell(found)
+  const { environment } = found
+  if (environment !== null && environment !== config.environment) {
+    const advice = `Name another database, or set PAYMENTS_ENVIRONMENT=${environment} (--environment).`
+    return [bad('Database', `${name} is a ${environment} database; the start is of ${config.environment}`, advice)]
+  }
   const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
   if (!found.isOpened) {
     const advice = 'Set PAYMENTS_SECRET to the secret that they were wrapped with.'

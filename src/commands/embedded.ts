@@ -1,13 +1,17 @@
 import { ConfigError, outgoingProxy } from '../config/load.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
+import { show } from '../core/errors.ts'
+import type { Environment } from '../core/operation.ts'
 import type { System } from '../core/system.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
 import { createSender } from '../service/request/deliver/sender.ts'
 import { createService, type Service, type ServiceOptions } from '../service/service.ts'
-import { openStore } from '../service/store/engine/open.ts'
+import { heldEnvironment, holdEnvironment } from '../service/store/deployment.ts'
+import { openStore, withoutPassword } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { WrongSecretError } from '../service/store/engine/wrapping.ts'
+import { WrongDatabaseError } from '../service/store/engine/wrong-database.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { servedAddress } from './addresses.ts'
@@ -26,6 +30,8 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
   given?: ParsedFile<World> | undefined
   /** Whether the service does by itself, as real time goes by, what is due and forgotten; true unless it is said. */
   keepsUp?: boolean
+  /** Whether this is a start, which marks a database without an environment; so it is where the service keeps up. */
+  isStart?: boolean
 }
 
 /**
@@ -38,10 +44,11 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => config.publicUrl ?? servedAddress(config),
-  { given, keepsUp = true, ...more }: EmbeddedOptions = {},
+  { given, keepsUp = true, isStart = keepsUp, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const file = given ?? (await openWorldFile(config))
   const store = await openOrExplain(config, system)
+  await requireEnvironment(store, config, isStart)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
   const send = createSender({ proxy: outgoingProxy() })
@@ -84,6 +91,25 @@ export async function openEmbedded(
     localAgentKey: () => filled(() => created.localAgentKey()),
   }
   return { store, service, close }
+}
+
+/** @throws ConfigError where the database belongs to the other environment. */
+async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
+  const held = await (isStart ? holdEnvironment(store, environment) : store.read(heldEnvironment))
+  if (held === undefined || held === environment) return
+  await store.close()
+  throw wrongDatabase(otherEnvironment(databaseUrl, held, environment))
+}
+
+/** Says that a database belongs to the other environment, and how to go on. */
+function otherEnvironment(databaseUrl: string, held: Environment, environment: Environment): string {
+  const got = `got ${show(withoutPassword(databaseUrl))}, which is a ${held} database, for a ${environment} start`
+  return `PAYMENTS_DATABASE_URL (--database-url) ${got}; name another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
+}
+
+/** A refusal of a database that no later try will open. */
+function wrongDatabase(message: string): ConfigError {
+  return new ConfigError(message, { cause: new WrongDatabaseError(message) })
 }
 
 async function openOrExplain(config: Config, system: System): Promise<Store> {

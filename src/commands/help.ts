@@ -13,6 +13,10 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   serve: ['payments-mcp serve', 'payments-mcp serve --port 0 --world world.yaml --json'],
   console: ['payments-mcp console', 'payments-mcp console --port 4011 --no-open --json'],
   setup: ['payments-mcp setup cursor', 'payments-mcp setup claude-code --toolsets all --yes'],
+  init: [
+    'payments-mcp init test/world.yaml && payments-mcp serve --world test/world.yaml',
+    'payments-mcp init --production --email ada@example.com --database-url sqlite:./payments.sqlite',
+  ],
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
   simulate: ['payments-mcp simulate', 'payments-mcp simulate --agents 8 --seed tuesday'],
   'rotate-keys': ['payments-mcp rotate-keys', 'payments-mcp rotate-keys --database-url sqlite:./payments.sqlite'],
@@ -30,13 +34,6 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
     'payments-mcp listen --since oldest --count 10 --json',
   ],
 }
-
-/** It reads no settings. */
-export const initHelp = `
-Examples:
-  payments-mcp init
-  payments-mcp init test/world.yaml && payments-mcp serve --world test/world.yaml
-`
 
 const widest = 100
 

@@ -1,11 +1,37 @@
 import { writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { Text } from '../../tools/schemas.ts'
 import { ConfigError } from '../config/load.ts'
+import { createLogger } from '../config/log.ts'
+import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
+import { realSystem } from '../core/system.ts'
 import { worldTemplate } from '../worlds/template.ts'
+import { configured, type Flags } from './configured.ts'
+import { openEmbedded } from './embedded.ts'
+import { orExplain } from './explain.ts'
 import { commandLine } from './own-start.ts'
+import { withoutCredentials } from './welcome.ts'
+
+export type InitFlags = Flags & { production?: boolean; email?: string; name?: string }
+
+/** Begins a sandbox with a world file, or a production database with its first party. */
+export async function init(flags: InitFlags, file?: string): Promise<void> {
+  await orExplain(async () => {
+    if (flags.production === true) return initProduction(flags, file)
+    const stray = settings.find(({ key }) => flags[key] !== undefined)?.flag ?? strayOf(flags)
+    if (stray !== undefined) throw new ConfigError(`${stray} goes with --production; a world file takes nothing else.`)
+    await initWorld(file ?? 'world.yaml')
+  })
+}
+
+function strayOf({ email, name }: InitFlags): string | undefined {
+  if (email !== undefined) return '--email'
+  return name === undefined ? undefined : '--name'
+}
 
 /** Writes a world file to begin with. What is there already stays as it is. */
-export async function init(file: string): Promise<void> {
+async function initWorld(file: string): Promise<void> {
   if (file === '-') {
     process.stdout.write(worldTemplate(file))
     return
@@ -21,4 +47,47 @@ export async function init(file: string): Promise<void> {
   process.stdout.write(
     `${file} is written. Change it, and start with it on a new database:\n\n  ${commandLine('serve', ['--world', file, '--database-url', 'sqlite::memory:'])}\n`,
   )
+}
+
+/** Makes the first party of a production database with an owner, and prints how the owner signs in. */
+async function initProduction(flags: InitFlags, file: string | undefined): Promise<void> {
+  if (file !== undefined) throw new ConfigError(`init --production got ${show(file)}; it writes no file.`)
+  const owner = ownerOf(flags)
+  const config = configured('init', { ...flags, environment: 'production' })
+  const { databaseUrl } = config
+  if (databaseUrl === 'sqlite::memory:') {
+    throw new ConfigError(
+      'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; init --production accepts a database that is kept.',
+    )
+  }
+  const log = createLogger({ level: 'error' })
+  const given = { keepsUp: false, isStart: true }
+  const { service, close } = await openEmbedded(config, realSystem, log, undefined, given)
+  try {
+    if (!(await service.found(owner))) {
+      throw new ConfigError(
+        `PAYMENTS_DATABASE_URL (--database-url) got ${show(withoutCredentials(databaseUrl))}, which has a party already; name an empty database, or let that party invite people.`,
+      )
+    }
+    const { email, password } = await service.seedPassword(undefined)
+    process.stdout.write(`${owner.name} is made in ${withoutCredentials(databaseUrl)}, without money.
+
+  Email      ${email}
+  Password   ${password}
+
+The password is shown only now. Start the service with PAYMENTS_ENVIRONMENT=production on this database,
+and sign in at /sign-in of its address.
+`)
+  } finally {
+    await close()
+  }
+}
+
+function ownerOf({ email, name = 'Organization' }: InitFlags): { email: string; name: string } {
+  const accepted = 'it accepts an e-mail address, by which the owner signs in'
+  if (email === undefined) throw new ConfigError(`--email got nothing; ${accepted}.`)
+  if (!z.email().max(320).safeParse(email).success) throw new ConfigError(`--email got ${show(email)}; ${accepted}.`)
+  if (!Text(100).safeParse(name).success)
+    throw new ConfigError(`--name got ${show(name)}; it accepts 1 to 100 printable characters.`)
+  return { email: email.toLowerCase(), name }
 }

@@ -7,7 +7,7 @@ import { rehearseHelp, rehearseOptions } from '../rehearse/options.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
-import { helpAfter, initHelp, noCommand, settingsHelp } from './help.ts'
+import { helpAfter, noCommand, settingsHelp } from './help.ts'
 import type { RehearseFlags } from './rehearse.ts'
 import { version } from './version.ts'
 
@@ -118,16 +118,21 @@ function withListening(program: Command): void {
     .option('--count <number>', 'End after so many')
     .option('--json', 'Print each event as a line of JSON, as a webhook sends it')
     .action(running(async () => (await import('./listen.ts')).listen))
+  withInit(program)
+}
+
+function withInit(program: Command): void {
+  withSettings(program.command('init'), 'init')
+    .description('Write a world file, commented, for the sandbox; or make the first party of a production database.')
+    .argument('[file]', 'Where the world file goes, a new file; - for stdout (default: world.yaml)')
+    .option('--production', 'Make the first party and its owner in the configured database, without money')
+    .option('--email <address>', 'With --production: the owner, who signs in by it')
+    .option('--name <name>', 'With --production: what the party is called (default: Organization)')
+    .action(running(async () => (await import('./init.ts')).init))
 }
 
 /** Commands that read no settings. */
 function withoutSettings(program: Command): void {
-  program
-    .command('init')
-    .description('Write a world file, commented, for the sandbox to begin with.')
-    .argument('[file]', 'Where to, a new file; - for stdout', 'world.yaml')
-    .addHelpText('after', initHelp)
-    .action(async (file: string) => orExplain(async () => (await import('./init.ts')).init(file)))
   program
     .command('help')
     .description('Show the help of a command, or all settings: payments-mcp help settings.')

@@ -14,6 +14,7 @@ import { embeddedAddress } from './addresses.ts'
 import type { FaultRules } from './configured.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
 import { program } from './version.ts'
+import { isWrongDatabase } from './wrong-database.ts'
 
 /** What a client is opened by; `rules` are those of the file of faults. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
@@ -64,13 +65,13 @@ export function openEmbeddedClient(
     try {
       return await openOnce()
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
+      if (!(error instanceof ConfigError) || isWrongDatabase(error)) throw error
       throw new Failure('service_unavailable', { detail: error.message })
     }
   }
   opened().then(letYoungHeapGrow, (error: unknown) => {
     // Who names a world waits until it is there, and is told why it is not.
-    if (config.world === undefined) log.warn({ err: error }, 'the sandbox is not open')
+    if (config.world === undefined && !isWrongDatabase(error)) log.warn({ err: error }, 'the sandbox is not open')
   })
   const client = createClient({
     baseUrl: embeddedAddress,

@@ -14,7 +14,8 @@ export async function rotateKeys(flags: Flags): Promise<void> {
         'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; rotate-keys accepts a database that is kept.',
       )
     }
-    const { service, close } = await openEmbedded(config, realSystem, createLogger({ level: 'error' }))
+    const log = createLogger({ level: 'error' })
+    const { service, close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
     const { rootKey, signingKey } = await service.rotateKeys()
     await close()
     process.stdout.write(

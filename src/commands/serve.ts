@@ -30,6 +30,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
       about: aboutServe(config),
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
+    if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)
     // The rules of an earlier start's file end with this one.
     if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
     const owner = await service.seedPassword(config.sandboxPassword)
@@ -52,6 +53,17 @@ export async function serve(flags: ServeFlags): Promise<void> {
       await Promise.all([signals.close(), close()])
     })
   })
+}
+
+/** The first party has an owner instead of keys that a start could set. @throws ConfigError where it is given one. */
+function refuseKeys(config: Config): void {
+  for (const setting of ['sandboxApiKey', 'sandboxAgentKey'] as const) {
+    if (config[setting] === undefined) continue
+    const { variable, flag } = names(setting)
+    throw new ConfigError(
+      `${variable} (${flag}) got a secret, but the first party of the database was made with an owner; leave it out, and make keys with create_api_key and create_agent_key.`,
+    )
+  }
 }
 
 async function metricsOf({ metrics, metricsPort }: Config): Promise<Metrics | undefined> {

@@ -3,10 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, dataDirectory } from '../config/load.ts'
+import { createLogger } from '../config/log.ts'
 import { type Config, names } from '../config/settings.ts'
+import { realSystem } from '../core/system.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import type { Target } from '../simulate/world.ts'
 import { ownWorld } from '../worlds/own-world.ts'
+import { openEmbedded } from './embedded.ts'
 import { instanceIdOf, openHere } from './simulate-here.ts'
 
 /** What is simulated on, and what the report calls it. */
@@ -22,7 +25,7 @@ export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
   const on = (env: Record<string, string>): Target => {
     const settings = { ...serverSettings(config), ...env }
-    return { isolated: false, open: processes ? async () => openProcesses(settings) : () => openHere(settings) }
+    return { isolated: false, open: () => (processes ? openProcessesOn(config, settings) : openHere(settings)) }
   }
   if (baseUrl !== undefined) return { target: on({ PAYMENTS_BASE_URL: baseUrl }), where: baseUrl }
   if (databaseUrl === memoryUrl && processes) {
@@ -90,6 +93,16 @@ async function ownWorldIn(directory: string, { world }: Config): Promise<Record<
   const file = join(directory, 'world.json')
   await writeFile(file, JSON.stringify({ ...ownWorld, clock }))
   return { PAYMENTS_WORLD: file }
+}
+
+/** A database that no process can use is refused before the first one starts. */
+async function openProcessesOn(config: Config, settings: Record<string, string>) {
+  if (config.baseUrl === undefined) {
+    const log = createLogger({ level: 'error' })
+    const { close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
+    await close()
+  }
+  return openProcesses(settings)
 }
 
 function openProcesses(env: Record<string, string>, envOf: (agent: number) => Record<string, string> = () => ({})) {

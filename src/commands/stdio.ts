@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Client } from '../client/client.ts'
+import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { HeldCall } from '../core/held-call.ts'
@@ -13,6 +14,7 @@ import { orExplain } from './explain.ts'
 import type { LoopbackDecisions } from './loopback-decisions.ts'
 import type { ClientConfig, OpenClient } from './open-client.ts'
 import { version } from './version.ts'
+import { isWrongDatabase } from './wrong-database.ts'
 
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: Flags): Promise<void> {
@@ -167,7 +169,9 @@ function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logg
   let opening: Promise<OpenClient> | undefined
   const openNow = async () => {
     const { openClient } = await import('./open-client.ts')
-    return openClient({ ...config, instanceId: instanceId() }, realSystem, log)
+    const opened = openClient({ ...config, instanceId: instanceId() }, realSystem, log)
+    opened.ready().catch(endIfWrongDatabase)
+    return opened
   }
   return {
     get: () => {
@@ -178,4 +182,10 @@ function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logg
       await (await opening)?.close()
     },
   }
+}
+
+/** Ends the process where no later try can open the database. Any other failure is told to each call, which tries again. */
+function endIfWrongDatabase(error: unknown): void {
+  if (error instanceof ConfigError && isWrongDatabase(error))
+    process.stderr.write(`payments-mcp: ${error.message}\n`, () => process.exit(2))
 }

@@ -19,10 +19,11 @@ export interface Welcome {
 /** What a person at a terminal sees: the keys each time, and the next step. */
 export function shown(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link } = welcome
+  if (credentials.isEmpty) return empty(welcome)
   return `payments-mcp ${config.environment} is listening on ${url}
 
-  API key    ${credentials.apiKey ?? unknown('sandboxApiKey')}
-  Agent key  ${credentials.agentKey ?? unknown('sandboxAgentKey')}
+  API key    ${credentials.apiKey ?? (credentials.hasKeys ? unknown('sandboxApiKey') : noKey('create_api_key'))}
+  Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? unknown('sandboxAgentKey') : noKey('create_agent_key'))}
 ${signIn('Sign in', welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
 ${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}
@@ -41,6 +42,22 @@ ${commandLine('doctor')} finds what is wrong. What is called appears below. Stop
 `
 }
 
+/** What anybody sees who starts production on an empty database: how to begin. */
+function empty({ config, url }: Welcome): string {
+  const file = /^sqlite:/.test(config.databaseUrl) ? absoluteDatabase(config.databaseUrl) : undefined
+  const database = file === undefined ? [] : ['--database-url', file]
+  return `payments-mcp ${config.environment} is listening on ${url}
+
+  Data       ${withoutCredentials(config.databaseUrl)}
+
+Nobody has an account here yet. Make the first party and its owner, on the same database:
+
+  ${commandLine('init', ['--production', '--email', 'you@example.com', ...database])}
+
+Stop with Ctrl+C.
+`
+}
+
 /** What another program gets that starts one: a line, with the keys that are known (docs/sandbox.md#ready-for-a-program). */
 export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
@@ -50,6 +67,7 @@ export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>
 /** What a pipe or a file gets. Whoever keeps it keeps no key that could be told again: each is there once. */
 export function printed(welcome: Welcome): string {
   const { config, url, publicUrl, credentials } = welcome
+  if (credentials.isEmpty) return empty(welcome)
   const apiKey = credentials.isFirst || config.sandboxApiKey !== undefined ? credentials.apiKey : null
   const agentKey = credentials.isFirst || config.sandboxAgentKey !== undefined ? credentials.agentKey : null
   const start = hostStart(config, url, agentKey)
@@ -57,8 +75,8 @@ export function printed(welcome: Welcome): string {
 
   MCP        ${publicUrl}/mcp (sign in with OAuth, or send a key as the bearer)
 ${signIn('Sign-in', welcome)}
-  API key    ${apiKey ?? printedBefore(welcome, 'sandboxApiKey')}
-  Agent key  ${agentKey ?? printedBefore(welcome, 'sandboxAgentKey')}
+  API key    ${apiKey ?? (credentials.hasKeys ? printedBefore(welcome, 'sandboxApiKey') : noKey('create_api_key'))}
+  Agent key  ${agentKey ?? (credentials.hasKeys ? printedBefore(welcome, 'sandboxAgentKey') : noKey('create_agent_key'))}
   Data       ${withoutCredentials(config.databaseUrl)}
 
 Paste this into the configuration of your AI host (Claude Desktop, Cursor and most others):
@@ -81,6 +99,8 @@ function signIn(title: string, { publicUrl, owner: { email, password } }: Welcom
 function unknown(setting: SettingKey): string {
   return `(set at an earlier start, and stored as a hash; ${names(setting).variable} sets another)`
 }
+
+const noKey = (tool: string) => `(a start sets none; ${tool} makes one)`
 
 function printedBefore({ config }: Welcome, setting: SettingKey): string {
   const where = config.environment === 'sandbox' ? 'a terminal shows it; ' : ''

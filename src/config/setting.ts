@@ -7,6 +7,7 @@ export const everyCommand = [
   'serve',
   'console',
   'setup',
+  'init',
   'doctor',
   'simulate',
   'rotate-keys',

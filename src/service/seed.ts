@@ -25,6 +25,10 @@ export interface SeededCredentials {
   agentKey: string | null
   /** A key got its first secret by this start. */
   isFirst: boolean
+  /** Nobody has an account: production begins so. */
+  isEmpty: boolean
+  /** Whether there are keys whose secrets a start may set. */
+  hasKeys: boolean
 }
 
 /** Where a world is to be, and which: the package's own unless it is given. */
@@ -59,8 +63,9 @@ type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
   const passwords = await passwordsAhead(seeding)
+  const given = secrets.apiKey !== undefined || secrets.agentKey !== undefined
   return store.transaction(async (tx) => {
-    const keys = await seededKeys(tx, { ...seeding, passwords })
+    const keys = await seededKeys(tx, { ...seeding, passwords }, given)
     const isFirst = isUnset(keys.api_key) || isUnset(keys.agent_key)
     const derived = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
     const own = { ...derived, ...(world && seededSecretsOf(world)) }
@@ -70,6 +75,8 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
       apiKey: await credentialOf('api_key', secrets.apiKey),
       agentKey: await credentialOf('agent_key', secrets.agentKey),
       isFirst,
+      isEmpty: (await findWorld(tx)) === undefined,
+      hasKeys: keys.api_key !== undefined || keys.agent_key !== undefined,
     }
   })
 }
@@ -124,26 +131,49 @@ async function setSecret(
   return hasEnded ? null : credential
 }
 
-async function seededKeys(tx: Transaction, seeding: Filler): Promise<SeededKeys> {
+/** @param hasSecrets Whether the start is given the secret of a key, for which production gets a party. */
+async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false): Promise<SeededKeys> {
   let rows = await seededCredentials(tx)
   let held = await findWorld(tx)
   if (rows.length === 0 && held === undefined) {
     // Two processes that start on an empty database make one world.
     await tx.lock('seed')
     held = await findWorld(tx)
-    if (held === undefined) await fill(tx, seeding)
+    if (held === undefined) await begin(tx, seeding, hasSecrets)
     rows = await seededCredentials(tx)
     held = await findWorld(tx)
   }
   const find = <K extends Kind>(kind: K) => rows.find((row): row is CredentialRow & { kind: K } => row.kind === kind)
   const keys = { api_key: find('api_key'), agent_key: find('agent_key') }
-  if (held === undefined) {
+  if (held === undefined && rows.length > 0) {
     // A database that was filled before worlds were noted has the package's own, like any that was.
     const firstPartyId = rows[0]?.partyId ?? ''
     await putWorld(tx, { digest: null, firstPartyId, isRehearsal: 0, startsAtMs: null, shops: null })
   }
   requireSame(held?.digest ?? null, seeding.world)
   return keys
+}
+
+/** Fills an empty store. A production one stays empty, unless it is given keys, until somebody makes its first party. */
+async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Promise<void> {
+  if (seeding.environment === 'sandbox' || seeding.world !== undefined) return fill(tx, seeding)
+  if (!hasSecrets) return
+  const { productionWorld } = await import('../worlds/production-world.ts')
+  await fill(tx, seeding, () => productionWorld('keys'))
+}
+
+/** Makes the first party of a production store, with its owner and without money; false where there is a party. */
+export async function foundParty(
+  { store, ...seeding }: Omit<Seeding, 'world'>,
+  owner: { email: string; name: string },
+): Promise<boolean> {
+  const { productionWorld } = await import('../worlds/production-world.ts')
+  return store.transaction(async (tx) => {
+    await tx.lock('seed')
+    if ((await findWorld(tx)) !== undefined || (await seededCredentials(tx)).length > 0) return false
+    await fill(tx, { ...seeding, passwords: new Map() }, () => productionWorld(owner))
+    return true
+  })
 }
 
 /** @throws AnotherWorldError */

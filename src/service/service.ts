@@ -35,7 +35,7 @@ import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
 import type { Tell } from './rules/runs.ts'
-import { fillAnew, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import { fillAnew, foundParty, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
 import { rootKeys } from './store/root-keys.ts'
@@ -82,6 +82,8 @@ export interface Service {
    * @throws AnotherWorldError where the store holds another one, WorldMistakeError for what cannot be.
    */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
+  /** Makes the first party and its owner in an empty store, without money; false where there is a party already. */
+  found(owner: { email: string; name: string }): Promise<boolean>
   /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
   localAgentKey(): Promise<string>
   /** Sets the owner's password, or makes one where there is none; null: there is one, which is not known, or no owner. */
@@ -201,6 +203,7 @@ export function createService({
     carry: createCarrier(dependencies),
     limit: dependencies.rateLimit,
     seed: (secrets) => seed(seeding, secrets),
+    found: (owner) => foundParty({ store, system, environment }, owner),
     localAgentKey: async () => {
       const keyId = await seededAgentKeyId(seeding)
       const credential = `${credentialPrefix('agent_key', environment)}${newSecret(system)}`

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { inspectDatabase } from '../../src/service/store/engine/inspect.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
-import { WrongDatabaseError } from '../../src/service/store/engine/origin.ts'
+import { WrongDatabaseError } from '../../src/service/store/engine/wrong-database.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 
 async function execute(url: string, statements: string): Promise<void> {

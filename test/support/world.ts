@@ -17,6 +17,7 @@ import type { DelegationRow } from '../../src/service/store/schema/delegations.t
 import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { createUser } from '../../src/service/store/users.ts'
 import { wholeCredential } from '../../src/service/tokens/secrets.ts'
+import { ownWorld } from '../../src/worlds/own-world.ts'
 import type { TestDatabase } from './databases.ts'
 import { isDeep } from './depth.ts'
 import { type FakeSystem, fakeSystem, untouchedDraws } from './fake-system.ts'
@@ -99,7 +100,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const log = { debug: line, info: line, warn: alarm, error: alarm }
   const { publicUrl, clientMetadata, send } = options
   const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }), ...(send && { send }) }
-  const { world, keepsRuns = true } = options
+  // Production begins without a world, so what a test needs of one is given to it.
+  const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options
   const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   if (draws && filled) draws.count = filled.drawn

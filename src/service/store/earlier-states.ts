@@ -65,6 +65,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   mcpEvents: null,
   mcpMail: null,
   clock: null,
+  deployment: null,
   world: null,
   snapshots: null,
   snapshotRows: null,

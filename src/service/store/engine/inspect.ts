@@ -1,3 +1,4 @@
+import { type Environment, environmentSegments } from '../../../core/operation.ts'
 import { realSystem } from '../../../core/system.ts'
 import type { FailedEffectRow } from '../schema/failed-effects.ts'
 import { migrations } from '../schema/migrations.ts'
@@ -16,6 +17,8 @@ export interface Inspection {
   highestMs: number
   /** What the clock of the database's server says; null for a file. */
   databaseNowMs: number | null
+  /** The environment that it belongs to; null before its first start. */
+  environment: Environment | null
   /** What its world is known by, null where it was not noted; undefined: it was not filled, or before that was noted. */
   world: string | null | undefined
   /** How many due effects failed and wait for their next try, and a few of them. */
@@ -63,6 +66,7 @@ export async function inspectDatabase({
       offsetMs: Number(clock.offsetMs ?? 0),
       highestMs: Number(clock.highestMs ?? 0),
       databaseNowMs: await serverTime(url, rows),
+      environment: await environmentOf(rows),
       world: world && (world.digest === null ? null : String(world.digest)),
       failedEffects: await failedEffects(rows),
       key: key && { revokedAtMs: numberOrNull(key.revokedAtMs), expiresAtMs: numberOrNull(key.expiresAtMs) },
@@ -70,6 +74,18 @@ export async function inspectDatabase({
   } finally {
     await close()
   }
+}
+
+/** As `heldEnvironment` finds it, in a database that no migration prepared for that. */
+async function environmentOf(rows: Rows): Promise<Environment | null> {
+  const [marked] = await rows('select environment from deployment').catch(() => [])
+  if (marked !== undefined) return marked.environment as Environment
+  for (const environment of ['production', 'sandbox'] as const) {
+    const prefix = `___ntl_${environmentSegments[environment]}_%`
+    const found = await rows('select id from credentials where "displayPrefix" like $1 limit 1', [prefix])
+    if (found.length > 0) return environment
+  }
+  return null
 }
 
 async function serverTime(url: string, rows: Rows): Promise<number | null> {

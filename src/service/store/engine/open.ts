@@ -1,7 +1,7 @@
 import type { System } from '../../../core/system.ts'
-import { WrongDatabaseError } from './origin.ts'
 import type { Store } from './store.ts'
 import { Wrapping, WrongSecretError } from './wrapping.ts'
+import { WrongDatabaseError } from './wrong-database.ts'
 
 interface OpenStore {
   url: string

@@ -1,5 +1,6 @@
 import { migrations } from '../schema/migrations.ts'
 import type { Store } from './store.ts'
+import { WrongDatabaseError } from './wrong-database.ts'
 
 /** Who made a database, as its tables tell. `newer`: a version of payments-mcp with migrations that this one lacks. */
 export type Origin = 'empty' | 'ours' | 'newer' | 'foreign'
@@ -32,11 +33,6 @@ export const refusals: Readonly<Record<'foreign' | 'newer', { reason: string; ad
     advice: 'Name an empty database, or one that payments-mcp made: PAYMENTS_DATABASE_URL (--database-url).',
   },
   newer: { reason: 'it was made by a newer payments-mcp', advice: 'Update payments-mcp.' },
-}
-
-/** The database belongs to another program or to a newer version: trying again cannot help. */
-export class WrongDatabaseError extends Error {
-  override readonly name = 'WrongDatabaseError'
 }
 
 /** @throws WrongDatabaseError for a database that this version must not touch. */

@@ -73,6 +73,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   webhookDeliveries: 'kept',
   // The service's own. The clock and the faults are set besides.
   clock: 'kept',
+  deployment: 'kept',
   faults: 'kept',
   world: 'kept',
   snapshots: 'kept',

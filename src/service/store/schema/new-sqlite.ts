@@ -37,6 +37,7 @@ export const newSqlite = {
     '0036_runs',
     '0038_settings_revision',
     '0039_sign_in_links',
+    '0040_environment',
     '0043_activity_lists',
     '0044_failed_effects',
   ],
@@ -106,6 +107,7 @@ CREATE TABLE "leases" ("name" text not null, "holder" text not null, "untilMs" b
 CREATE TABLE "runs" ("partyId" text not null, "id" text not null, "instanceId" text, "agentId" text, "host" text, "calls" bigint not null, "refused" bigint not null, "firstAtMs" bigint not null, "lastAtMs" bigint not null, "lastEntryId" text not null, "recordedAtMs" bigint not null, constraint "runs_key" primary key ("partyId", "id"));
 CREATE TABLE "runEntries" ("partyId" text not null, "id" text not null, "runId" text not null, "kind" text not null, "operation" text not null, "agentId" text, "outcome" text not null, "status" integer, "code" text, "amountCents" bigint, "fault" text, "ms" integer, "supportId" text, "keyHash" text, "detail" text not null, "atMs" bigint not null, "recordedAtMs" bigint not null, constraint "runEntries_key" primary key ("partyId", "id"));
 CREATE TABLE "signInLinks" ("codeHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "signInLinks_key" primary key ("codeHash"));
+CREATE TABLE "deployment" ("id" integer not null, "environment" text not null, constraint "deployment_key" primary key ("id"), constraint "deployment_one_row" check ("id" = 1));
 CREATE TABLE "activityResources" ("partyId" text not null, "resourceId" text not null, "sequence" bigint not null, constraint "activityResources_key" primary key ("partyId", "resourceId", "sequence")) without rowid;
 CREATE TABLE "failedEffects" ("partyId" text not null, "kind" text not null, "recordId" text not null, "attempts" integer not null, "error" text not null, "dueAtMs" bigint not null, "retryAtMs" bigint not null, constraint "failedEffects_key" primary key ("partyId", "kind", "recordId"));
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");

@@ -11,6 +11,7 @@ import { complianceCases } from './compliance-cases.ts'
 import { credentials } from './credentials.ts'
 import { customerInvitations } from './customer-invitations.ts'
 import { delegations } from './delegations.ts'
+import { deployment } from './deployment.ts'
 import { earlierStates } from './earlier-states.ts'
 import { eventHeads, events } from './events.ts'
 import { externalAccounts } from './external-accounts.ts'
@@ -89,6 +90,7 @@ export const tables = {
   eventHeads,
   idempotencyRecords,
   clock,
+  deployment,
   locks,
   refusedPasswords,
   knownBrowsers,

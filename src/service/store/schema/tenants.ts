@@ -72,6 +72,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   knownBrowsers: signIn,
   oauthRecords: signIn,
   clock: { place: 'everywhere', because: 'it is one row' },
+  deployment: { place: 'everywhere', because: 'it is one row' },
   world: { place: 'everywhere', because: 'it is one row' },
   faults: { place: 'everywhere', because: 'they are a few rows, and of the service' },
   snapshots: { place: 'everywhere', because: 'they are few, and of the sandbox' },

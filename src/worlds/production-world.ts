@@ -1,0 +1,31 @@
+import { scopes } from '../core/permissions.ts'
+import type { World } from './schema.ts'
+
+type Party = World['parties'][number]
+
+/** The first party of a production database: with an owner who signs in, or with keys that the start is given. */
+export function productionWorld(first: { email: string; name: string } | 'keys'): World {
+  return { name: 'Production', rehearsal: false, parties: [first === 'keys' ? withKeys() : withOwner(first)] }
+}
+
+function withKeys(): Party {
+  return {
+    ...party(),
+    displayName: 'Organization',
+    agents: [{ ref: 'agent', name: 'Agent', keys: [{ ref: 'main' }], status: 'ACTIVE' }],
+    apiKeys: [{ ref: 'main', name: 'API key', scopes: [...scopes] }],
+  }
+}
+
+function withOwner({ email, name }: { email: string; name: string }): Party {
+  return { ...party(), displayName: name, email, users: [{ ref: 'owner', email, role: 'OWNER' }], apiKeys: [] }
+}
+
+function party(): Party {
+  return {
+    ref: 'organization',
+    type: 'ORG',
+    issuedCardsEnabled: true,
+    wallets: [{ ref: 'main', displayName: 'Main wallet', status: 'active', walletType: 'standard' }],
+  }
+}

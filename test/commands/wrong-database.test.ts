@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { sampleOf } from '../support/depth.ts'
+
+const cli = inject('cli')
+let folder: string
+
+const call = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
+/** A host that calls a tool, and waits for the server to end. */
+const host = `${call(1, 'initialize', client)}\n${call(2, 'tools/call', { name: 'get_wallet', arguments: {} })}\n`
+
+function run(args: string[], database: string) {
+  const env = { PATH: process.env.PATH, HOME: folder, PAYMENTS_DATABASE_URL: `sqlite:${join(folder, database)}` }
+  const options = { env, encoding: 'utf8', input: args.length === 0 ? host : '', timeout: 60_000 } as const
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
+  return { status, stdout, stderr }
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'payments-wrong-'))
+  const made = run(['init', '--production', '--email', 'Ada@example.com', '--name', 'Ada Goods'], 'production')
+  expect(made).toMatchObject({ status: 0, stderr: '' })
+  expect(made.stdout).toMatch(
+    /^Ada Goods is made in .*, without money\.\n\n {2}Email {6}ada@example\.com\n {2}Password {3}\S{16}\n/,
+  )
+  const foreign = new DatabaseSync(join(folder, 'foreign'))
+  foreign.exec('create table payments (id integer)')
+  foreign.close()
+  expect(run(['rotate-keys'], 'newer').status).toBe(0)
+  const newer = new DatabaseSync(join(folder, 'newer'))
+  newer.exec(`insert into kysely_migration values ('9999_of_tomorrow', '2099-01-01')`)
+  newer.close()
+  writeFileSync(join(folder, 'report.json'), '')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const commands = [
+  ['serve', '--port', '0'],
+  [],
+  ['console', '--no-open'],
+  ['rotate-keys'],
+  ['report', '--run', 'run_1'],
+  ['simulate', '--agents', '1'],
+  ['simulate', '--agents', '1', '--processes'],
+  ['listen'],
+  ['whoami'],
+]
+const databases = [
+  ['production', /^payments-mcp: [^\n]+ which is a production database, for a sandbox start; [^\n]+\n$/],
+  ['foreign', /^payments-mcp: [^\n]+ it has tables of another program, [^\n]+\n$/],
+  ['newer', /^payments-mcp: [^\n]+ it was made by a newer payments-mcp\. Update payments-mcp\.\n$/],
+] as const
+const cases = commands.flatMap((args) => databases.map(([name, line]) => ({ args, name, line })))
+
+describe('a database that a start must not use', () => {
+  test.each(sampleOf(cases, 7))('$name: $args ends with one line and 2', ({ args, name, line }) => {
+    const { status, stderr } = run(args, name)
+    expect(stderr).toMatch(line)
+    expect(status).toBe(2)
+  })
+
+  test.each(sampleOf(databases, 3))('%s: doctor says so', (name, line) => {
+    const { status, stdout } = run(['doctor', '--port', '0'], name)
+    const told = String(line).match(/(production database|another program|newer payments-mcp)/)?.[0] ?? 'nothing'
+    expect(stdout).toMatch(new RegExp(`BAD  Database .*${told}`))
+    expect(status).toBe(1)
+  })
+})
+
+describe('init --production', () => {
+  const refused: [string[], string, RegExp][] = [
+    [['--email', 'ada@example.com'], 'production', /which has a party already/],
+    [[], 'production', /--email got nothing; it accepts an e-mail address/],
+    [['--email', 'nobody'], 'production', /--email got "nobody"; it accepts an e-mail address/],
+    [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it writes no file/],
+    [['--email', 'ada@example.com'], 'foreign', /another program/],
+  ]
+  test.each(sampleOf(refused, 4))('%j on %s is refused with one line and 2', (args, database, line) => {
+    const { status, stdout, stderr } = run(['init', '--production', ...args], database)
+    expect(stderr).toMatch(line)
+    expect(stderr.trimEnd()).not.toContain('\n')
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  })
+
+  test('goes with its options only', () => {
+    const { status, stderr } = run(['init', '--email', 'ada@example.com'], 'production')
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'payments-mcp: --email goes with --production; a world file takes nothing else.\n',
+    })
+  })
+})

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Environment } from '../../src/core/operation.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { createService } from '../../src/service/service.ts'
+import { heldEnvironment, holdEnvironment } from '../../src/service/store/deployment.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
+import { addKey, addParty, type World } from '../support/world.ts'
+
+const nothing = { apiKey: undefined, agentKey: undefined }
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const owner = { email: 'ada@example.com', name: 'Ada Goods' }
+
+onEachDatabase('a database', (database) => {
+  let store: Store
+  let url: string
+  let system: FakeSystem
+  let drop: () => Promise<void>
+  beforeEach(async () => {
+    system = fakeSystem()
+    ;({ store, url, drop } = await database.create(patient()))
+  })
+  afterEach(() => drop())
+
+  /** Waits for locks in real time. */
+  const patient = () => ({ ...system, sleep: realSystem.sleep })
+
+  const service = (environment: Environment, at = store) =>
+    createService({ store: at, system, environment, rateLimit: 1_000, log })
+
+  test('belongs to the environment of its first start, whichever of two at once that is', async () => {
+    expect(await store.read(heldEnvironment)).toBeUndefined()
+    const other = await openStore({ url, system: patient() })
+    const both = await Promise.all([holdEnvironment(store, 'sandbox'), holdEnvironment(other, 'production')])
+    await other.close()
+    expect(both[0]).toBe(both[1])
+    expect(await holdEnvironment(store, both[0] === 'sandbox' ? 'production' : 'sandbox')).toBe(both[0])
+  })
+
+  const older = [
+    [['sandbox'], 'sandbox'],
+    [['production'], 'production'],
+    [['production', 'sandbox'], 'production'],
+  ] as const
+  test.each(older)('that no version marked belongs to what its keys of %j say: %s', async (made, environment) => {
+    const { partyId } = await addParty({ store, system } as World)
+    await store.transaction((tx) => tx.db.deleteFrom('credentials').execute())
+    for (const of of made) await addKey({ store, system, environment: of }, { partyId, agentId: null, scopes: null })
+    expect(await store.read(heldEnvironment)).toBe(environment)
+    expect(await holdEnvironment(store, 'sandbox')).toBe(environment)
+    await store.transaction((tx) => tx.db.deleteFrom('credentials').execute())
+    expect(await store.read(heldEnvironment)).toBe(environment)
+  })
+
+  test('of production begins empty, until somebody makes its first party, which has an owner and no money', async () => {
+    const { seed, found, seedPassword, fetch } = service('production')
+    expect(await seed(nothing)).toEqual({ apiKey: null, agentKey: null, isFirst: false, isEmpty: true, hasKeys: false })
+    expect(await seedPassword(undefined)).toEqual({ email: null, password: null })
+    const other = await openStore({ url, system: patient() })
+    const made = await Promise.all([found(owner), service('production', other).found(owner)])
+    await other.close()
+    expect(made.sort()).toEqual([false, true])
+    const { email, password } = await seedPassword(undefined)
+    expect(email).toBe(owner.email)
+    expect(await seedPassword(undefined)).toEqual({ email, password: null })
+    expect(await seed(nothing)).toMatchObject({ apiKey: null, agentKey: null, isEmpty: false, hasKeys: false })
+    const body = new URLSearchParams({ email: String(email), password: String(password) })
+    const headers = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
+    const signedIn = await fetch(new Request('http://127.0.0.1:4010/sign-in', { method: 'POST', headers, body }))
+    expect(signedIn.status).toBe(303)
+    const rows = await store.transaction(async ({ db }) => ({
+      parties: await db.selectFrom('parties').select(['displayName', 'email']).execute(),
+      entries: await db.selectFrom('ledgerEntries').select('id').execute(),
+      keys: await db.selectFrom('credentials').select('id').execute(),
+      wallets: await db.selectFrom('wallets').select('availableCents').execute(),
+    }))
+    const party = { displayName: owner.name, email: owner.email }
+    expect(rows).toEqual({ parties: [party], entries: [], keys: [], wallets: [{ availableCents: 0 }] })
+  })
+
+  test('of production that is given keys has a party with them, without money', async () => {
+    const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
+    const { seed, found, identify } = service('production')
+    const told = await seed(secrets)
+    expect(told).toMatchObject({ apiKey: `sk_ntl_prod_${secrets.apiKey}`, isEmpty: false, hasKeys: true })
+    expect(await identify(String(told.agentKey))).toMatchObject({ agentId: expect.any(String) })
+    expect(await found(owner)).toBe(false)
+    const cents = await store.read(({ db }) => db.selectFrom('wallets').select('availableCents').execute())
+    expect(cents).toEqual([{ availableCents: 0 }])
+  })
+})
