@@ -22,7 +22,7 @@ export async function holdEnvironment(store: Store, environment: Environment): P
   const [marked] = (await store.read((tx) => theDeployment(tx, {}))).rows
   if (marked !== undefined) return marked.environment
   return store.transaction(async (tx) => {
-    // Of two first starts at once, the second finds the mark of the other.
+    // When two processes start at once, the second one finds the mark of the first.
     await tx.lock('environment')
     const [already] = (await theDeployment(tx, {})).rows
     if (already !== undefined) return already.environment
