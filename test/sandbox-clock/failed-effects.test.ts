@@ -100,8 +100,8 @@ onEachDatabase('an effect that fails', (database) => {
       expect((await world.get('/wallets')).status).toBe(200)
       await world.issueCard()
 
-      const { failedEffects } = (await inspectDatabase({ url: world.url, secrets: undefined, keyHash: '' })) ?? {}
-      expect(failedEffects).toMatchObject({ count: 1, some: [{ kind, recordId: ill, attempts: 1 }] })
+      const found = await inspectDatabase({ url: world.url, secrets: undefined, keyHash: '' })
+      expect(found).toMatchObject({ failedEffects: { count: 1, some: [{ kind, recordId: ill, attempts: 1 }] } })
 
       // The pause grows, and a clock that jumps brings one try.
       world.system.pass(minuteMs)

@@ -78,7 +78,7 @@ export async function inspectDatabase({
 
 /** As `heldEnvironment` finds it, in a database that no migration prepared for that. */
 async function environmentOf(rows: Rows): Promise<Environment | null> {
-  const [marked] = await rows('select environment from deployment').catch(() => [])
+  const [marked] = await rows('select environment from deployment').catch(orNone)
   if (marked !== undefined) return marked.environment as Environment
   for (const environment of ['production', 'sandbox'] as const) {
     const prefix = `___ntl_${environmentSegments[environment]}_%`
@@ -104,6 +104,13 @@ async function failedEffects(rows: Rows): Promise<Inspection['failedEffects']> {
 }
 
 const numberOrNull = (value: unknown) => (value === null || value === undefined ? null : Number(value))
+
+/** A table that an older version did not have holds no rows. Any other failure is the caller's to know. */
+function orNone(error: unknown): Record<string, unknown>[] {
+  const { code, message } = error as Error & { code?: string }
+  if (code === '42P01' || message.startsWith('no such table')) return []
+  throw error
+}
 
 async function opens(secrets: readonly string[] | undefined, roots: Record<string, unknown>[]): Promise<boolean> {
   const wrapping = new Wrapping(secrets, realSystem)
