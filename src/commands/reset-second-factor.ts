@@ -22,7 +22,8 @@ export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promi
         'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; reset-second-factor accepts a database that is kept.',
       )
     }
-    const { store, close } = await openEmbedded(config, realSystem, createLogger({ level: 'error' }))
+    const log = createLogger({ level: 'error' })
+    const { store, close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
     const result = await resetSecondFactor({ store, system: realSystem }, email)
     await close()
     if (result === 'unknown') {
