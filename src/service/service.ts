@@ -35,7 +35,15 @@ import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
 import type { Tell } from './rules/runs.ts'
-import { fillAnew, foundParty, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import {
+  fillAnew,
+  foundParty,
+  type SeededCredentials,
+  type Seeding,
+  type SeedSecrets,
+  seed,
+  seededAgentKeyId,
+} from './seed.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
 import { rootKeys } from './store/root-keys.ts'
@@ -204,12 +212,7 @@ export function createService({
     limit: dependencies.rateLimit,
     seed: (secrets) => seed(seeding, secrets),
     found: (owner) => foundParty({ store, system, environment }, owner),
-    localAgentKey: async () => {
-      const keyId = await seededAgentKeyId(seeding)
-      const credential = `${credentialPrefix('agent_key', environment)}${newSecret(system)}`
-      localCredentials.set(sha256(credential), keyId)
-      return credential
-    },
+    localAgentKey: () => localAgentKey(seeding, localCredentials),
     faults: {
       plan: (request) => planAtDoor(dependencies, request),
       load: (rules) => loadFaults({ store }, rules),
@@ -225,6 +228,14 @@ export function createService({
     identify: (credential) => identified(admission, credential),
     actAs: (user, key, given) => asUser(dependencies, user, key, given),
   }
+}
+
+/** Makes a credential of the seeded agent's that only this process knows. */
+async function localAgentKey(seeding: Seeding, local: Map<string, string>): Promise<string> {
+  const keyId = await seededAgentKeyId(seeding)
+  const credential = `${credentialPrefix('agent_key', seeding.environment)}${newSecret(seeding.system)}`
+  local.set(sha256(credential), keyId)
+  return credential
 }
 
 /** Whom a credential acts as; undefined: nobody. */
