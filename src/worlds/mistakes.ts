@@ -87,6 +87,12 @@ function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   const name = inWords(path)
   const words = acceptedWords(issue, layers)
   if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
+  const isText = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
+  if (isText && expectsStructure(issue)) {
+    // The whole file may be another one, such as a file of passwords: nothing of it is shown.
+    const instead = path.length === 0 ? 'is not YAML: it is one text without fields' : `got ${unshown(value)}`
+    return { path, says: `${name} ${instead}; it accepts ${words}.` }
+  }
   if (value !== undefined) {
     return { path, says: `${name} got ${got(found)}; it accepts ${words}.${guess(issue, found)}` }
   }
@@ -109,8 +115,15 @@ function guess(issue: Issue, { value, layers }: Found): string {
   return meant === undefined ? '' : ` Did you mean ${meant}?`
 }
 
+function expectsStructure(issue: Issue): boolean {
+  return issue.code === 'invalid_type' && ['object', 'array', 'record', 'map'].includes(issue.expected)
+}
+
 function got({ value, isSecret }: Found): string {
-  if (!isSecret) return show(value)
+  return isSecret ? unshown(value) : show(value)
+}
+
+function unshown(value: unknown): string {
   return typeof value === 'string' ? `a value of ${value.length} characters (not shown)` : 'a value (not shown)'
 }
 

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { scopes } from '../../src/core/permissions.ts'
 import { parseWorld } from '../../src/worlds/parse.ts'
 import { mostBytes, parseFile, WorldFileError } from '../../src/worlds/parse-file.ts'
+import { worldSchema } from '../../src/worlds/schema.ts'
 import { isDeep } from '../support/depth.ts'
 
 /** The lines that tell what is wrong with a world; nothing where it can be used. */
@@ -19,6 +20,36 @@ function mistakes(given: string | object): readonly string[] {
 }
 
 const secret = 'topsecret-topsecret-topsecret'
+
+/** Files of other programs that somebody names by mistake, or on purpose. */
+const others = [
+  'root:x:0:0:root:/root\ndaemon:x:1:1:passwords',
+  '-----BEGIN PRIVATE KEY-----\npasswords\n-----END PRIVATE KEY-----',
+  'passwords',
+  'API=passwords\n',
+  '["passwords", "more passwords"]',
+  '- passwords\n- ["passwords"]',
+  '{ "passwords": 1, passwords',
+]
+describe.each([
+  ['world', worldSchema],
+  ['faults', z.strictObject({ faults: z.array(z.string()) })],
+  ['scenarios', z.record(z.string(), z.strictObject({ task: z.string() }))],
+  ['list', z.array(z.strictObject({ task: z.string() }))],
+] as const)('another file in place of one with a %s', (_, schema) => {
+  it.each(others)('is refused, and %j is not shown', (text) => {
+    let told = ''
+    try {
+      parseFile(text, 'other.txt', schema)
+    } catch (error) {
+      told = String(error)
+    }
+    expect(told).toMatch(/other\.txt:\d+:\d+ /)
+    expect(told).not.toMatch(/passwords|root|KEY/)
+    if (!/^[-[{]( |"|\[)/.test(text))
+      expect(told).toContain('other.txt:1:1 the file is not YAML: it is one text without fields')
+  })
+})
 
 describe('a world file', () => {
   it('may be YAML or JSON, with anchors and merged maps', () => {

@@ -24,11 +24,23 @@ export interface Funded {
   path: Path
 }
 
+/** More would take minutes and gigabytes: a weekly subscription of fifty years alone causes 2,600. */
+const mostEffects = 100_000
+
 /** What happened before the world begins, in the order of time; at one moment in the order of the file. */
 export class History {
   readonly #happenings: Happening[] = []
+  #effects = 0
 
+  /** @throws WorldMistakeError for more effects than a world may cause, before any of them is played. */
   add(happening: Happening): void {
+    this.#effects += Math.max(1, happening.postings.length)
+    if (this.#effects > mostEffects) {
+      mistake(
+        happening.path,
+        `goes beyond the ${mostEffects} effects that may happen before a world begins; date things later, or leave some out`,
+      )
+    }
     this.#happenings.push(happening)
   }
 

@@ -1,4 +1,5 @@
 import type { System } from '../../core/system.ts'
+import { mistake } from '../../worlds/mistake.ts'
 import type { World } from '../../worlds/schema.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { hashOfPassword } from '../oauth/sign-in.ts'
@@ -8,11 +9,31 @@ export type User = NonNullable<WorldParty['users']>[number]
 /** The hashes of passwords by the user of the world who has one. */
 export type PasswordHashes = ReadonlyMap<User, string>
 
-/** Hashes the passwords in a world. It takes long on purpose, so that no transaction is to wait for it. */
+/** Each takes a tenth of a second on purpose. */
+const mostPasswords = 100
+
+/**
+ * Hashes the passwords in a world. It takes long on purpose, so that no transaction is to wait for it.
+ * @throws WorldMistakeError for more passwords than a world may have.
+ */
 export async function hashPasswords(world: World, system: System): Promise<PasswordHashes> {
+  requireFew(world)
   const users = world.parties.flatMap((party) => party.users ?? [])
   const hashed = users.map(async (user) => {
     return user.password === undefined ? [] : [[user, await hashOfPassword(user.password, system)] as const]
   })
   return new Map((await Promise.all(hashed)).flat())
+}
+
+function requireFew({ parties }: World): void {
+  let count = 0
+  for (const [party, { users = [] }] of parties.entries()) {
+    for (const [at, { password }] of users.entries()) {
+      if (password !== undefined && ++count > mostPasswords)
+        mistake(
+          ['parties', party, 'users', at, 'password'],
+          `is one of more than ${mostPasswords} passwords; a world has at most that`,
+        )
+    }
+  }
 }

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { History } from '../../src/service/fill/history.ts'
+import { createSandbox } from '../../src/testing/sandbox.ts'
+import { onEachDatabase } from '../support/databases.ts'
+
+const weekly = (paidAt: string) =>
+  `      - { description: Gym, every: { unit: week, count: 1 }, amount: 2000, taxAmount: 150, paidAt: ${paidAt} }\n`
+const gym = 'clock: 2026-03-02T09:00:00Z\nparties:\n  gym:\n    subscriptions:\n'
+
+onEachDatabase('a world', (database) => {
+  const refusal = async (world: string) => {
+    const { url, drop } = await database.createEmpty()
+    const opening = createSandbox({ world, database: url, port: false })
+    const told = await opening.then(
+      async (sandbox) => {
+        await sandbox.close()
+        return 'opened'
+      },
+      (error: Error) => error.message,
+    )
+    // The database takes another world: nothing of the refused one was played.
+    const next = await createSandbox({ database: url, port: false })
+    await next.close()
+    await drop()
+    return told
+  }
+
+  test('that causes more than 100,000 effects is refused at its place before any of them is played', async () => {
+    const told = await refusal(gym + weekly('1971-01-01').repeat(1200))
+    // Each subscription bills 2,879 times until then, so that the 35th is the first one beyond.
+    expect(told).toMatch(
+      /^world:39:9 parties\.gym\.subscriptions\[34\] goes beyond the 100000 effects that may happen before a world begins;/,
+    )
+    expect(told).not.toContain('\n')
+  })
+
+  test('with more than 100 passwords is refused at the first one beyond, and shows none', async () => {
+    const users = Array.from(
+      { length: 101 },
+      (_, at) => `      - { email: u${at}@b.example, password: a-password-${at} }\n`,
+    )
+    const told = await refusal(`parties:\n  acme:\n    users:\n${users.join('')}`)
+    expect(told).toMatch(
+      /^world:104:\d+ parties\.acme\.users\[100\]\.password got a value of 14 characters \(not shown\)/,
+    )
+    expect(told).not.toContain('a-password')
+  })
+})
+
+test('100,000 effects are accepted, and one more is not', () => {
+  const happening = { atMs: 0, path: ['parties', 0], postings: [], happen: async () => {} }
+  const history = new History()
+  for (let count = 0; count < 100_000; count++) history.add(happening)
+  expect(() => history.add(happening)).toThrow('parties.0 goes beyond the 100000 effects')
+})
