@@ -51,6 +51,7 @@ const routes: Record<string, readonly Answering[] | string> = {
   'POST /shops/checkouts/:token': 'the party whose agent buys, by the secret of its checkout',
   'POST /shops/orders/:token': 'the party whose agent bought, by the secret of its order',
   'POST /sign-in': 'the user whose password it takes',
+  'POST /sign-in/once/:code': 'the owner for whom a command on the machine made the link',
   'POST /sign-out': 'the user who is signed in',
   'POST /verify/:challenge': 'the user who is signed in',
   'POST /second-factor': 'the user who is signed in',
