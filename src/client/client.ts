@@ -1,6 +1,7 @@
 import { type Catalogue, catalogue, type OperationKey } from '../../tools/index.ts'
 import type { Carrier } from '../core/carrier.ts'
 import { Failure, fail, show } from '../core/errors.ts'
+import type { Fault } from '../core/faults.ts'
 import type { OperationDefinition, Pagination, Resource, SentInput } from '../core/operation.ts'
 import { newSecret, type System } from '../core/system.ts'
 import { type HostProgram, userAgentOf } from '../core/user-agent.ts'
@@ -44,6 +45,8 @@ export interface CallOptions {
   isRepeat?: boolean
   /** The program that it is made for. */
   host?: HostProgram | undefined
+  /** The fault of the sandbox that it meets at an API in this process; over a network it has no effect. */
+  fault?: Fault | undefined
   signal?: AbortSignal | undefined
   /** Told at the start of each attempt, and before each wait for the next. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
@@ -108,7 +111,8 @@ export function createClient(options: ClientOptions): Client {
       if (callOptions.isRepeat === true) headers['X-MCP-Repeat'] = 'true'
       if (body !== undefined) headers['Content-Type'] = 'application/json'
       const now = lessWaiting(operation, input, system.elapsed() - beganAtMs)?.path ?? path
-      const request = { operation: operation.name, method: operation.method, path: now, params, headers, body }
+      const { name, method } = operation
+      const request = { operation: name, method, path: now, params, headers, body, fault: callOptions.fault }
       return await send((signal) => carry(request, signal), { timeoutMs, signal: callOptions.signal })
     }
     const { answer, attempts, unanswered } = await withRetries(attempt, {

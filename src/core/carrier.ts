@@ -1,3 +1,5 @@
+import type { Fault } from './faults.ts'
+
 /** A request of the API's before it is one of HTTP: what a route would find out of it again is still told apart. */
 export interface ApiRequest {
   /** The operation's name. */
@@ -9,6 +11,8 @@ export interface ApiRequest {
   params: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string>>
   body: string | undefined
+  /** The fault that it was planned to meet where it was called; nothing sends it over HTTP. */
+  fault?: Fault | undefined
 }
 
 export interface ApiAnswer {

@@ -75,12 +75,13 @@ export function createCarrier(dependencies: Dependencies): (caller?: typeof coun
     if (environments.includes(dependencies.environment)) keys.set(name, key as OperationKey)
   }
   return (caller) =>
-    async ({ operation, method, path: whole, params, headers, body = '' }, signal) => {
+    async ({ operation, method, path: whole, params, headers, body = '', fault }, signal) => {
       const [path = '', query] = whole.split('?')
       const key = keys.get(operation)
       if (key === undefined) return arrived(refuse(dependencies, noOperation(method, path)))
       const isCounted = caller === counted
-      const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(headers), isCounted }
+      const sent = { query: new URLSearchParams(query), headers: new Headers(headers) }
+      const head = { method, path, params, ...sent, isCounted, fault }
       const incoming = isReadable(body) ? withBody(head, body) : { ...head, read: async () => tooLarge() }
       const beganAtMs = system.elapsed()
       const reply = await answerInTime(dependencies, key, incoming, signal)

@@ -19,6 +19,8 @@ onEachDatabase('the MCP endpoint', (database) => {
   let listener: Listener
   let close: () => Promise<void>
   const opened: Host[] = []
+  // An equal payment within the window is not made again, whichever host asks for it.
+  let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
     world = await createWorld(database, { system })
@@ -49,7 +51,6 @@ onEachDatabase('the MCP endpoint', (database) => {
       await host.connect(transportTo(sdk, `${listener.url}${path}`, key, headers))
       return host
     }
-    let amount = 100
     const payment = () => ({ amount: ++amount, counterparty: { type: 'party_id', value: other.partyId } })
 
     test('meets a rule with its path and a tool: that tool alone, whichever toolsets it is connected to', async () => {
@@ -73,6 +74,44 @@ onEachDatabase('the MCP endpoint', (database) => {
       const paid = await host.callTool('create_payment', payment())
       expect(paid.isError).not.toBe(true)
       expect(await counts(world)).toEqual({ api: [2, 1] })
+    })
+
+    const listed = async (host: Host, tool: string) => {
+      const { isError, structuredContent } = await host.callTool(tool)
+      expect(isError).not.toBe(true)
+      return structuredContent as unknown as { data: { id: string }[]; meta: object }
+    }
+
+    test('meets an empty page of the list that it names, once, by a rule and by the header', async () => {
+      const host = await connect(world.agentKey)
+      await host.callTool('create_payment', payment())
+      const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
+      await setFault(world, { id: 'empty', fault: 'empty_page', ...rule })
+      await setFault(world, { id: 'api', operation: 'list_payments', fault: 'reset', when: { nth: 2 } })
+      expect((await listed(host, 'list_wallets')).data).not.toEqual([])
+      expect(await listed(host, 'list_payments')).toMatchObject({
+        ...{ data: [], meta: { pagination: { hasMore: false, nextCursor: null } } },
+      })
+      expect((await listed(host, 'list_payments')).data).not.toEqual([])
+      // The request that met one fault is none that the rules of the API count.
+      expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
+      const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
+      expect((await listed(asking, 'list_payments')).data).toEqual([])
+      expect(errorOf(await asking.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
+    })
+
+    test('meets what was before the last change, by a rule and by the header', async () => {
+      const host = await connect(world.agentKey)
+      const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
+      const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
+      await setFault(world, { id: 'old', fault: 'stale', ...rule })
+      const paid = await host.callTool('create_payment', payment())
+      const id = paid.structuredContent?.data.id
+      const ids = async (from: Host) => (await listed(from, 'list_payments')).data.map((one) => one.id)
+      expect(await ids(host)).not.toContain(id)
+      expect(await ids(host)).toContain(id)
+      expect(await ids(asking)).not.toContain(id)
+      expect(await counts(world)).toEqual({ old: [2, 1] })
     })
 
     test('meets what the header of one request names, where its sender manages the sandbox', async () => {

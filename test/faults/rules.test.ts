@@ -63,7 +63,6 @@ function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined
       const fits =
         permission !== 'sandbox.manage' &&
         (path !== undefined || request.door === 'api') &&
-        (request.door === 'api' || fault === 'reset') &&
         (fault !== 'stale' || effect === 'read') &&
         (fault !== 'empty_page' || result === 'page') &&
         [undefined, '*', name].includes(operation) &&

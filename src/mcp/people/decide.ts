@@ -5,6 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { prepare } from '../../client/input.ts'
+import type { Fault } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed } from '../answers/results.ts'
 import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
@@ -35,6 +36,8 @@ export interface ToolCall {
   given: Record<string, unknown>
   /** What a person decided about this call before. */
   held?: Held | undefined
+  /** The fault of the sandbox that its request meets at the API. */
+  fault?: Fault | undefined
 }
 
 type Answer = CallToolResult | InputRequiredResult

@@ -9,7 +9,7 @@ import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallOptions, Log } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
-import { ConnectionCutError } from '../../core/faults.ts'
+import { ConnectionCutError, type Fault } from '../../core/faults.ts'
 import { shortForeignText } from '../../core/foreign-text.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed, success } from '../answers/results.ts'
@@ -54,20 +54,22 @@ export async function callTool(
   const beganAtMs = system.elapsed()
   const { arguments: given = {} } = params
   let decision: string | undefined
-  const perform = async () => {
+  const perform = async (fault?: Fault) => {
     if (dependencies.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
     const decided = await decidedCall(dependencies, operation, given, context)
     if (decided !== undefined && 'answer' in decided) return decided.answer
     const held = decided?.held
     decision = held?.id
     const { ignored, withHashes, ...taken } = decided?.taken ?? takeArguments(dependencies, operation, given)
-    const call = { operation, ...taken, given: held?.call.arguments ?? given, held }
+    const call = { operation, ...taken, given: held?.call.arguments ?? given, held, fault }
     const carry = () => carryOut(dependencies, call, { ignored, withHashes }, context)
     if (held === undefined) return await carry()
     return await inTurn(held.id, async () => (await answerBefore(dependencies, operation, held)) ?? carry())
   }
   try {
-    return await meetFault(dependencies, operation, context, () => noting(dependencies, params, context, perform))
+    return await meetFault(dependencies, operation, context, (fault) =>
+      noting(dependencies, params, context, () => perform(fault)),
+    )
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) {
       // What the API refused is in its log.
@@ -146,7 +148,7 @@ interface Guarded {
 }
 
 async function decideAndSend(dependencies: Dependencies, { asked, telling, guard }: Guarded, context: ServerContext) {
-  const { operation, input } = asked
+  const { operation, input, fault } = asked
   const decision = await decide(dependencies, asked, context, () => guard?.wasDecided())
   if (!decision.go) return decision.answer
   const { of, decided, held } = decision
@@ -155,7 +157,7 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   const progress = progressOf(context, dependencies)
   const send = (options: CallOptions) =>
     progress.during(input.waitSeconds, () =>
-      call(operation, guard?.input ?? input, { signal, ...options, onAttempt: progress.attempt }),
+      call(operation, guard?.input ?? input, { signal, fault, ...options, onAttempt: progress.attempt }),
     )
   const perform = async (idempotencyKey: string | undefined): Promise<Sent> => {
     if (guard !== undefined) return guard.send(idempotencyKey, decided, send)

@@ -9,12 +9,15 @@ import { note } from '../noted.ts'
 
 type Answer = CallToolResult | InputRequiredResult
 
+/** Carries out a call, whose request to the API meets the fault if one is given. */
+type Carry = (fault?: Fault) => Promise<Answer>
+
 /** Lets a call meet the fault that is planned for it, if any (docs/sandbox.md#faults-over-mcp). */
 export async function meetFault(
   dependencies: Dependencies,
   operation: OperationDefinition,
   context: ServerContext,
-  carry: () => Promise<Answer>,
+  carry: Carry,
 ): Promise<Answer> {
   const { faults } = dependencies
   if (faults === undefined) return carry()
@@ -27,7 +30,7 @@ interface Meeting {
   faults: CallFaults
   operation: OperationDefinition
   context: ServerContext
-  carry: () => Promise<Answer>
+  carry: Carry
 }
 
 async function meet(fault: Fault, { dependencies, faults, operation, context, carry }: Meeting): Promise<Answer> {
@@ -65,7 +68,7 @@ async function meet(fault: Fault, { dependencies, faults, operation, context, ca
       throw unavailable(operation, await carry())
     case 'stale':
     case 'empty_page':
-      throw new Error(`Bug: ${kind} is a fault of the API's answer, which no call meets here.`)
+      return carry(fault)
   }
 }
 
@@ -76,6 +79,8 @@ const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'out
   reset: { kind: 'call', outcome: 'unanswered', remark: 'The connection is cut, and nothing is done.' },
   effect_then_lost: { kind: 'happened', outcome: 'unanswered', remark: 'It is done, and the host gets no answer.' },
   effect_then_503: { kind: 'happened', outcome: 'failed', remark: 'It is done, and the host is answered a 503.' },
+  stale: { kind: 'happened', outcome: 'happened', remark: 'The answer is from before the last change.' },
+  empty_page: { kind: 'happened', outcome: 'happened', remark: 'The list comes without its items.' },
 }
 
 /** What a client tells whose attempts were all answered 503: nobody knows what was done, and with its key one finds out. */

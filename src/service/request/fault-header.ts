@@ -8,14 +8,9 @@ export const faultHeader = 'X-Sandbox-Fault'
 
 /**
  * Reads the header (docs/sandbox.md#one-request).
- * @param faults Undefined at the MCP door, where nothing can be stale and no list is answered.
  * @throws 400 `invalid_value` naming it.
  */
-export function faultInHeader(
-  text: string,
-  operation: FaultedOperation | undefined,
-  faults: FaultCounts | undefined,
-): Fault {
+export function faultInHeader(text: string, operation: FaultedOperation | undefined, faults: FaultCounts): Fault {
   const [kind = '', ...parameters] = text.split(';').map((part) => part.trim())
   if (!isKind(kind)) refuse(`must begin with one of ${faultKinds.join(', ')}, got ${show(kind)}`)
   const fault: Fault = { kind }
@@ -27,11 +22,11 @@ export function faultInHeader(
     } else refuse(`knows ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)
   }
   if (kind === 'error' && fault.code === undefined) refuse(`names error, which needs ${parametersOf.error}`)
-  const isAtDoor = faults === undefined && (kind === 'stale' || kind === 'empty_page')
-  if (isAtDoor || !isSuited(kind, operation)) {
-    refuse(`names ${kind}, which ${operation?.name ?? 'this request'} cannot meet: ${kindsFor(operation, isAtDoor)}`)
+  if (!isSuited(kind, operation)) {
+    const suited = faultKinds.filter((one) => isSuited(one, operation)).join(', ')
+    refuse(`names ${kind}, which ${operation?.name ?? 'this request'} cannot meet: send ${suited}`)
   }
-  if (kind === 'stale' && faults?.staleRules === 0) {
+  if (kind === 'stale' && faults.staleRules === 0) {
     refuse('names stale, for which nothing earlier is kept yet: set a rule with the fault stale, then change something')
   }
   return fault
@@ -41,11 +36,6 @@ const parametersOf: Partial<Record<FaultKind, string>> = {
   error: 'code=… with a code of the error table, such as rate_limited',
   slow: `afterMs=… with 0 to ${longestFaultMs}`,
   hang: `afterMs=… with 0 to ${longestFaultMs}`,
-}
-
-function kindsFor(operation: FaultedOperation | undefined, isAtDoor: boolean): string {
-  const kinds = faultKinds.filter((kind) => isSuited(kind, operation))
-  return `send ${(isAtDoor ? kinds.filter((kind) => kind !== 'stale' && kind !== 'empty_page') : kinds).join(', ')}`
 }
 
 function isKind(text: string): text is FaultKind {

@@ -47,7 +47,7 @@ class UnplannedError extends Error {
 
 /** What a request knows of its faults: undefined until it was asked, null where none befalls it. */
 export interface Plan {
-  fault?: Fault | null
+  fault?: Fault | null | undefined
   /** The rule that it comes from, or the name of the header. */
   ruleId?: string
 }
@@ -89,6 +89,7 @@ export async function whenPlanned(
   gone: AbortSignal | undefined,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
+  if (plan.fault) return befallen(dependencies, plan.fault, gone, run)
   try {
     return await run()
   } catch (error) {
@@ -228,7 +229,8 @@ export async function planAtDoor(
   const header = headers.get(faultHeader)
   if (header !== null) {
     await store.read((tx) => requireManager(tx, actor))
-    return (await planFault(dependencies, { ...asked, wanted: faultInHeader(header, operation, undefined) }))?.fault
+    const wanted = faultInHeader(header, operation, lastFaultCounts(store))
+    return (await planFault(dependencies, { ...asked, wanted }))?.fault
   }
   // The credential was looked up with the time, which told how many rules there are.
   if (lastFaultCounts(store).faultRules === 0) return undefined

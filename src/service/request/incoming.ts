@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Failure, type FailureOptions, fail } from '../../core/errors.ts'
+import type { Fault } from '../../core/faults.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../../core/invalid-value.ts'
 import { type OperationDefinition, relationshipOf } from '../../core/operation.ts'
 import { sha256 } from '../../core/system.ts'
@@ -14,6 +15,8 @@ export interface Incoming {
   headers: Headers
   /** Whoever took it in has counted it against its credential's limit. */
   isCounted?: boolean
+  /** The fault that it was planned to meet at the door where it came in; undefined: the rules say it. */
+  fault?: Fault | undefined
   body: string
   /** The body's value; undefined where it is empty, not JSON or nested too deep. */
   readonly json: unknown

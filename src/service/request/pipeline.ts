@@ -92,7 +92,7 @@ export async function answer(
   const carryOut = handlers[key] as RequestContext['carryOut']
   // What a page does is no request of the API's, and what looks again is the request that it was.
   const mayMeetFaults = known === undefined && !isRepeated && dependencies.environment === 'sandbox'
-  const plan = mayMeetFaults ? {} : { fault: null }
+  const plan = { fault: mayMeetFaults ? incoming.fault : null }
   const request: RequestContext = {
     operation,
     carryOut,

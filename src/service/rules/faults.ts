@@ -50,7 +50,7 @@ export function isCounted(rules: readonly CountedRule[], request: Faulted): bool
 /** Whether the rule is about such a request, whenever it comes. */
 function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   const { operation, path, when, fault } = rule
-  if (!canBefall(fault, request.operation, request.door)) return false
+  if (!canBefall(fault, request.operation)) return false
   if (path === undefined && request.door !== 'api') return false
   if (operation !== undefined && operation !== '*' && operation !== request.operation?.name) return false
   if (when?.instanceId !== undefined && (when.instanceId !== request.instanceId || partyId !== request.partyId)) {
@@ -71,12 +71,11 @@ function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
 }
 
 /**
- * Whether the fault can be done to a request: only what is read can be stale, and only a list empty, where it is carried
- * out. What manages the sandbox is never hit by a rule, so that every rule can be cleared.
+ * Whether the fault can be done to a request: only what is read can be stale, and only a list empty. What manages the
+ * sandbox is never hit by a rule, so that every rule can be cleared.
  */
-function canBefall(fault: FaultKind, operation: Faulted['operation'], door: Faulted['door']): boolean {
-  if (operation?.permission === 'sandbox.manage') return false
-  return isSuited(fault, operation) && (door === 'api' || (fault !== 'stale' && fault !== 'empty_page'))
+function canBefall(fault: FaultKind, operation: Faulted['operation']): boolean {
+  return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
 /** Whether such a fault means anything for the operation; undefined: any operation. */
