@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { routePath } from 'hono/route'
+import { matchedRoutes } from 'hono/route'
 import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { System } from '../../core/system.ts'
@@ -18,7 +18,8 @@ export function observed(observe: Observe, system: Pick<System, 'elapsed'>): Mid
   return async (c, next) => {
     const beganAtMs = system.elapsed()
     await next()
-    const name = operations.get(`${c.req.method} ${routePath(c, -1)}`) ?? 'other'
-    observe(name, c.res.status, (system.elapsed() - beganAtMs) / 1000)
+    const names = matchedRoutes(c).map(({ path }) => operations.get(`${c.req.method} ${path}`))
+    const name = names.find((one) => one !== undefined)
+    observe(name ?? 'other', c.res.status, (system.elapsed() - beganAtMs) / 1000)
   }
 }
