@@ -35,7 +35,9 @@ test('a SQLite database that has rows gets other checks and keeps its rows and i
   const wallets = database.prepare('select * from wallets order by id').all()
   expect(wallets).toEqual(before.wallets.map((row) => ({ ...row, returnedCents: 0 })))
   expect(database.prepare('select * from payments order by id').all()).toMatchObject(before.payments)
-  expect(indexes()).toEqual(expect.arrayContaining(before.indexes))
+  // A later migration has another index in place of this one.
+  const kept = before.indexes.filter(({ name }) => name !== 'cardTransactions_by_holder_status_id')
+  expect(indexes()).toEqual(expect.arrayContaining(kept))
 
   expect(() => database.prepare(wallet).run('wal_x', -1, 0)).toThrow('wallets_below_zero_by_returns')
   expect(() => database.prepare(wallet).run('wal_x', 0, -1)).toThrow('wallets_held_not_negative')
