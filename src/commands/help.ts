@@ -14,7 +14,7 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   console: ['payments-mcp console', 'payments-mcp console --port 4011 --no-open --json'],
   setup: ['payments-mcp setup cursor', 'payments-mcp setup claude-code --toolsets all --yes'],
   init: [
-    'payments-mcp init test/world.yaml && payments-mcp serve --world test/world.yaml',
+    'payments-mcp init test/world.yaml',
     'payments-mcp init --production --email ada@example.com --database-url sqlite:./payments.sqlite',
   ],
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
