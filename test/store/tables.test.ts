@@ -30,6 +30,7 @@ const joined: Record<string, readonly string[]> = {
   'invitation-links.ts': ['parties'],
   'oauth-grants.ts': ['agents'],
   'party-invitations.ts': ['parties'],
+  'users.ts': ['passwords'],
   'wallet-agents.ts': ['agents'],
   'wallets.ts': ['walletAgents'],
   'webhooks.ts': ['eventHeads'],
