@@ -8,7 +8,7 @@ import { createSentCalls } from '../service/store/sent-calls.ts'
 export function databaseMemories(service: Pick<Service, 'derivedSecret'>, store: Store) {
   let secret: Promise<string> | undefined
   return async ({ id, partyId }: { id: string; partyId: string }): Promise<CallMemory> => {
-    secret ??= service.derivedSecret('sent calls').catch((error: unknown) => {
+    secret ??= service.derivedSecret('sentCalls').catch((error: unknown) => {
       secret = undefined
       throw error
     })

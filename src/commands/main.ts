@@ -78,6 +78,7 @@ export async function main(argv: readonly string[]): Promise<void> {
 function withDatabaseCommands(program: Command): void {
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Make new keys in the database of the sandbox; what older ones made stays good.')
+    .option('--retire', 'Also remove the older root keys, after what they made is sealed anew')
     .action(running(async () => (await import('./rotate-keys.ts')).rotateKeys))
   withSettings(program.command('reset-second-factor'), 'reset-second-factor')
     .description('Remove the authenticator app that a user lost, in the database, so that they can set up another.')

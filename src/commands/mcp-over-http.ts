@@ -73,7 +73,7 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
     }),
     scopesFor,
     isSecret: isSecretMessage,
-    sealKey: await service.derivedSecret('mcp questions'),
+    sealKey: await service.derivedSecret('mcpQuestions'),
     allowsOrigin: (origin) => isAllowedOrigin(origin, config.allowedOrigins),
     system,
     log,
@@ -137,7 +137,7 @@ function serverMaker({
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
-  const stateSecrets = () => service.derivedSecrets('mcp request state')
+  const stateSecrets = () => service.derivedSecrets('mcpRequestState')
   const ui = appViews(environment)
   const memoryOf = databaseMemories(service, store)
   return (context) => {

@@ -1,25 +1,44 @@
 import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
-import { realSystem } from '../core/system.ts'
+import { realSystem, timestamp } from '../core/system.ts'
+import type { Service } from '../service/service.ts'
 import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
-/** Makes new keys in the configured database, for the processes that run on it too. */
-export async function rotateKeys(flags: Flags): Promise<void> {
+export type RotateFlags = Flags & { retire?: boolean }
+
+/** Makes new keys in the configured database, for the processes that run on it too; with `retire` older ones are removed. */
+export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('rotate-keys', flags)
-    if (config.databaseUrl === 'sqlite::memory:') {
+    const { databaseUrl } = config
+    if (databaseUrl === 'sqlite::memory:') {
       throw new ConfigError(
         'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; rotate-keys accepts a database that is kept.',
       )
     }
     const log = createLogger({ level: 'error' })
     const { service, close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
-    const { rootKey, signingKey } = await service.rotateKeys()
-    await close()
-    process.stdout.write(
-      `Root key ${rootKey} and signing key ${signingKey} are in use from now on. What older keys made stays good.\n`,
-    )
+    const told = await (flags.retire === true ? retired(service) : rotated(service)).finally(close)
+    if (flags.retire === true && databaseUrl.startsWith('sqlite:')) {
+      const { foldLog } = await import('../service/store/engine/sqlite-file.ts')
+      foldLog(databaseUrl.slice('sqlite:'.length))
+    }
+    process.stdout.write(`${told}\n`)
   })
+}
+
+async function rotated(service: Service): Promise<string> {
+  const { rootKey, signingKey } = await service.rotateKeys()
+  return `Root key ${rootKey} and signing key ${signingKey} are in use from now on. What older keys made stays good.`
+}
+
+async function retired(service: Service): Promise<string> {
+  const { rootKey, signingKey, retired: ids, untilMs } = await service.retireKeys()
+  const used = `Root key ${rootKey} and signing key ${signingKey} are in use from now on.`
+  const gone = `Removed: ${ids.length === 0 ? 'no older root key' : `root key ${ids.join(', ')}`}. What they made stays good.`
+  if (untilMs === undefined) return `${used} ${gone}`
+  return `${used} ${gone}
+An older root key stays: an earlier version recorded answers that need it until ${timestamp(untilMs)}. Run this again then.`
 }

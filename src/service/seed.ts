@@ -7,7 +7,7 @@ import type { World } from '../worlds/schema.ts'
 import type { PasswordHashes } from './fill/passwords.ts'
 import { replaceSecret, seededCredentials, unset } from './store/credentials.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
-import { rootKeys } from './store/root-keys.ts'
+import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
 import { emptyWorld, keepAsFilled } from './store/snapshots.ts'
 import { findWorld, putWorld } from './store/world.ts'
@@ -87,7 +87,8 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
  */
 async function derivedSecrets(tx: Transaction): Promise<Record<Kind, string[]>> {
   const { signatures } = await rootKeys(tx)
-  return { api_key: signatures('seeded api_key'), agent_key: signatures('seeded agent_key') }
+  const { seededApiKey, seededAgentKey } = lastingTexts
+  return { api_key: signatures(seededApiKey), agent_key: signatures(seededAgentKey) }
 }
 
 function randomSecrets(system: System): Record<Kind, string[]> {

@@ -21,6 +21,7 @@ import type { Caller } from './request/client-address.ts'
 import { Deliveries } from './request/deliver/deliveries.ts'
 import { createSender, type Send } from './request/deliver/sender.ts'
 import { type DoorRequest, planAtDoor } from './request/faults.ts'
+import { replayWindowMs } from './request/idempotency.ts'
 import { asUser } from './request/in-process.ts'
 import type { counted } from './request/incoming.ts'
 import { createLastUses } from './request/last-use.ts'
@@ -46,9 +47,10 @@ import {
 } from './seed.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
-import { rootKeys } from './store/root-keys.ts'
+import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { UserRow } from './store/schema/users.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
+import type { Retired } from './tokens/retire-keys.ts'
 import { credentialPrefix } from './tokens/secrets.ts'
 
 export interface ServiceOptions {
@@ -122,13 +124,15 @@ export interface Service {
   readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
+  /** The same, and forgets the older root keys: what they made is carried on first. */
+  retireKeys(): Promise<Retired & { signingKey: string }>
   /**
-   * A secret for one purpose, the same in every process on this database, whatever keys come: for what processes agree on
-   * for as long as they run.
+   * A secret for one purpose, the same in every process on this database, whatever keys come and go: for what processes
+   * agree on for as long as they run.
    */
-  derivedSecret(purpose: string): Promise<string>
+  derivedSecret(purpose: 'sentCalls' | 'mcpQuestions'): Promise<string>
   /** Such secrets by each key, the newest first: what an older one sealed opens still. */
-  derivedSecrets(purpose: string): Promise<string[]>
+  derivedSecrets(purpose: 'mcpRequestState'): Promise<string[]>
   /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
   identify(credential: string): Promise<Actor | undefined>
   /** Carries an operation out for a user, as a page does where they are signed in. */
@@ -221,8 +225,9 @@ export function createService({
     deliveries,
     ...shared,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
-    derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
-    derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),
+    retireKeys: async () => (await import('./tokens/rotate-keys.ts')).retireKeys(store, system, replayWindowMs),
+    derivedSecret: async (purpose) => (await store.read(rootKeys)).lasting(lastingTexts[purpose]),
+    derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(lastingTexts[purpose]),
     seedPassword: (given) => signIn.seedPassword(given),
     signInLink: (next) => signIn.linkTo(`${publicUrl()}/sign-in/once/`, next),
     identify: (credential) => identified(admission, credential),

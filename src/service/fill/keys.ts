@@ -107,7 +107,7 @@ async function insertKey(filling: Filling, key: Key, whole: string): Promise<voi
 
 /** A key as its holder sends it: of the secret that the file gives, else of one that the database's first key derives. */
 function wholeKey({ ground: { keys, environment } }: Filling, { kind, words, file, path }: Key): string {
-  const { secret = keys.derive(1, `seeded ${kind} ${words}`) } = file
+  const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${words}`) } = file
   const whole = wholeCredential(kind, environment, secret)
   if (whole !== secret && /^[a-z]{2}_ntl_/.test(secret)) {
     mistake([...path, 'secret'], `must begin with ${credentialPrefix(kind, environment)}, or have no prefix`)

@@ -27,7 +27,8 @@ export const agentCustomerHandlers = {
     }
     const rows = await listInvitations(tx, scope, filter, pageRequest(input, list))
     const viewOf = await viewsOf(context)
-    return page(rows, list, viewOf)
+    const views = await Promise.all(rows.rows.map(viewOf))
+    return page({ rows: views, lastId: rows.lastId }, list, (view) => view)
   },
 
   revokeAgentInvitation: async ({ invitationId }, context) => ({
@@ -70,7 +71,7 @@ export const agentCustomerHandlers = {
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {
-      data: made.invitations.map((row) => inviteView(row, agent, urlOf(row))),
+      data: await Promise.all(made.invitations.map(async (row) => inviteView(row, agent, await urlOf(row)))),
       meta: { emailFailures: [], alreadyConnected: made.alreadyConnected },
     }
   },

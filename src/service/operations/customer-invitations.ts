@@ -49,7 +49,9 @@ export const customerInvitationHandlers = {
     const recipients = groups.rows.map((group) => firstOf(group).recipient)
     const customers = await customersAmong(tx, scope, recipients)
     const urlOf = await invitationUrls(tx, publicUrl)
-    return page(groups, list, (group) => groupView(group, customers, urlOf))
+    const urls = new Map<string, string>()
+    for (const row of groups.rows.flat()) urls.set(row.id, await urlOf(row))
+    return page(groups, list, (group) => groupView(group, customers, urls))
   },
 
   revokeCustomerInvitation: async ({ invitationId }, context) => ({
@@ -79,13 +81,13 @@ export async function invitationView(context: Context, row: InvitationRecord) {
 }
 
 export async function invitationViews(context: Context, rows: readonly InvitationRecord[]) {
-  return rows.map(await viewsOf(context))
+  return Promise.all(rows.map(await viewsOf(context)))
 }
 
 /** What shows an invitation; the keys of the addresses are loaded once for all. */
 export async function viewsOf({ tx, publicUrl }: Context) {
   const urlOf = await invitationUrls(tx, publicUrl)
-  return (row: InvitationRecord) => viewAt(row, urlOf(row))
+  return async (row: InvitationRecord) => viewAt(row, await urlOf(row))
 }
 
 const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
@@ -131,7 +133,7 @@ function firstOf(group: InvitationGroup): InvitationRecord {
 function groupView(
   group: InvitationGroup,
   customers: readonly PartyRow[],
-  urlOf: (row: InvitationRecord) => string,
+  urls: ReadonlyMap<string, string>,
 ): z.output<typeof CustomerInvitationGroup> {
   const first = firstOf(group)
   const { recipient } = first
@@ -157,7 +159,7 @@ function groupView(
         invitationId: row.id,
         agent: { id: row.agentId, name: row.agentName, handle: row.agentHandle },
         permissions: parsed(row.permissions),
-        url: urlOf(row),
+        url: urls.get(row.id) ?? '',
         createdAt: timestamp(row.createdAtMs),
         expiresAt: timestamp(row.expiresAtMs),
         tags: parsed(row.tags),

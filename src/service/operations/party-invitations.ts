@@ -32,7 +32,9 @@ export const partyInvitationHandlers = {
     const { tx, partyId } = context
     const scope = { partyId, email: input.email?.toLowerCase(), status: input.status }
     const list = { list: 'partyInvitations', ...scope }
-    return page(await listPartyInvitations(tx, scope, pageRequest(input, list)), list, await viewsOf(context))
+    const { rows, lastId } = await listPartyInvitations(tx, scope, pageRequest(input, list))
+    const views = await Promise.all(rows.map(await viewsOf(context)))
+    return page({ rows: views, lastId }, list, (view) => view)
   },
 
   createPartyInvitations: async ({ invitations }, context) => {
@@ -53,7 +55,7 @@ export const partyInvitationHandlers = {
       if (typeof invited === 'string') failed.push({ email: one.email, error: invited })
       else rows.push(invited)
     }
-    return { data: rows.map(view), meta: { failed } }
+    return { data: await Promise.all(rows.map(view)), meta: { failed } }
   },
 
   /** An invitation that is revoked already is answered as it is. */
@@ -64,9 +66,10 @@ export const partyInvitationHandlers = {
     if (before === undefined) fail('not_found', { detail: `There is no invitation ${invitationId} to this party.` })
     const view = await viewsOf(context)
     const meta = { deleted: true } as const
-    if (before.status === 'REVOKED') return { data: view(before), meta }
+    if (before.status === 'REVOKED') return { data: await view(before), meta }
     const status = answeredPartyInvitation(before.status, 'revoke')
-    return { data: view(await answerPartyInvitation(tx, before, { status, userId: null, updatedAtMs: nowMs })), meta }
+    const after = await answerPartyInvitation(tx, before, { status, userId: null, updatedAtMs: nowMs })
+    return { data: await view(after), meta }
   },
 } satisfies HandlersOf<typeof partyInvitations>
 
@@ -117,11 +120,11 @@ async function viewsOf({
   actor,
   publicUrl,
   nowMs,
-}: Context): Promise<(row: PartyInvitationRow) => InvitationResource> {
+}: Context): Promise<(row: PartyInvitationRow) => Promise<InvitationResource>> {
   const urlOf = await partyInvitationUrls(tx, publicUrl)
   const isTold = mayGive(actor, given.membership())
   const isOpen = (row: PartyInvitationRow) => row.status === 'PENDING' && !isPartyInvitationExpired(row, nowMs)
-  return (row) => partyInvitationView(row, isTold && isOpen(row) ? urlOf(row) : null)
+  return async (row) => partyInvitationView(row, isTold && isOpen(row) ? await urlOf(row) : null)
 }
 
 export function partyInvitationView(row: PartyInvitationRow, url: string | null): InvitationResource {

@@ -17,7 +17,7 @@ import type { Reply } from './reply.ts'
 
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
-const replayWindowMs = 48 * hourMs
+export const replayWindowMs = 48 * hourMs
 /** How much longer it is kept: clocks that are wrong by less let no key be forgotten, once they are right again. */
 const keptLongerMs = 7 * 24 * hourMs
 

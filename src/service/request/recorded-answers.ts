@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { type System, sealBytes, unseal, unsealBytes } from '../../core/system.ts'
-import type { RootKeys } from '../store/root-keys.ts'
+import { hmac, type System, sealBytes, unseal, unsealBytes } from '../../core/system.ts'
+import { lastingTexts, type RootKeys } from '../store/root-keys.ts'
 import type { IdempotencyRecordRow } from '../store/schema/idempotency-records.ts'
 
 /** What an answer is kept for: the party that was acted on, and the Idempotency-Key that it was asked for with. */
@@ -11,7 +11,8 @@ interface KeyOfParty {
 
 /**
  * An answer as it is kept: whoever has the key that it was asked for with reads it again, byte for byte, its secrets
- * included, and nobody else does. In front stands which root key sealed it. It is deflated, for most of a database is
+ * included, and nobody else does. In front stands which root key sealed it, by a secret that outlives that key: who has the
+ * database alone could not seal the answer anew. It is deflated, for most of a database is
  * recorded answers, and most of each stands in all others as well.
  */
 export function sealedAnswer({ newestId, derive }: RootKeys, system: System, of: KeyOfParty, body: string): Buffer {
@@ -19,7 +20,8 @@ export function sealedAnswer({ newestId, derive }: RootKeys, system: System, of:
     Buffer.of(phrases.length),
     deflateRawSync(body, { ...cheap, dictionary: phrasesFor(phrases.length, of) }),
   ])
-  return Buffer.concat([Buffer.from(`${newestId}.`), sealBytes(system, derive(newestId, sealText(of)), small)])
+  const secret = hmac(derive(newestId, lastingTexts.recordedAnswers), sealText(of))
+  return Buffer.concat([Buffer.from(`${newestId}:`), sealBytes(system, secret, small)])
 }
 
 /** The body of a recorded answer, in whichever form it is kept. */
@@ -30,9 +32,14 @@ export function openedAnswer(
 ): string {
   if (answer === null) return openedText(keys, of, body)
   const sealed = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength)
-  const start = sealed.indexOf('.') + 1
-  const id = Number(sealed.toString('latin1', 0, start - 1))
-  const small = unsealBytes(keys.derive(id, sealText(of)), sealed.subarray(start))
+  const end = sealed.findIndex((byte) => byte < zero || byte > nine)
+  const id = Number(sealed.toString('latin1', 0, end))
+  // Before root keys could be retired, answers were sealed with what the key itself derives.
+  const isLasting = sealed[end] === colon
+  const secret = isLasting
+    ? hmac(keys.derive(id, lastingTexts.recordedAnswers), sealText(of))
+    : keys.derive(id, sealText(of))
+  const small = unsealBytes(secret, sealed.subarray(end + 1))
   if (small === undefined) throw new Error('Bug: a recorded answer does not open with its own key.')
   return inflateRawSync(small.subarray(1), { dictionary: phrasesFor(small[0], of) }).toString('utf8')
 }
@@ -46,6 +53,8 @@ function openedText({ derive }: RootKeys, of: KeyOfParty, recorded: string | nul
   if (body === undefined) throw new Error('Bug: a recorded answer does not open with its own key.')
   return body
 }
+
+const [zero, nine, colon] = [0x30, 0x39, 0x3a]
 
 function sealText({ partyId, key }: KeyOfParty): string {
   return `recorded answer ${partyId} ${key}`

@@ -3,7 +3,7 @@ import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { type RootKeys, rootKeys } from './root-keys.ts'
+import { isSignatureOf, type RootKeys, rootKeys } from './root-keys.ts'
 import { type ActivityHead, type ActivityHeadRow, type ActivityRow, sealedText } from './schema/activity.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -162,7 +162,7 @@ const upsert = writing((db, row: ActivityHeadRow) =>
 
 /** Whether the head is as it was sealed. */
 export async function headIsSealed(tx: Transaction, head: ActivityHeadRow): Promise<boolean> {
-  return (await rootKeys(tx)).verify(sealedText(head), head.seal)
+  return await isSignatureOf(tx, sealedText(head), head.seal)
 }
 
 /** Whose records, of which run. */

@@ -72,6 +72,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   faults: null,
   earlierStates: null,
   rootKeys: null,
+  carriedSecrets: null,
   signingKeys: null,
   locks: null,
   leases: null,

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { deletingOldest } from './engine/deleting.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -54,6 +54,23 @@ const put = writing((db, row: IdempotencyRecordRow) => {
 /** The first 128 bits of a SHA-256, in a third of its hexadecimal digits: of the keys of one party no two begin alike. */
 function short(hash: string): string {
   return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
+}
+
+/**
+ * When the last operation finished, after that moment, whose answer the root key of that id seals by itself, as it did
+ * before keys could be retired; undefined: there is none.
+ */
+export async function lastSealedByKey(tx: Transaction, keyId: number, afterMs: number): Promise<number | undefined> {
+  const mark = `${keyId}.`
+  const inBytes = sql<boolean>`substr("answer", 1, ${sql.lit(mark.length)}) = ${Buffer.from(mark)}`
+  const asText = sql<boolean>`"answer" is null and "body" like ${`${mark}%`}`
+  const { lastMs } = await tx.db
+    .selectFrom('idempotencyRecords')
+    .select((row) => row.fn.max('finishedAtMs').as('lastMs'))
+    .where('finishedAtMs', '>', afterMs)
+    .where((where) => where.or([inBytes, asText]))
+    .executeTakeFirstOrThrow()
+  return lastMs === null ? undefined : Number(lastMs)
 }
 
 /** Deletes the records of what finished the longest ago; gives their number. */

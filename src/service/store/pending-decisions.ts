@@ -6,7 +6,7 @@ import { deletingOldest } from './engine/deleting.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
-import { rootKeys } from './root-keys.ts'
+import { derivedSecret, rootKeys } from './root-keys.ts'
 import type { PendingDecisionRow } from './schema/pending-decisions.ts'
 
 /** Whose decisions they are: of the party that owns the credential, about the calls of that key or grant. */
@@ -137,16 +137,17 @@ interface Sealed {
   what: 'call' | 'answer'
 }
 
-const sealText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
+/** What a call or its answer is sealed with. */
+export const decisionText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
 
 async function sealed(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {
   const { newestId, derive } = await rootKeys(tx)
-  return `${newestId}.${seal(system, derive(newestId, sealText(of)), JSON.stringify(value))}`
+  return `${newestId}.${seal(system, derive(newestId, decisionText(of)), JSON.stringify(value))}`
 }
 
 async function opened<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
   const [id, box = ''] = text.split('.')
-  const value = unseal((await rootKeys(tx)).derive(Number(id), sealText(of)), box)
+  const value = unseal(await derivedSecret(tx, Number(id), decisionText(of)), box)
   if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} does not open.`)
   return JSON.parse(value) as Value
 }

@@ -1,20 +1,42 @@
-import { equalSecrets, hmac, newSecret, type System } from '../../core/system.ts'
+import { equalSecrets, hmac, newSecret, type System, seal, unseal } from '../../core/system.ts'
+import { carriedSecrets } from './carried-secrets.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import type { CarriedSecretRow } from './schema/carried-secrets.ts'
 import type { RootKeyRow } from './schema/root-keys.ts'
 
-/** The keys that the service derives its own secrets and signatures from. Each use mixes in what it is for. */
+/**
+ * The keys that the service derives its own secrets and signatures from. Each use mixes in what it is for. A key that was
+ * retired is gone; what it had made is carried on (`retireRootKeys`).
+ */
 export interface RootKeys {
   /** The newest key's signature of a text. It says which key made it, so that it stays good when there is a newer one. */
   sign(text: string): string
-  /** Whether a signature is this text's, whichever key made it. */
-  verify(text: string, signature: string): boolean
-  /** A text's signatures by every key, the newest first: for what is known by the hash of one of them. */
+  /** As `sign`, by the key of that id. */
+  signBy(id: number, text: string): string
+  /** A text's signatures by every key, the newest first; by retired ones only for lasting texts. */
   signatures(text: string): string[]
-  /** A secret of 64 hexadecimal digits, by the key of that id. */
+  /** A secret of 64 hexadecimal digits, by the key of that id, which a retired key gives for lasting texts only. */
   derive(id: number, text: string): string
+  /** As `derive`, the same for as long as the database lives, whatever keys come and go. For lasting texts. */
+  lasting(text: string): string
   newestId: number
+  /** The oldest one that is not retired. */
+  oldestId: number
+  /** The ids of the keys that are not retired, the newest first. */
+  ids: readonly number[]
 }
+
+/** The texts of secrets that last: few, and needed whichever records there are. They outlive the key that made them. */
+export const lastingTexts = {
+  eventIds: 'ids of events',
+  recordedAnswers: 'recorded answers',
+  sentCalls: 'derived sent calls',
+  mcpQuestions: 'derived mcp questions',
+  mcpRequestState: 'derived mcp request state',
+  seededApiKey: 'seeded api_key',
+  seededAgentKey: 'seeded agent_key',
+} as const
 
 /** What a signature looks like, for the patterns of texts that one is a part of. */
 export const signaturePattern = '(?:[2-9]_|[1-9]\\d{1,5}_)?[0-9a-f]{64}'
@@ -26,25 +48,75 @@ export function looksLikeSignature(text: string): boolean {
   return wholeSignature.test(text)
 }
 
+/** A key with what it derives of a text; undefined where it is retired and the text does not last. */
+interface Loaded {
+  id: number
+  isRetired: boolean
+  of(text: string): string | undefined
+}
+
 export async function rootKeys(tx: Transaction): Promise<RootKeys> {
-  const stored = (await newestFirst(tx, {})).rows
-  const rows = await Promise.all(stored.map(async (row) => ({ ...row, secret: await tx.wrapping.open(row.secret) })))
-  const [newest] = rows
-  if (newest === undefined) throw new Error('Bug: there is no root key.')
+  const all = await loadedKeys(tx)
+  const live = all.filter(({ isRetired }) => !isRetired)
+  const [newest, oldest] = [live[0], live.at(-1)]
+  if (newest === undefined || oldest === undefined) throw new Error('Bug: there is no root key.')
+  const derive = (id: number, text: string) => {
+    const secret = all.find((one) => one.id === id)?.of(text)
+    if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
+    return secret
+  }
   return {
-    sign: (text) => signatureOf(newest, text),
-    verify: (text, signature) => {
-      const row = rows.find(({ id }) => id === idIn(signature))
-      return row !== undefined && equalSecrets(signature, signatureOf(row, text))
-    },
-    signatures: (text) => rows.map((row) => signatureOf(row, text)),
-    derive: (id, text) => {
-      const row = rows.find((one) => one.id === id)
-      if (row === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
-      return hmac(row.secret, text)
+    sign: (text) => signatureOf(newest.id, derive(newest.id, text)),
+    signBy: (id, text) => signatureOf(id, derive(id, text)),
+    signatures: (text) => signaturesBy(all, text),
+    derive,
+    lasting: (text) => {
+      const made = all.toReversed().find((one) => one.of(text) !== undefined)
+      return derive(made?.id ?? oldest.id, text)
     },
     newestId: newest.id,
+    oldestId: oldest.id,
+    ids: live.map(({ id }) => id),
   }
+}
+
+/** Whether a signature is this text's, whichever key made it, retired ones included. */
+export async function isSignatureOf(tx: Transaction, text: string, signature: string): Promise<boolean> {
+  const id = keyOfSignature(signature)
+  const known = await derivedOf(tx, id, text)
+  return known !== undefined && equalSecrets(signature, signatureOf(id, known))
+}
+
+/** Finds the signature of a text that `is` the one, by whichever key, retired ones included. */
+export type FindSignature = (text: string, is: (signature: string) => boolean) => Promise<string | undefined>
+
+/** Loads the keys once for all that is to be found: what is known by the hash of a signature. */
+export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
+  const all = await tx.shared(loadedKeys)
+  return async (text, is) => {
+    const own = signaturesBy(all, text).find(is)
+    if (own !== undefined || !all.some(({ isRetired }) => isRetired)) return own
+    for (const row of await carriedSecrets(tx, text)) {
+      const signature = signatureOf(row.keyId, await openCarried(tx, row))
+      if (is(signature)) return signature
+    }
+    return undefined
+  }
+}
+
+/** A secret that a key derived of a text, retired keys included. @throws where it was not carried on. */
+export async function derivedSecret(tx: Transaction, id: number, text: string): Promise<string> {
+  const secret = await derivedOf(tx, id, text)
+  if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
+  return secret
+}
+
+async function derivedOf(tx: Transaction, id: number, text: string): Promise<string | undefined> {
+  const key = (await tx.shared(loadedKeys)).find((one) => one.id === id)
+  const secret = key?.of(text)
+  if (secret !== undefined || key === undefined) return secret
+  const row = (await carriedSecrets(tx, text)).find(({ keyId }) => keyId === id)
+  return row && openCarried(tx, row)
 }
 
 /** Makes a key that is the newest from now on; gives its id. */
@@ -52,17 +124,79 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
   await tx.lock('root keys')
   const id = (await rootKeys(tx)).newestId + 1
   const secret = await tx.wrapping.wrap(newSecret(system))
-  await tx.db.insertInto('rootKeys').values({ id, secret, createdAtMs }).execute()
+  await tx.db.insertInto('rootKeys').values({ id, secret, createdAtMs, lasting: null }).execute()
   return id
 }
 
-/** What the first key signed is older than the ids of keys, so it carries none. */
-function signatureOf({ id, secret }: RootKeyRow, text: string): string {
-  const signature = hmac(secret, text)
-  return id === 1 ? signature : `${id}_${signature}`
+/** Forgets keys. What lasts of them and of keys retired before is sealed by the newest one. */
+export async function forgetRootKeys(tx: Transaction, system: System, ids: readonly number[]): Promise<void> {
+  const all = await loadedKeys(tx)
+  const [newest] = all
+  if (newest === undefined || newest.isRetired || ids.includes(newest.id)) throw new Error('Bug: the newest key stays.')
+  for (const key of all) {
+    if (!key.isRetired && !ids.includes(key.id)) continue
+    const texts = Object.values(lastingTexts)
+    const kept = Object.fromEntries(texts.map((text) => [text, key.of(text)]))
+    const box = seal(system, newest.of(lastingBox(key.id)) ?? '', JSON.stringify(kept))
+    await tx.db
+      .updateTable('rootKeys')
+      .set({ secret: '', lasting: `${newest.id}.${box}` })
+      .where('id', '=', key.id)
+      .execute()
+  }
 }
 
-function idIn(signature: string): number {
+/** What the box of a carried secret is sealed with. */
+export function carriedBox(keyId: number, textHash: string): string {
+  return `carried secret ${keyId} ${textHash}`
+}
+
+/** Opens a secret that was carried on. */
+export async function openCarried(
+  tx: Transaction,
+  { keyId, textHash, sealedBy, sealed }: CarriedSecretRow,
+): Promise<string> {
+  const { derive } = await tx.shared(rootKeys)
+  const secret = unseal(derive(sealedBy, carriedBox(keyId, textHash)), sealed)
+  if (secret === undefined) throw new Error(`Bug: a secret of the retired root key ${keyId} does not open.`)
+  return secret
+}
+
+async function loadedKeys(tx: Transaction): Promise<Loaded[]> {
+  const rows = (await newestFirst(tx, {})).rows
+  const live = new Map<number, string>()
+  for (const row of rows) if (row.lasting === null) live.set(row.id, await tx.wrapping.open(row.secret))
+  return rows.map(({ id, lasting }) => {
+    const secret = live.get(id)
+    if (secret !== undefined) return { id, isRetired: false, of: (text) => hmac(secret, text) }
+    const kept = openedLasting(live, id, lasting)
+    return { id, isRetired: true, of: (text) => kept[text] }
+  })
+}
+
+const lastingBox = (id: number) => `lasting secrets of root key ${id}`
+
+function openedLasting(live: ReadonlyMap<number, string>, id: number, text: RootKeyRow['lasting']) {
+  const [by = '', box = ''] = (text ?? '').split('.')
+  const json = unseal(hmac(live.get(Number(by)) ?? '', lastingBox(id)), box)
+  if (json === undefined) throw new Error(`Bug: what lasts of the root key ${id} does not open.`)
+  return JSON.parse(json) as Record<string, string | undefined>
+}
+
+function signaturesBy(keys: readonly Loaded[], text: string): string[] {
+  return keys.flatMap(({ id, of }) => {
+    const secret = of(text)
+    return secret === undefined ? [] : [signatureOf(id, secret)]
+  })
+}
+
+/** What the first key signed is older than the ids of keys, so it carries none. */
+function signatureOf(id: number, secret: string): string {
+  return id === 1 ? secret : `${id}_${secret}`
+}
+
+/** The id of the key that a signature says it is by. */
+export function keyOfSignature(signature: string): number {
   return Number(/^(\d+)_/.exec(signature)?.[1] ?? 1)
 }
 

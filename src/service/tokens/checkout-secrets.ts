@@ -1,6 +1,7 @@
 import type { Transaction } from '../store/engine/store.ts'
-import { rootKeys, signaturePattern } from '../store/root-keys.ts'
+import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts'
 import type { SubscriptionRecord } from '../store/subscriptions.ts'
+import { checkoutPageText, clientSecretText, manageText } from './record-texts.ts'
 
 type Of = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 
@@ -20,8 +21,8 @@ export interface CheckoutSecrets {
 export async function checkoutSecrets(tx: Transaction): Promise<CheckoutSecrets> {
   const { sign } = await rootKeys(tx)
   return {
-    clientSecret: ({ paymentIntentId }) => `${paymentIntentId}_secret_${sign(clientText(paymentIntentId))}`,
-    pageToken: ({ id }) => sign(pageText(id)),
+    clientSecret: ({ paymentIntentId }) => `${paymentIntentId}_secret_${sign(clientSecretText(paymentIntentId))}`,
+    pageToken: ({ id }) => sign(checkoutPageText(id)),
     manageToken: ({ id }) => `${id}_manage_${sign(manageText(id))}`,
   }
 }
@@ -29,24 +30,19 @@ export async function checkoutSecrets(tx: Transaction): Promise<CheckoutSecrets>
 /** The payment intent that a client secret is of; undefined when it is none's. */
 export async function intentOfSecret(tx: Transaction, clientSecret: string): Promise<string | undefined> {
   const [, id = '', signature = ''] = clientSecretPattern.exec(clientSecret) ?? []
-  return (await rootKeys(tx)).verify(clientText(id), signature) ? id : undefined
+  return (await isSignatureOf(tx, clientSecretText(id), signature)) ? id : undefined
 }
 
 /** The subscription that a token to manage is of; undefined when it is none's. */
 export async function subscriptionOfToken(tx: Transaction, manageToken: string): Promise<string | undefined> {
   const [, id = '', signature = ''] = manageTokenPattern.exec(manageToken) ?? []
-  return (await rootKeys(tx)).verify(manageText(id), signature) ? id : undefined
+  return (await isSignatureOf(tx, manageText(id), signature)) ? id : undefined
 }
 
 /** Whether an address leads to the checkout's page. */
 export async function opensPage(tx: Transaction, subscriptionId: string, pageToken: string): Promise<boolean> {
-  return (await rootKeys(tx)).verify(pageText(subscriptionId), pageToken)
+  return await isSignatureOf(tx, checkoutPageText(subscriptionId), pageToken)
 }
 
 const clientSecretPattern = new RegExp(`^(pmi_[0-9a-f]{32})_secret_(${signaturePattern})$`)
 const manageTokenPattern = new RegExp(`^(sub_[0-9a-f]{32})_manage_(${signaturePattern})$`)
-
-/** The id alone, for what was signed before there was anything else to sign. */
-const clientText = (paymentIntentId: string) => paymentIntentId
-const pageText = (subscriptionId: string) => `checkout page ${subscriptionId}`
-const manageText = (subscriptionId: string) => `checkout manage ${subscriptionId}`

@@ -1,6 +1,6 @@
 import { hmac } from '../../core/system.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { rootKeys } from '../store/root-keys.ts'
+import { lastingTexts, rootKeys } from '../store/root-keys.ts'
 import type { EventRow } from '../store/schema/events.ts'
 
 type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
@@ -21,8 +21,7 @@ const [signDigits, numberDigits] = [20, 12]
 const pattern = new RegExp(`^evt_([0-9a-f]{${signDigits}})([0-9a-f]{${numberDigits}})$`)
 
 export async function eventIds(tx: Transaction): Promise<EventIds> {
-  // The first key for good: an id is the same whichever keys there are since.
-  const key = (await tx.shared(rootKeys)).derive(1, 'ids of events')
+  const key = (await tx.shared(rootKeys)).lasting(lastingTexts.eventIds)
   // What signs an event also hides its number.
   const masked = (partyId: string, sign: string, number: bigint) =>
     number ^ BigInt(`0x${hmac(key, `number ${partyId} ${sign}`).slice(0, numberDigits)}`)

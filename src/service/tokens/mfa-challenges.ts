@@ -1,7 +1,7 @@
 import { newId, type System } from '../../core/system.ts'
 import { mfaChallengeLifetimeMs } from '../rules/approvals.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { rootKeys, signaturePattern } from '../store/root-keys.ts'
+import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts'
 
 /** What a challenge says: who is to verify, and until when. */
 export interface Challenge {
@@ -24,7 +24,7 @@ export async function newChallenge(tx: Transaction, system: System, userId: stri
 export async function readChallenge(tx: Transaction, text: string): Promise<Challenge | undefined> {
   const [, id, time, userId, signature] = challengePattern.exec(text) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined
-  if (!(await rootKeys(tx)).verify(signed(id, userId), signature)) return undefined
+  if (!(await isSignatureOf(tx, signed(id, userId), signature))) return undefined
   return { userId, expiresAtMs: Number.parseInt(time, 16) + mfaChallengeLifetimeMs }
 }
 

@@ -2,10 +2,20 @@ import type { System } from '../../core/system.ts'
 import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { addRootKey } from '../store/root-keys.ts'
+import { type Retired, retireRootKeys } from './retire-keys.ts'
 import { addSigningKey } from './signing-keys.ts'
 
 /** New keys take over at once; what the older ones made stays good. Processes that run learn of them by themselves. */
 export async function rotateKeys(store: Store, system: System): Promise<{ rootKey: number; signingKey: string }> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
   return { rootKey, signingKey: await addSigningKey(store) }
+}
+
+/** New keys take over at once, and the older root keys go. Older signing keys go by themselves, after a month. */
+export async function retireKeys(
+  store: Store,
+  system: System,
+  replayWindowMs: number,
+): Promise<Retired & { signingKey: string }> {
+  return { ...(await retireRootKeys(store, system, replayWindowMs)), signingKey: await addSigningKey(store) }
 }

@@ -1,7 +1,8 @@
 import { secretPrefix } from '../../core/standard-webhooks.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { rootKeys } from '../store/root-keys.ts'
+import { derivedSecret, rootKeys } from '../store/root-keys.ts'
 import type { WebhookRow } from '../store/schema/webhooks.ts'
+import { webhookText } from './record-texts.ts'
 
 type Of = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previousKeyId' | 'previousSecretUntilMs'>
 
@@ -9,26 +10,24 @@ type Of = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previousKeyI
 interface WebhookSecrets {
   /** The root key that a new secret is derived from. */
   newestKeyId: number
-  /** The newest one. */
+  /** The newest one, of a webhook whose secret was made just now. */
   current(of: Of): string
   /** The newest one, and the one before while it is good still. */
-  signing(of: Of, realNowMs: number): string[]
+  signing(of: Of, realNowMs: number): Promise<string[]>
 }
 
 export async function webhookSecrets(tx: Transaction): Promise<WebhookSecrets> {
   const { derive, newestId } = await tx.shared(rootKeys)
-  const secret = (keyId: number, text: string) =>
-    `${secretPrefix}${Buffer.from(derive(keyId, text), 'hex').toString('base64')}`
-  const current = ({ id, secretNumber, secretKeyId }: Of) => secret(secretKeyId, secretText(id, secretNumber))
+  const written = (derived: string) => `${secretPrefix}${Buffer.from(derived, 'hex').toString('base64')}`
+  const secret = async (keyId: number, text: string) => written(await derivedSecret(tx, keyId, text))
   return {
     newestKeyId: newestId,
-    current,
+    current: ({ id, secretNumber, secretKeyId }) => written(derive(secretKeyId, webhookText(id, secretNumber))),
     signing: (of, realNowMs) => {
-      const { id, secretNumber, previousKeyId, previousSecretUntilMs } = of
+      const { id, secretNumber, secretKeyId, previousKeyId, previousSecretUntilMs } = of
       const isOver = previousKeyId === null || previousSecretUntilMs === null || previousSecretUntilMs <= realNowMs
-      return isOver ? [current(of)] : [current(of), secret(previousKeyId, secretText(id, secretNumber - 1))]
+      const newest = secret(secretKeyId, webhookText(id, secretNumber))
+      return Promise.all(isOver ? [newest] : [newest, secret(previousKeyId, webhookText(id, secretNumber - 1))])
     },
   }
 }
-
-const secretText = (webhookId: string, number: number) => `webhook ${webhookId} ${number}`

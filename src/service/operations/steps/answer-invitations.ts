@@ -10,15 +10,16 @@ import {
 import { grant } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { createParty, partyOfRecipient } from '../../store/parties.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { rootKeys, signatureFinder } from '../../store/root-keys.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
+import { connectText } from '../../tokens/record-texts.ts'
 
 /**
  * The token in the address of a new invitation's page. It is derived, not stored: the database has its hash, and the key
  * that it comes from.
  */
 export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
-  return (await rootKeys(tx)).sign(`connect ${invitationId}`)
+  return (await rootKeys(tx)).sign(connectText(invitationId))
 }
 
 export function hashOfToken(token: string): string {
@@ -27,10 +28,10 @@ export function hashOfToken(token: string): string {
 
 /** Where the invited person answers. */
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
-  const keys = await rootKeys(tx)
-  return ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>) => {
+  const find = await signatureFinder(tx)
+  return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
     // The hash tells which of the keys was the newest when it was made.
-    const token = keys.signatures(`connect ${id}`).find((one) => hashOfToken(one) === tokenHash)
+    const token = await find(connectText(id), (one) => hashOfToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
     return `${publicUrl()}/connect/${token}`
   }

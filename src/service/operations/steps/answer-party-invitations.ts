@@ -6,25 +6,24 @@ import { answeredPartyInvitation, isPartyInvitationExpired } from '../../rules/p
 import type { Transaction } from '../../store/engine/store.ts'
 import { answerPartyInvitation, type PartyInvitationRecord } from '../../store/party-invitations.ts'
 import { savePassword } from '../../store/passwords.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { rootKeys, signatureFinder } from '../../store/root-keys.ts'
 import type { PartyInvitationRow } from '../../store/schema/party-invitations.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { createUser, findUser, findUserByEmail } from '../../store/users.ts'
-
-const textOf = (invitationId: string) => `join ${invitationId}`
+import { joinText } from '../../tokens/record-texts.ts'
 
 /** The token in the address of a new invitation's page, which is derived, and its hash, which is stored. */
 export async function partyInvitationToken(tx: Transaction, invitationId: string) {
-  const token = (await rootKeys(tx)).sign(textOf(invitationId))
+  const token = (await rootKeys(tx)).sign(joinText(invitationId))
   return { token, tokenHash: sha256(token) }
 }
 
 /** Where the invited person joins or declines. */
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
-  const keys = await rootKeys(tx)
-  return ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>) => {
+  const find = await signatureFinder(tx)
+  return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
     // The hash tells which of the keys was the newest when it was made.
-    const token = keys.signatures(textOf(id)).find((one) => sha256(one) === tokenHash)
+    const token = await find(joinText(id), (one) => sha256(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the party invitation ${id}.`)
     return `${publicUrl()}/join/${token}`
   }

@@ -5,19 +5,18 @@ import { asOf } from '../../rules/payment-requests.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { rootKeys, signatureFinder } from '../../store/root-keys.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import { findWallet } from '../../store/wallets.ts'
+import { requestText } from '../../tokens/record-texts.ts'
 
 type RequestResource = z.output<typeof PaymentRequest>
 
-const tokenText = (requestId: string) => `payment request ${requestId}`
-
 /** The hash of the token in the address of a new request's page. The token is derived, not stored. */
 export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
-  return hashOfRequestToken((await tx.shared(rootKeys)).sign(tokenText(requestId)))
+  return hashOfRequestToken((await tx.shared(rootKeys)).sign(requestText(requestId)))
 }
 
 export function hashOfRequestToken(token: string): string {
@@ -26,10 +25,10 @@ export function hashOfRequestToken(token: string): string {
 
 /** Gives the address of a request's page, where its payer pays or declines. */
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
-  const keys = await tx.shared(rootKeys)
-  return ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>) => {
+  const find = await signatureFinder(tx)
+  return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {
     // The hash tells which of the keys was the newest when it was made.
-    const token = keys.signatures(tokenText(id)).find((one) => hashOfRequestToken(one) === tokenHash)
+    const token = await find(requestText(id), (one) => hashOfRequestToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the payment request ${id}.`)
     return `${publicUrl()}/request/${token}`
   }
@@ -60,17 +59,17 @@ function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: Pay
   const partyOf = once((id: string) => findParty(tx, id))
   const agentOf = once((id: string) => findAgentOfAnyParty(tx, { id }))
   const walletOf = once((id: string, partyId: string) => findWallet(tx, partyId, id))
-  return async ({ partyId, walletId, agentId }) => {
+  return async ({ id, tokenHash, partyId, walletId, agentId }) => {
     const isSender = viewer === partyId
-    const [urlOf, requester, agent, wallet] = await Promise.all([
-      requestUrls(tx, publicUrl),
+    const [url, requester, agent, wallet] = await Promise.all([
+      requestUrls(tx, publicUrl).then((urlOf) => urlOf({ id, tokenHash })),
       partyOf(partyId),
       agentId === null ? undefined : agentOf(agentId),
       isSender ? walletOf(walletId, partyId) : undefined,
     ])
     const initiator = agent === undefined ? requester : await partyOf(agent.partyId)
     const people = { requester, agent, initiator, walletName: wallet?.displayName ?? null, isSender }
-    return (row) => viewOf(asOf(row, nowMs), { ...people, url: urlOf(row) })
+    return (row) => viewOf(asOf(row, nowMs), { ...people, url })
   }
 }
 

@@ -8,7 +8,7 @@ import { type Answerer, answererOf } from '../../request/played-party.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findClaimablePayment } from '../../store/payments.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
@@ -74,7 +74,7 @@ async function take(
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
   if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))
-  if (!(await rootKeys(tx)).verify(formText(payment), formToken)) {
+  if (!(await isSignatureOf(tx, formText(payment), formToken))) {
     fail('forbidden', { detail: 'The page is out of date. Open the payment again.' })
   }
   const answerer = await answererIn(tx, payment, user)

@@ -14,7 +14,7 @@ import type { CancelReason, InvitationStatus } from '../../rules/customer-invita
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { partyOfRecipient } from '../../store/parties.ts'
-import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
 /** An invitation as the invited person sees it: who asks, for what, until when. */
@@ -95,7 +95,7 @@ async function answer(
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))
-  if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
+  if (!(await isSignatureOf(tx, formText(record), formToken))) {
     fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
   }
   const answerer = await answererIn(tx, record, user)

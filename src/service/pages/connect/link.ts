@@ -10,7 +10,7 @@ import { grant } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findLinkByToken, type InvitationLinkRecord } from '../../store/invitation-links.ts'
 import { findParty } from '../../store/parties.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
 /** An invitation link as somebody sees it who opens it. */
 export interface OpenedLink {
@@ -123,6 +123,6 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
 /** The customer that a form of this link's page is to make; undefined when it is no such form. */
 async function customerOf({ tx }: ChangeContext, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
-  const isItsOwn = more.length === 0 && (await rootKeys(tx)).verify(formText(link, partyId), signature)
+  const isItsOwn = more.length === 0 && (await isSignatureOf(tx, formText(link, partyId), signature))
   return isItsOwn ? partyId : undefined
 }

@@ -12,7 +12,7 @@ import { answererOf } from '../../request/played-party.ts'
 import { isPartyInvitationExpired, type PartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../store/party-invitations.ts'
-import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { findUserByEmail } from '../../store/users.ts'
 
@@ -118,7 +118,7 @@ async function versionOf(
 ): Promise<number | undefined> {
   const [version = '', signature = ''] = formToken.split('.')
   const shown = { id, version: Number(version) }
-  return (await rootKeys(tx)).verify(formText(shown), signature) ? shown.version : undefined
+  return (await isSignatureOf(tx, formText(shown), signature)) ? shown.version : undefined
 }
 
 function formText({ id, version }: { id: string; version: number }): string {

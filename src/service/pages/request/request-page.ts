@@ -14,7 +14,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findPaymentRequestByToken, saveCardTries } from '../../store/payment-requests.ts'
 import { findPaymentOfAnyParty } from '../../store/payments.ts'
-import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { listWallets } from '../../store/wallets.ts'
@@ -128,7 +128,7 @@ async function whenShown(
   const request = await requestAt(tx, token)
   const [version = '', signature = ''] = formToken.split('.')
   const shown = { id: found.id, version: Number(version) }
-  if (!(await rootKeys(tx)).verify(formText(shown), signature)) {
+  if (!(await isSignatureOf(tx, formText(shown), signature))) {
     fail('forbidden', { detail: 'The answer did not come from this page.' })
   }
   return request?.version === shown.version ? work(request) : unchanged('stale')

@@ -6,12 +6,13 @@ import { type Changed, change, type Dependencies, settled, unchanged } from '../
 import type { SettledContext } from '../../request/due.ts'
 import { mfaLifetimeMs } from '../../rules/approvals.ts'
 import { blockedUntilMs, judge, stepSeconds, type Verdict } from '../../rules/second-factor.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { derivedSecret, rootKeys } from '../../store/root-keys.ts'
 import type { SecondFactorRow } from '../../store/schema/second-factors.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { findSecondFactor, lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
 import { findUser, markVerified } from '../../store/users.ts'
 import { type Challenge, readChallenge } from '../../tokens/mfa-challenges.ts'
+import { secondFactorText } from '../../tokens/record-texts.ts'
 
 /** The state of a check, as its user sees it. */
 export interface Verification {
@@ -177,7 +178,7 @@ async function judgeCode(
 async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {
   const { Secret, TOTP } = await library()
   const [keyId = '', nonce = ''] = seed.split('.')
-  const derived = (await rootKeys(tx)).derive(Number(keyId), `second factor ${user.id} ${nonce}`)
+  const derived = await derivedSecret(tx, Number(keyId), secondFactorText(user.id, nonce))
   const secret = Secret.fromHex(derived.slice(0, 40))
   const issuer = environment === 'sandbox' ? 'Payments sandbox' : 'Payments'
   return new TOTP({ issuer, label: user.email, secret, digits: 6, period: stepSeconds })

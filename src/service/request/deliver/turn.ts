@@ -82,7 +82,7 @@ async function load({ bodies }: TurnDependencies, tx: Transaction, key: WebhookK
   if (webhook === undefined || webhook.status === 'DISABLED') return undefined
   const sequences = [...new Set(deliveries.map(({ eventSequence }) => eventSequence))]
   const of = await bodies(tx, partyId, sequences)
-  return { webhook, deliveries, bodies: of, secrets: secrets.signing(webhook, nowMs) }
+  return { webhook, deliveries, bodies: of, secrets: await secrets.signing(webhook, nowMs) }
 }
 
 async function attempt(

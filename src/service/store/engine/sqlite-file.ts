@@ -74,6 +74,13 @@ function requireUsableIn(database: DatabaseSync): void {
   }
 }
 
+/** Writes the log beside a file into the file, so that it does not keep what was removed since. Readers may prevent it. */
+export function foldLog(path: string): void {
+  const database = new DatabaseSync(path, { timeout: 1_000 })
+  database.exec('pragma wal_checkpoint(truncate)')
+  database.close()
+}
+
 /** SQLITE_READONLY: a reader finds a journal to roll back, or may not make the files beside the database. */
 function needsWriter(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 8

@@ -79,6 +79,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   snapshots: 'kept',
   snapshotRows: 'kept',
   rootKeys: 'kept',
+  carriedSecrets: 'kept',
   signingKeys: 'kept',
   rateLimits: 'kept',
   locks: 'kept',

@@ -38,6 +38,7 @@ export const newSqlite = {
     '0038_settings_revision',
     '0039_sign_in_links',
     '0040_environment',
+    '0042_retired_keys',
     '0043_activity_lists',
     '0044_failed_effects',
   ],
@@ -75,7 +76,7 @@ CREATE TABLE "mcpSessions" ("idHash" text not null, "principalId" text not null,
 CREATE TABLE "mcpEvents" ("idHash" text not null, "streamId" text not null, "message" text not null, "sequence" bigint not null, "sentAtMs" bigint not null, constraint "mcpEvents_key" primary key ("idHash", "streamId", "sequence"));
 CREATE TABLE "mcpMail" ("id" text not null, "idHash" text not null, "addressee" text not null, "message" text not null, "sentAtMs" bigint not null, constraint "mcpMail_key" primary key ("id"));
 CREATE TABLE "cardPages" ("tokenHash" text not null, "cardId" text not null, "partyId" text not null, "agentPartyId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, "shownAtMs" bigint, constraint "cardPages_key" primary key ("tokenHash"));
-CREATE TABLE "rootKeys" ("secret" text not null, "id" integer not null, "createdAtMs" bigint not null, constraint "rootKeys_key" primary key ("id"));
+CREATE TABLE "rootKeys" ("secret" text not null, "id" integer not null, "createdAtMs" bigint not null, "lasting" text, constraint "rootKeys_key" primary key ("id"));
 CREATE TABLE "refusedPasswords" ("id" text not null, "account" text not null, "source" text not null, "refusedAtMs" bigint not null, constraint "refusedPasswords_key" primary key ("id"));
 CREATE TABLE "knownBrowsers" ("idHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "knownBrowsers_key" primary key ("idHash"));
 CREATE TABLE "activityHeads" ("partyId" text not null, "hash" text not null, "seal" text not null, "sequence" bigint not null, constraint "activityHeads_key" primary key ("partyId"));
@@ -108,6 +109,7 @@ CREATE TABLE "runs" ("partyId" text not null, "id" text not null, "instanceId" t
 CREATE TABLE "runEntries" ("partyId" text not null, "id" text not null, "runId" text not null, "kind" text not null, "operation" text not null, "agentId" text, "outcome" text not null, "status" integer, "code" text, "amountCents" bigint, "fault" text, "ms" integer, "supportId" text, "keyHash" text, "detail" text not null, "atMs" bigint not null, "recordedAtMs" bigint not null, constraint "runEntries_key" primary key ("partyId", "id"));
 CREATE TABLE "signInLinks" ("codeHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "signInLinks_key" primary key ("codeHash"));
 CREATE TABLE "deployment" ("id" integer not null, "environment" text not null, constraint "deployment_key" primary key ("id"), constraint "deployment_one_row" check ("id" = 1));
+CREATE TABLE "carriedSecrets" ("textHash" text not null, "keyId" integer not null, "sealedBy" integer not null, "sealed" text not null, constraint "carriedSecrets_key" primary key ("textHash", "keyId"));
 CREATE TABLE "activityResources" ("partyId" text not null, "resourceId" text not null, "sequence" bigint not null, constraint "activityResources_key" primary key ("partyId", "resourceId", "sequence")) without rowid;
 CREATE TABLE "failedEffects" ("partyId" text not null, "kind" text not null, "recordId" text not null, "attempts" integer not null, "error" text not null, "dueAtMs" bigint not null, "retryAtMs" bigint not null, constraint "failedEffects_key" primary key ("partyId", "kind", "recordId"));
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
@@ -239,6 +241,7 @@ CREATE INDEX "runEntries_by_partyId_supportId" on "runEntries" ("partyId", "supp
 CREATE INDEX "runEntries_by_recordedAtMs" on "runEntries" ("recordedAtMs");
 CREATE INDEX "signInLinks_by_userId" on "signInLinks" ("userId");
 CREATE INDEX "signInLinks_by_expiresAtMs" on "signInLinks" ("expiresAtMs");
+CREATE INDEX "carriedSecrets_by_sealedBy" on "carriedSecrets" ("sealedBy");
 CREATE INDEX "activity_by_partyId_agentId_sequence" on "activity" ("partyId", "agentId", "sequence");
 CREATE INDEX "activity_by_partyId_instanceId_sequence" on "activity" ("partyId", "instanceId", "sequence");
 CREATE INDEX "cardTransactions_by_cardAgentId_walletId_status_id" on "cardTransactions" ("cardAgentId", "walletId", "status", "id");

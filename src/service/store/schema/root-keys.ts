@@ -1,6 +1,6 @@
-import { bigint, integer, type RowOf, table, text } from './table.ts'
+import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A key that secrets are derived from. It is never changed or forgotten: what it made is out there. */
+/** A key that secrets are derived from. When it is retired its row stays, without the key, so that its id is not given again. */
 export const rootKeys = table({
   '0012_root_keys': {
     secret: text,
@@ -8,6 +8,10 @@ export const rootKeys = table({
     id: integer,
     /** Real time. */
     createdAtMs: bigint,
+  },
+  '0042_retired_keys': {
+    /** What lasts of a retired key (`lastingTexts`), sealed; in front stands which key sealed it. Null: it is in use. */
+    lasting: nullable(text),
   },
 })
 

@@ -6,6 +6,7 @@ import { approvals } from './approvals.ts'
 import { knownBrowsers, signInLinks, signInSessions } from './browser-sessions.ts'
 import { cardPages } from './card-pages.ts'
 import { cardTransactions } from './card-transactions.ts'
+import { carriedSecrets } from './carried-secrets.ts'
 import { clock } from './clock.ts'
 import { complianceCases } from './compliance-cases.ts'
 import { credentials } from './credentials.ts'
@@ -86,6 +87,7 @@ export const tables = {
   spending,
   transactions,
   rootKeys,
+  carriedSecrets,
   events,
   eventHeads,
   idempotencyRecords,

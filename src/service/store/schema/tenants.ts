@@ -83,6 +83,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   mcpSessions: ofSession,
   mcpEvents: ofSession,
   mcpMail: ofSession,
+  carriedSecrets: { place: 'own', by: 'textHash', because: 'it is found by the hash of a text' },
   leases: { place: 'own', by: 'name', because: 'a name is leased, whomever it is about' },
   locks: { place: 'own', by: 'name', because: 'a name is claimed, whomever it is about' },
   rateLimits: { place: 'own', by: 'keyId', because: 'a request is counted before anything else is known of it' },

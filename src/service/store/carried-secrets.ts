@@ -1,0 +1,35 @@
+import { sha256 } from '../../core/system.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { CarriedSecretRow } from './schema/carried-secrets.ts'
+
+/** What retired keys had derived of a text. */
+export async function carriedSecrets(tx: Transaction, text: string): Promise<CarriedSecretRow[]> {
+  return (await ofText(tx, { textHash: sha256(text) })).rows
+}
+
+const ofText = prepared((db, by: { textHash: string }) =>
+  db.selectFrom('carriedSecrets').selectAll().where('textHash', '=', by.textHash).orderBy('keyId', 'desc'),
+)
+
+/** Keeps secrets; one that is there already stays. */
+export async function carrySecrets(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const insert = tx.db.insertInto('carriedSecrets').values([...rows])
+  await insert.onConflict((conflict) => conflict.columns(['textHash', 'keyId']).doNothing()).execute()
+}
+
+/** Some of the secrets that a key older than that one seals. */
+export async function secretsSealedBefore(
+  tx: Transaction,
+  sealedBy: number,
+  limit: number,
+): Promise<CarriedSecretRow[]> {
+  return tx.db.selectFrom('carriedSecrets').selectAll().where('sealedBy', '<', sealedBy).limit(limit).execute()
+}
+
+export async function sealCarriedSecret(tx: Transaction, row: CarriedSecretRow): Promise<void> {
+  const { textHash, keyId, sealedBy, sealed } = row
+  const change = tx.db.updateTable('carriedSecrets').set({ sealedBy, sealed })
+  await change.where('textHash', '=', textHash).where('keyId', '=', keyId).execute()
+}

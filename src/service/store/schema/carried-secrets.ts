@@ -1,0 +1,21 @@
+import { integer, type RowOf, table, text } from './table.ts'
+
+/**
+ * Secrets that retired root keys had derived for records there are: the address of a checkout, the secret of a webhook.
+ * Each works as before, and its key is gone.
+ */
+export const carriedSecrets = table({
+  '0042_retired_keys': {
+    /** SHA-256 of the text that it was derived from. */
+    textHash: text,
+    /** The root key that derived it. */
+    keyId: integer,
+    /** The root key that seals it now. */
+    sealedBy: integer,
+    sealed: text,
+    $key: ['textHash', 'keyId'],
+    $indexes: ['sealedBy'],
+  },
+})
+
+export type CarriedSecretRow = RowOf<typeof carriedSecrets>

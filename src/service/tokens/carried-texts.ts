@@ -1,0 +1,61 @@
+import { sha256 } from '../../core/system.ts'
+import { hasEnded } from '../rules/subscriptions.ts'
+import { decisionText } from '../store/pending-decisions.ts'
+import { keyOfSignature } from '../store/root-keys.ts'
+import { sealedText } from '../store/schema/activity.ts'
+import type { Tables } from '../store/schema/tables.ts'
+import {
+  checkoutPageText,
+  clientSecretText,
+  connectText,
+  joinText,
+  manageText,
+  requestText,
+  secondFactorText,
+  shopPageText,
+  webhookText,
+} from './record-texts.ts'
+
+/** A root key that is being retired. */
+export interface RetiringKey {
+  id: number
+  sign(text: string): string
+}
+
+/**
+ * The texts from which the key derived something that a row still needs, by table. A table that is not here needs none:
+ * what a form or a challenge carries lives for minutes, and what has ended opens nothing.
+ */
+export const carriedTexts: {
+  readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
+} = {
+  // Any of the keys may have made the addresses that were handed out.
+  subscriptions: ({ id, paymentIntentId, status }) =>
+    hasEnded(status) ? [] : [clientSecretText(paymentIntentId), checkoutPageText(id), manageText(id)],
+  shopCheckouts: ({ id }) => [shopPageText(id)],
+  customerInvitations: ({ id, tokenHash }, key) => ifMade(key, connectText(id), tokenHash),
+  partyInvitations: ({ id, tokenHash }, key) => ifMade(key, joinText(id), tokenHash),
+  paymentRequests: ({ id, tokenHash }, key) => ifMade(key, requestText(id), tokenHash),
+  activityHeads: (head, { id }) => (keyOfSignature(head.seal) === id ? [sealedText(head)] : []),
+  webhooks: ({ id, secretNumber, secretKeyId, previousKeyId }, key) => [
+    ...(secretKeyId === key.id ? [webhookText(id, secretNumber)] : []),
+    ...(previousKeyId === key.id ? [webhookText(id, secretNumber - 1)] : []),
+  ],
+  secondFactors: ({ userId, seed, pendingSeed }, key) =>
+    [seed, pendingSeed].flatMap((text) => {
+      const [id, nonce] = (text ?? '').split('.')
+      return nonce !== undefined && Number(id) === key.id ? [secondFactorText(userId, nonce)] : []
+    }),
+  pendingDecisions: ({ partyId, id, call, answer }, key) => [
+    ...(isSealedBy(key, call) ? [decisionText({ partyId, id, what: 'call' })] : []),
+    ...(isSealedBy(key, answer) ? [decisionText({ partyId, id, what: 'answer' })] : []),
+  ],
+}
+
+function ifMade({ sign }: RetiringKey, text: string, tokenHash: string): string[] {
+  return sha256(sign(text)) === tokenHash ? [text] : []
+}
+
+function isSealedBy({ id }: RetiringKey, sealed: string | null): boolean {
+  return sealed?.startsWith(`${id}.`) === true
+}

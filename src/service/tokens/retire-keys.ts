@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import { nextTurn, type System, seal, sha256 } from '../../core/system.ts'
+import { carrySecrets, sealCarriedSecret, secretsSealedBefore } from '../store/carried-secrets.ts'
+import { readTimes, realNow } from '../store/clock.ts'
+import { type AnyRow, rowsAfter } from '../store/engine/rows-of.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
+import { lastSealedByKey } from '../store/idempotency-records.ts'
+import { addRootKey, carriedBox, forgetRootKeys, openCarried, rootKeys } from '../store/root-keys.ts'
+import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
+import type { Tables } from '../store/schema/tables.ts'
+import { carriedTexts, type RetiringKey } from './carried-texts.ts'
+
+/** How many rows one transaction reads: some milliseconds of work, between which others have their turn. */
+const batch = 200
+/** Resets of the sandbox that may come in between, each of which puts rows back that were not seen. */
+const mostPasses = 10
+
+export interface Retired {
+  /** The key in use. */
+  rootKey: number
+  /** The ids of the keys that are gone. */
+  retired: number[]
+  /** Why older keys stay: an earlier version recorded answers that only their Idempotency-Keys open, until then. */
+  untilMs: number | undefined
+}
+
+/**
+ * Makes a new root key and forgets all others. First it carries on what they had made, in batches: each row says which
+ * key it needs, and both keys are there until the end, so that it may be killed and started again at any time, more than
+ * once at a time, while other processes serve the database.
+ */
+export async function retireRootKeys(store: Store, system: System, replayWindowMs: number): Promise<Retired> {
+  const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
+  await letOthersEnd(store)
+  for (let pass = 1; pass <= mostPasses; pass++) {
+    const { epoch } = await store.read(readTimes)
+    await carryOn(store, system)
+    await sealAnew(store, system, rootKey)
+    const needed = await store.read((tx) => neededByAnswers(tx, rootKey, replayWindowMs))
+    const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch, needed }))
+    if (retired === undefined) continue
+    const untilMs = needed.size === 0 ? undefined : Math.max(...needed.values())
+    return { rootKey, retired, untilMs }
+  }
+  throw new Error(`The sandbox was reset ${mostPasses} times meanwhile: run this again when it is not.`)
+}
+
+/** Waits for all transactions that may not know the newest key yet: none of them writes anything by an older one then. */
+async function letOthersEnd(store: Store): Promise<void> {
+  await store.transaction(haveKeysAlone)
+}
+
+/** Every transaction that uses the keys has read them in their table, and holds its lock until it ends. */
+async function haveKeysAlone(tx: Transaction): Promise<void> {
+  tx.apart()
+  if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
+}
+
+async function carryOn(store: Store, system: System): Promise<void> {
+  for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
+    await eachBatch(store, table, (tx, rows) => carry(tx, system, table, rows))
+  }
+  // A restore puts these rows back.
+  await eachBatch(store, 'snapshotRows', async (tx, parts) => {
+    for (const { tableName, rows } of parts) {
+      const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
+      if (table !== undefined) await carry(tx, system, table, JSON.parse(String(rows)) as AnyRow[])
+    }
+  })
+}
+
+async function eachBatch(
+  store: Store,
+  table: keyof Tables,
+  work: (tx: Transaction, rows: readonly AnyRow[]) => Promise<void>,
+): Promise<void> {
+  const limit = table === 'snapshotRows' ? 1 : batch
+  for (let last: AnyRow | undefined; ; await nextTurn()) {
+    const after = last
+    const rows = await store.transaction(async (tx) => {
+      const found = await rowsAfter(tx, table, after, limit)
+      await work(tx, found)
+      return found
+    })
+    last = rows.at(-1)
+    if (last === undefined) return
+  }
+}
+
+/** Keeps what the older keys had derived for rows, sealed by the newest one. */
+async function carry(tx: Transaction, system: System, table: keyof Tables, rows: readonly AnyRow[]): Promise<void> {
+  const keys = await rootKeys(tx)
+  const { newestId, derive } = keys
+  const textsOf = carriedTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
+  if (textsOf === undefined) throw new Error(`Bug: nothing is derived for ${table}.`)
+  const carried = keys.ids
+    .filter((id) => id !== newestId)
+    .flatMap((id) => {
+      const key = { id, sign: (text: string) => keys.signBy(id, text) }
+      const texts = rows.flatMap((row) => textsOf(row, key))
+      return texts.map((text): CarriedSecretRow => sealedRow({ textHash: sha256(text), keyId: id }, derive(id, text)))
+    })
+  await carrySecrets(tx, carried)
+
+  function sealedRow(of: Pick<CarriedSecretRow, 'textHash' | 'keyId'>, secret: string): CarriedSecretRow {
+    const box = derive(newestId, carriedBox(of.keyId, of.textHash))
+    return { ...of, sealedBy: newestId, sealed: seal(system, box, secret) }
+  }
+}
+
+/** Seals by the newest key what older ones seal of keys that were retired before. */
+async function sealAnew(store: Store, system: System, rootKey: number): Promise<void> {
+  for (let count = batch; count === batch; await nextTurn()) {
+    count = await store.transaction(async (tx) => {
+      const { newestId, derive } = await rootKeys(tx)
+      const rows = await secretsSealedBefore(tx, rootKey, batch)
+      for (const row of rows) {
+        const secret = await openCarried(tx, row)
+        const sealed = seal(system, derive(newestId, carriedBox(row.keyId, row.textHash)), secret)
+        await sealCarriedSecret(tx, { ...row, sealedBy: newestId, sealed })
+      }
+      return rows.length
+    })
+  }
+}
+
+/** Until when recorded answers need older keys, by their ids. */
+async function neededByAnswers(tx: Transaction, rootKey: number, windowMs: number): Promise<Map<number, number>> {
+  const { earliestMs, nowMs, realNowMs } = await readTimes(tx)
+  const needed = new Map<number, number>()
+  for (const id of (await rootKeys(tx)).ids) {
+    if (id >= rootKey) continue
+    const lastMs = await lastSealedByKey(tx, id, earliestMs - windowMs)
+    // Told in real time: the service's clock may be moved.
+    if (lastMs !== undefined) needed.set(id, lastMs + windowMs - (nowMs - realNowMs))
+  }
+  return needed
+}
+
+interface Forget {
+  rootKey: number
+  epoch: number
+  needed: ReadonlyMap<number, number>
+}
+
+/** Forgets the keys older than this one; undefined where rows may have come that were not seen. */
+async function forget(tx: Transaction, system: System, given: Forget): Promise<number[] | undefined> {
+  const { rootKey, epoch, needed } = given
+  await haveKeysAlone(tx)
+  // The world was replaced since, or another process retires keys too.
+  if ((await readTimes(tx)).epoch !== epoch) return undefined
+  if ((await secretsSealedBefore(tx, rootKey, 1)).length > 0) return undefined
+  const retired = (await rootKeys(tx)).ids.filter((id) => id < rootKey && !needed.has(id))
+  await forgetRootKeys(tx, system, retired)
+  return retired
+}
