@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
@@ -18,7 +20,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const file = () => join(home, 'sandbox.sqlite')
 
-function run(command: string, env: Record<string, string> = {}, user: { uid?: number } = {}) {
+function run(command: string, env: Record<string, string> = {}, user: { uid?: number } = {}, more: string[] = []) {
   const port = command === 'serve' ? { PAYMENTS_PORT: '0' } : {}
   const database = { PAYMENTS_DATABASE_URL: `sqlite:${file()}`, ...port }
   const options = {
@@ -27,7 +29,7 @@ function run(command: string, env: Record<string, string> = {}, user: { uid?: nu
     ...user,
   } as const
 
-  return spawnSync(process.execPath, [cli, command], { ...options, timeout: 60_000 })
+  return spawnSync(process.execPath, [cli, command, ...more], { ...options, timeout: 60_000 })
 }
 
 async function newestKey(secrets?: string[]): Promise<number> {
@@ -47,6 +49,73 @@ describe('rotate-keys', () => {
     expect(await newestKey([secret])).toBe(3)
     expect(readFileSync(file(), 'latin1')).toContain('wrapped:1:')
   })
+})
+
+describe('rotate-keys --retire', () => {
+  test('removes the older keys from a database that is served, also two at once, and its keys work on', async () => {
+    const env = { PATH: process.env.PATH ?? '', HOME: home, PAYMENTS_DATABASE_URL: `sqlite:${file()}` }
+    const server = spawn(process.execPath, [cli, 'serve', '--json', '--port', '0'], {
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    try {
+      const [line] = (await once(server.stdout, 'data')) as [Buffer]
+      const { url, keys } = JSON.parse(String(line)) as { url: string; keys: { agent: string } }
+      const status = async () =>
+        (await fetch(`${url}/wallets`, { headers: { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'run' } }))
+          .status
+      expect(await status()).toBe(200)
+      const old = rootSecret()
+      expect(old).toHaveLength(43)
+      const ended = await Promise.all([retiring(env), retiring(env)])
+      expect(ended.map(({ code }) => code)).toEqual([0, 0])
+      expect(ended.map(({ told }) => told).join('')).toContain('Removed: root key 1')
+      expect(rootSecret()).toBe('')
+      expect(await status()).toBe(200)
+      const written = await fetch(`${url}/events?limit=1`, {
+        headers: { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'run' },
+      })
+      expect(written.status).toBe(200)
+      for (const path of [file(), `${file()}-wal`]) expect(readFileSync(path, 'latin1')).not.toContain(old)
+    } finally {
+      const gone = once(server, 'exit')
+      server.kill('SIGTERM')
+      await gone
+    }
+  })
+
+  test('changes nothing with a secret that does not open the keys', () => {
+    run('rotate-keys', { PAYMENTS_SECRET: secret })
+    const before = readFileSync(file())
+    const { status, stderr } = run('rotate-keys', { PAYMENTS_SECRET: secret.replace('a', 'b') }, {}, ['--retire'])
+    expect(stderr).toMatch(/^payments-mcp: PAYMENTS_SECRET [^\n]+\n$/)
+    expect(status).toBe(2)
+    expect(readFileSync(file()).equals(before)).toBe(true)
+    const retired = run('rotate-keys', { PAYMENTS_SECRET: secret }, {}, ['--retire'])
+    expect(retired.stdout).toContain('Removed: root key 2, 1. What they made stays good.')
+  })
+
+  function rootSecret(): string {
+    const database = new DatabaseSync(file(), { readOnly: true, timeout: 5_000 })
+    try {
+      return String(database.prepare('select secret from rootKeys where id = 1').get()?.secret)
+    } finally {
+      database.close()
+    }
+  }
+
+  async function retiring(env: Record<string, string>) {
+    const child = spawn(process.execPath, [cli, 'rotate-keys', '--retire'], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let told = ''
+    child.stdout.on('data', (part) => {
+      told += part
+    })
+    const [code] = await once(child, 'close')
+    return { code, told }
+  }
 })
 
 describe('a database whose keys are wrapped', () => {

@@ -44,6 +44,7 @@ const commands = [
   [],
   ['console', '--no-open'],
   ['rotate-keys'],
+  ['rotate-keys', '--retire'],
   ['reset-second-factor', '--email', 'ada@example.com'],
   ['report', '--run', 'run_1'],
   ['simulate', '--agents', '1'],

@@ -1,0 +1,262 @@
+import { deflateRawSync } from 'node:zlib'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { realSystem, sealBytes, sha256 } from '../../src/core/system.ts'
+import { mfaLifetimeMs } from '../../src/service/rules/approvals.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import { activityHead, headIsSealed } from '../../src/service/store/activity.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { createPendingDecisions } from '../../src/service/store/pending-decisions.ts'
+import { rootKeys } from '../../src/service/store/root-keys.ts'
+import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
+import { expectReplay } from '../request/replays.ts'
+import { everything, shopOf, startCheckout } from '../shops/shopping.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { hooksOf } from '../webhooks/hooks.ts'
+import { openReceiver, type Received, type Receiver } from '../webhooks/receiver.ts'
+
+const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
+const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
+const somebody = { type: 'email', value: 'somebody@example.org' }
+const held = { tool: 'create_payment', arguments: { amount: 5 }, facts: ['Pay'], effect: '', tick: 'Yes', spends: true }
+const hourMs = 3_600_000
+
+onEachDatabase('root keys that are retired', (database) => {
+  let world: World
+  let us: Checks
+  let receiver: Receiver
+  const opened: Store[] = []
+  beforeEach(async () => {
+    world = await createWorld(database)
+    us = await checks(world)
+    receiver = await openReceiver()
+  })
+  afterEach(async () => {
+    vi.useRealTimers()
+    await receiver.close()
+    for (const store of opened.splice(0)) await store.close()
+    await world.drop()
+  })
+
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const serviceOn = (store: Store): Service =>
+    createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1e6, log })
+
+  /** Another process on the database, which waits for locks in real time. */
+  async function another(): Promise<Service> {
+    const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
+    opened.push(store)
+    return serviceOn(store)
+  }
+
+  const keys = () =>
+    world.store.read((tx) => tx.db.selectFrom('rootKeys').select(['id', 'secret']).orderBy('id').execute())
+  const fetched = async (path: string) =>
+    (await world.service.fetch(new Request(`http://127.0.0.1:4010${path}`))).status
+  const pathOf = (url: unknown) => new URL(String(url)).pathname
+
+  async function checkout(action: string, attributes: object) {
+    const body = JSON.stringify({ data: { attributes } })
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
+    const response = await world.service.fetch(new Request(`http://sandbox.test/checkout/${action}`, init))
+    const answered = (await response.json()) as { data?: { attributes: Record<string, unknown> } }
+    return answered.data?.attributes ?? {}
+  }
+
+  const isSignedBy = (secret: string, { text, headers }: Received) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: world.system.now() })
+    try {
+      return new Webhook(secret).verify(text, headers as Record<string, string>) !== undefined
+    } catch {
+      return false
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+
+  /** Makes one of all that the keys are for. Gives what finds that each works as it did. */
+  async function makeThings() {
+    const party = { key: world.apiKey }
+    const { partyId, agentId, keyId } = await world.whoami()
+    const subscribe = async () => (await world.post('/subscriptions', monthly)).json.data.attributes
+    const [unpaid, paid] = [await subscribe(), await subscribe()]
+    const { manageToken } = await checkout('pay', { ...card, clientSecret: paid.clientSecret })
+    const cart = await startCheckout(world, 'plain-goods', everything(shopOf('plain-goods')))
+    const agents = [{ agentId, permissions: ['payments.read'] }]
+    const asked = await world.post('/customers/invitations', { recipients: [somebody], agents }, party)
+    const invitation = asked.json.data[0].attributes.url
+    const email = `m${world.system.now()}@example.com`
+    const member = (await world.post('/party-invitations', { invitations: [{ email, role: 'MEMBER' }] }, party)).json
+    const request = (await world.post('/payment-requests', { amount: 100, payer: somebody }, party)).json.data
+    const hooks = hooksOf(world, receiver)
+    const [hook, rotated] = [await hooks.create(), await hooks.create()]
+    const renewal = await world.post(`/webhooks/${rotated.id}/rotate-secret`, { expiresInSeconds: 86_400 }, party)
+    const secrets = [hook.secret, rotated.secret, renewal.json.data.attributes.signingSecret as string]
+    const user = await us.approver()
+    const decisions = createPendingDecisions(world.store, world.system, { partyId, principalId: keyId })
+    const kept = await decisions.keep({ ...held, of: email })
+    await decisions.finish(String(kept?.id), { data: { done: email } })
+    const sent = { idempotencyKey: `kept ${email}`, ...party }
+    const payment = { amount: 100, currency: 'USD', counterparty: somebody }
+    const answered = await world.post('/payments', payment, sent)
+    expect(answered.status, answered.text).toBeLessThan(300)
+    const events = (await world.get('/events?limit=5', party)).json.data.map(({ id }: { id: string }) => id)
+    const lasting = await world.service.derivedSecret('sentCalls')
+    const told = await world.service.seed({ apiKey: undefined, agentKey: undefined })
+
+    return async () => {
+      expect(await fetched(pathOf(unpaid.checkoutUrl))).toBe(200)
+      expect(await fetched(`/checkout/manage/${manageToken}`)).toBe(200)
+      expect((await checkout('session', { clientSecret: unpaid.clientSecret })).status).toBe('pending')
+      expect(await fetched(pathOf(cart.attributes.url))).toBe(200)
+      for (const url of [invitation, member.data[0].attributes.url, request.attributes.paymentLinkUrl])
+        expect(await fetched(pathOf(url)), String(url)).toBe(200)
+      expect((await world.get('/customers/invitations', party)).text).toContain(invitation)
+      expect((await world.get('/party-invitations', party)).text).toContain(member.data[0].attributes.url)
+      expect((await world.get(`/payment-requests/${request.id}`, party)).text).toContain(
+        request.attributes.paymentLinkUrl,
+      )
+      receiver.received.splice(0)
+      await hooks.happen()
+      await hooks.deliver()
+      for (const secret of secrets)
+        expect(receiver.received.filter((one) => isSignedBy(secret, one)).length).toBeGreaterThan(0)
+      world.system.pass(mfaLifetimeMs + 60_000)
+      const url = await user.challenge()
+      expect((await us.submit(url, codeAt(user.secret, world.system.now()))).status).toBe(303)
+      expect(await decisions.find(String(kept?.id))).toMatchObject({
+        call: { arguments: { amount: 5 } },
+        answer: { data: { done: email } },
+      })
+      expectReplay(await world.post('/payments', payment, sent), answered)
+      for (const id of events) expect((await world.get(`/events/${id}`, party)).json.data.id).toBe(id)
+      expect(await world.service.derivedSecret('sentCalls')).toBe(lasting)
+      expect(await world.service.seed({ apiKey: undefined, agentKey: undefined })).toMatchObject({
+        apiKey: told.apiKey,
+        agentKey: told.agentKey,
+      })
+      await expectSealed(partyId)
+    }
+  }
+
+  async function expectSealed(partyId: string) {
+    const head = await world.store.read((tx) => activityHead(tx, partyId))
+    expect(head && (await world.store.read((tx) => headIsSealed(tx, head)))).toBe(true)
+  }
+
+  test('are gone, and all that they made works as it did, also when the next ones are retired', async () => {
+    const works = await makeThings()
+    expect(await (await another()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1], untilMs: undefined })
+    expect(await keys()).toEqual([
+      { id: 1, secret: '' },
+      { id: 2, secret: expect.stringMatching(/.{40}/) },
+    ])
+    await expectSealed((await world.whoami()).partyId)
+    await works()
+    const worksToo = await makeThings()
+    await world.service.rotateKeys()
+    expect(await world.service.retireKeys()).toMatchObject({ rootKey: 4, retired: [3, 2] })
+    expect((await keys()).map(({ secret }) => secret === '')).toEqual([true, true, true, false])
+    await works()
+    await worksToo()
+    const { rows } = {
+      rows: await world.store.read((tx) => tx.db.selectFrom('carriedSecrets').select('sealedBy').execute()),
+    }
+    expect(new Set(rows.map(({ sealedBy }) => sealedBy))).toEqual(new Set([4]))
+  })
+
+  test('sign nothing that anybody believes later: what they did not make before stays refused', async () => {
+    const old = await world.store.read(rootKeys)
+    const forged = (id: string) => `${id}_secret_${old.sign(id)}`
+    await world.service.retireKeys()
+    const { id, attributes } = (await world.post('/subscriptions', monthly)).json.data
+    const intent = String(attributes.clientSecret).split('_secret_')[0] ?? ''
+    expect(await checkout('session', { clientSecret: attributes.clientSecret })).toMatchObject({ status: 'pending' })
+    expect(await checkout('session', { clientSecret: forged(intent) })).toEqual({})
+    expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
+  })
+
+  test('are needed by no snapshot: what is restored works as it did', async () => {
+    const works = await makeThings()
+    const { partyId } = await world.whoami()
+    await world.post('/simulations/snapshots', { name: 'before' }, { key: world.apiKey })
+    await world.service.retireKeys()
+    const restored = await world.send('POST', '/simulations/snapshots/before/restore', { key: world.apiKey })
+    expect(restored.status, restored.text).toBe(200)
+    await expectSealed(partyId)
+    expect((await world.get('/customers/invitations', { key: world.apiKey })).status).toBe(200)
+    expect((await world.get('/payment-requests', { key: world.apiKey })).status).toBe(200)
+    expect(works).toBeTypeOf('function')
+  })
+
+  test('may be retired by two processes at once, while others go on', async () => {
+    const works = await makeThings()
+    const [one, other] = await Promise.all([another(), another()])
+    const requests = async () => {
+      for (let count = 0; count < 20; count++) expect((await world.post('/subscriptions', monthly)).status).toBe(200)
+    }
+    const [first, second] = await Promise.all([one.retireKeys(), other.retireKeys(), requests()])
+    const newest = Math.max(first.rootKey, second.rootKey)
+    expect((await keys()).filter(({ secret }) => secret !== '').map(({ id }) => id)).toEqual([newest])
+    await works()
+  })
+
+  test('may be retired again when that was killed, wherever it was', async () => {
+    const works = await makeThings()
+    for (let survives = 0; ; survives++) {
+      let left = survives
+      const killed: Store = {
+        ...world.store,
+        dialect: world.store.dialect,
+        clock: world.store.clock,
+        read: (work) => world.store.read(work),
+        aside: (work) => world.store.aside(work),
+        close: () => world.store.close(),
+        transaction: (work, options) =>
+          left-- === 0 ? Promise.reject(new Error('killed')) : world.store.transaction(work, options),
+      }
+      const ended = await serviceOn(killed)
+        .retireKeys()
+        .catch((error: Error) => error.message)
+      if (survives % 4 === 0) await works()
+      if (ended !== 'killed') break
+    }
+    expect((await keys()).filter(({ secret }) => secret !== '')).toHaveLength(1)
+    await works()
+  })
+
+  test('stay while answers need them that an earlier version recorded, and say until when', async () => {
+    const sent = { idempotencyKey: 'of the earlier version' }
+    const payment = { amount: 100, currency: 'USD', counterparty: somebody }
+    const answered = await world.post('/payments', payment, sent)
+    const { partyId } = await world.whoami()
+    const old = await world.store.read(rootKeys)
+    const dictionary = await phrasesOf(partyId)
+    const small = Buffer.concat([Buffer.of(1), deflateRawSync(answered.text, { level: 1, dictionary })])
+    const secret = old.derive(1, `recorded answer ${partyId} ${sent.idempotencyKey}`)
+    const answer = Buffer.concat([Buffer.from('1.'), sealBytes(world.system, secret, small)])
+    const short = Buffer.from(sha256(sent.idempotencyKey).slice(0, 32), 'hex').toString('base64url')
+    await world.store.transaction((tx) =>
+      tx.db.updateTable('idempotencyRecords').set({ answer }).where('key', '=', short).execute(),
+    )
+    expectReplay(await world.post('/payments', payment, sent), answered)
+    const untilMs = world.system.now() + 48 * hourMs
+    const kept = await world.service.retireKeys()
+    expect(kept).toMatchObject({ rootKey: 2, retired: [] })
+    expect(Math.abs(Number(kept.untilMs) - untilMs)).toBeLessThan(60_000)
+    expectReplay(await world.post('/payments', payment, sent), answered)
+    world.system.pass(48 * hourMs + 1)
+    expect(await world.service.retireKeys()).toMatchObject({ rootKey: 3, retired: [2, 1], untilMs: undefined })
+  })
+
+  /** The texts that answers are deflated with: those of an answer that is there. */
+  async function phrasesOf(partyId: string): Promise<Buffer> {
+    const { readFileSync } = await import('node:fs')
+    const source = readFileSync(new URL('../../src/service/request/recorded-answers.ts', import.meta.url), 'utf8')
+    const list = /const phrases = \[\n {2}\[\n([\s\S]*?)\n {2}\]\.join\(''\)/.exec(source)?.[1] ?? ''
+    const texts = [...list.matchAll(/^ {4}'(.*)',$/gm)].map(([, text]) => text)
+    return Buffer.from(texts.join('') + partyId)
+  }
+})
