@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { equalSecrets, hmac, newSecret, type System, seal, unseal } from '../../core/system.ts'
 import { carriedSecrets } from './carried-secrets.ts'
 import { prepared } from './engine/prepared.ts'
@@ -126,6 +127,15 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
   const secret = await tx.wrapping.wrap(newSecret(system))
   await tx.db.insertInto('rootKeys').values({ id, secret, createdAtMs, lasting: null }).execute()
   return id
+}
+
+/**
+ * Waits until no other transaction uses the keys, and keeps them to this one: each has read them in their table, whose lock
+ * it holds until it ends. On SQLite one transaction writes at a time.
+ */
+export async function haveKeysAlone(tx: Transaction): Promise<void> {
+  tx.apart()
+  if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 
 /** Forgets keys. What lasts of them and of keys retired before is sealed by the newest one. */

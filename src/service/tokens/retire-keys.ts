@@ -1,11 +1,10 @@
-import { sql } from 'kysely'
 import { nextTurn, type System, seal, sha256 } from '../../core/system.ts'
 import { carrySecrets, sealCarriedSecret, secretsSealedBefore } from '../store/carried-secrets.ts'
 import { readTimes, realNow } from '../store/clock.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/rows-of.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { lastSealedByKey } from '../store/idempotency-records.ts'
-import { addRootKey, carriedBox, forgetRootKeys, openCarried, rootKeys } from '../store/root-keys.ts'
+import { addRootKey, carriedBox, forgetRootKeys, haveKeysAlone, openCarried, rootKeys } from '../store/root-keys.ts'
 import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
@@ -48,12 +47,6 @@ export async function retireRootKeys(store: Store, system: System, replayWindowM
 /** Waits for all transactions that may not know the newest key yet: none of them writes anything by an older one then. */
 async function letOthersEnd(store: Store): Promise<void> {
   await store.transaction(haveKeysAlone)
-}
-
-/** Every transaction that uses the keys has read them in their table, and holds its lock until it ends. */
-async function haveKeysAlone(tx: Transaction): Promise<void> {
-  tx.apart()
-  if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 
 async function carryOn(store: Store, system: System): Promise<void> {
