@@ -2,6 +2,7 @@ import { type EventResource, followEvents } from '../client/follow-events.ts'
 import { createRemoteFetch } from '../client/remote.ts'
 import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
+import type { Config } from '../config/settings.ts'
 import { parseBaseUrl } from '../config/values.ts'
 import { show } from '../core/errors.ts'
 import { foreignText } from '../core/foreign-text.ts'
@@ -12,6 +13,7 @@ import { orExplainFailure } from './explain-failure.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { openClient } from './open-client.ts'
+import { withoutCredentials } from './welcome.ts'
 
 type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string; count?: string; json?: boolean }
 
@@ -27,7 +29,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const tell = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
-    if (forward !== undefined) tell(`Forwarding to ${target}, signed with the secret ${forward.secret}`)
+    tell(`${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
     const troubled = (error: unknown) => tell(`events cannot be read now: ${oneLine(error)}. It goes on by itself.`)
     let last: string | undefined
     let [told, lost] = [0, 0]
@@ -49,9 +51,16 @@ export async function listen(flags: ListenFlags): Promise<void> {
       await api.close()
     }
     if (last !== undefined) tell(`${told} told. --since ${last} goes on from here.`)
-    if (lost > 0) tell(`${lost} did not arrive at ${target}.`)
+    if (lost > 0) tell(`${lost} did not arrive at ${forward?.address}.`)
     if (lost > 0) process.exitCode = 1
   })
+}
+
+/** Describes the events that this run prints, and the API or the database that they come from. */
+function following({ baseUrl, databaseUrl }: Config, { events, since }: ListenFlags): string {
+  const source = baseUrl ?? `the embedded sandbox in ${withoutCredentials(databaseUrl)}`
+  const start = since === undefined ? 'from now on' : since === 'oldest' ? 'from the oldest' : `after ${since}`
+  return `Following ${events ?? 'all events'} of ${source} ${start}`
 }
 
 /** @throws ConfigError */
@@ -97,7 +106,10 @@ function forwarder(url: string, system: System) {
     }
     return outcome
   }
-  return { secret, send, close: remote.close }
+  // Receivers often have a secret in the query.
+  const address = url.replace(/\?.*$/s, '')
+  const described = `forwarding to ${address}, signed with the secret ${secret}`
+  return { address, described, send, close: remote.close }
 }
 
 /** What a webhook is sent. */

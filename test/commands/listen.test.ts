@@ -56,8 +56,21 @@ test('forwards what happened, again where that failed, signed as a webhook is, a
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
   try {
-    const { status, stdout, stderr } = await listen('--forward-to', url, '--since', 'oldest', '--count', '1', '--json')
+    const target = `${url}?token=receiver-secret`
+    const { status, stdout, stderr } = await listen(
+      '--forward-to',
+      target,
+      '--since',
+      'oldest',
+      '--count',
+      '1',
+      '--json',
+    )
     expect(status, stderr).toBe(0)
+    const source = 'the embedded sandbox in sqlite::memory: from the oldest'
+    const start = `payments-mcp: Following all events of ${source}; forwarding to ${url}, signed with the secret whsec_`
+    expect(stderr.slice(0, start.length)).toBe(start)
+    expect(stderr).not.toContain('receiver-secret')
     const told = stdout.trim().split('\n')
     expect(received.map(({ body }) => body)).toEqual([told[0], told[0]])
     const [secret = ''] = /whsec_\S+/.exec(stderr) ?? []
@@ -94,21 +107,28 @@ test.each([
       const { stdout, stderr } = await listenWith(env, '--count', '1', ...form)
       expect(`${stdout}${stderr}`).toMatch(status === 400 ? /No\./ : /evt_/)
       expect(stdout + stderr).not.toMatch(/[^\n\P{Cc}]/u)
+      expect(stderr.split('\n')[0]).toBe(
+        `payments-mcp: Following all events of ${url} from now on; without --forward-to they are only printed`,
+      )
     }
   } finally {
     server.close()
   }
 })
 
+const unknownEvent = 'evt_00000000000000000000000000000000'
+
 test.each([
   [['--forward-to', 'http://example.com/hooks'], 2, '--forward-to got "http://example.com/hooks"; it accepts an https'],
   [['--count', '0'], 2, '--count got "0"; it accepts an integer from 1 to 999999.'],
-  [['--since', 'evt_00000000000000000000000000000000'], 1, 'There is no event evt_'],
+  [['--since', unknownEvent], 1, 'There is no event evt_'],
 ])('%j ends with one line', async (args, exitCode, line) => {
   const { status, stdout, stderr } = await listen(...args)
   expect({ status, stdout }).toEqual({ status: exitCode, stdout: '' })
-  expect(stderr).toContain(line)
-  expect(stderr.trim().split('\n')).toHaveLength(1)
+  const lines = stderr.trim().split('\n')
+  expect(lines.pop()).toContain(line)
+  // A start that was possible says first what it follows.
+  expect(lines).toEqual(exitCode === 2 ? [] : [expect.stringContaining(`after ${unknownEvent}; without --forward-to`)])
 })
 
 onEachDatabase('following events', (database) => {
