@@ -55,6 +55,7 @@ class Far {
   constructor(url: URL, key: string) {
     this.#transport = new StreamableHTTPClientTransport(url, {
       requestInit: { headers: { Authorization: `Bearer ${key}` } },
+      fetch: async (url, init) => bounded(await fetch(url, init)),
     })
     this.#transport.onmessage = (message) => this.#receive(message)
   }
@@ -135,3 +136,20 @@ const unanswered = ({ message }: Error) => ({
   code: -32_000,
   message: `No answer came from the endpoint (${message}). Whether the call was carried out is not known.`,
 })
+
+/** More than any single answer of the endpoint has; a stream of events has no such limit. */
+const largestAnswerBytes = 8 * 1024 * 1024
+
+/** Ends the body of an answer that is too large, which the transport would otherwise keep in memory whole. */
+function bounded(response: Response): Response {
+  if (response.body === null || response.headers.get('content-type')?.includes('text/event-stream')) return response
+  let bytes = 0
+  const counting = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      bytes += chunk.byteLength
+      if (bytes <= largestAnswerBytes) controller.enqueue(chunk)
+      else controller.error(new Error('The answer of the endpoint is larger than 8 MiB.'))
+    },
+  })
+  return new Response(response.body.pipeThrough(counting), response)
+}
