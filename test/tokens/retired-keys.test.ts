@@ -44,6 +44,16 @@ onEachDatabase('root keys that are retired', (database) => {
   const serviceOn = (store: Store): Service =>
     createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1e6, log })
 
+  /** The store of the world, with something around each of its transactions. */
+  const storeWith = (around: <T>(run: () => Promise<T>) => Promise<T>): Store => ({
+    dialect: world.store.dialect,
+    clock: world.store.clock,
+    read: (work) => world.store.read(work),
+    aside: (work) => world.store.aside(work),
+    close: () => world.store.close(),
+    transaction: (work, options) => around(() => world.store.transaction(work, options)),
+  })
+
   /** Another process on the database, which waits for locks in real time. */
   async function another(): Promise<Service> {
     const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
@@ -178,6 +188,25 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
+  test('do not run after what is made meanwhile, nor leave anything behind that they could have signed of it', async () => {
+    const old = await world.store.read(rootKeys)
+    const made: string[] = []
+    let transactions = 0
+    const busy = storeWith(async (run) => {
+      transactions++
+      const result = await run()
+      world.system.pass(1)
+      const { id } = made.length < 100 ? (await world.post('/subscriptions', monthly)).json.data : { id: '' }
+      made.push(id)
+      return result
+    })
+    await serviceOn(busy).retireKeys()
+    expect(transactions).toBeLessThan(40)
+    // The first two were made when the walk had not begun.
+    for (const id of made.slice(2).filter((one) => one !== ''))
+      expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
+  })
+
   test('are needed by no snapshot: what is restored works as it did', async () => {
     const works = await makeThings()
     const { partyId } = await world.whoami()
@@ -207,16 +236,7 @@ onEachDatabase('root keys that are retired', (database) => {
     const works = await makeThings()
     for (let survives = 0; ; survives++) {
       let left = survives
-      const killed: Store = {
-        ...world.store,
-        dialect: world.store.dialect,
-        clock: world.store.clock,
-        read: (work) => world.store.read(work),
-        aside: (work) => world.store.aside(work),
-        close: () => world.store.close(),
-        transaction: (work, options) =>
-          left-- === 0 ? Promise.reject(new Error('killed')) : world.store.transaction(work, options),
-      }
+      const killed = storeWith((run) => (left-- === 0 ? Promise.reject(new Error('killed')) : run()))
       const ended = await serviceOn(killed)
         .retireKeys()
         .catch((error: Error) => error.message)

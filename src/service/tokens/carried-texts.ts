@@ -19,6 +19,8 @@ import {
 /** A root key that is being retired. */
 export interface RetiringKey {
   id: number
+  /** Since when it makes nothing any more, by the service's clock. */
+  endsAtMs: number
   sign(text: string): string
 }
 
@@ -29,10 +31,12 @@ export interface RetiringKey {
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Any of the keys may have made the addresses that were handed out.
-  subscriptions: ({ id, paymentIntentId, status }) =>
-    hasEnded(status) ? [] : [clientSecretText(paymentIntentId), checkoutPageText(id), manageText(id)],
-  shopCheckouts: ({ id }) => [shopPageText(id)],
+  // Any of the keys that were there may have made the addresses that were handed out.
+  subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
+    hasEnded(status) || createdAtMs > endsAtMs
+      ? []
+      : [clientSecretText(paymentIntentId), checkoutPageText(id), manageText(id)],
+  shopCheckouts: ({ id, createdAtMs }, { endsAtMs }) => (createdAtMs > endsAtMs ? [] : [shopPageText(id)]),
   customerInvitations: ({ id, tokenHash }, key) => ifMade(key, connectText(id), tokenHash),
   partyInvitations: ({ id, tokenHash }, key) => ifMade(key, joinText(id), tokenHash),
   paymentRequests: ({ id, tokenHash }, key) => ifMade(key, requestText(id), tokenHash),

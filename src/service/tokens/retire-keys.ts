@@ -1,6 +1,6 @@
 import { nextTurn, type System, seal, sha256 } from '../../core/system.ts'
 import { carrySecrets, sealCarriedSecret, secretsSealedBefore } from '../store/carried-secrets.ts'
-import { readTimes, realNow } from '../store/clock.ts'
+import { readTimes, realNow, type Times } from '../store/clock.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/rows-of.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { lastSealedByKey } from '../store/idempotency-records.ts'
@@ -30,10 +30,10 @@ export interface Retired {
  */
 export async function retireRootKeys(store: Store, system: System, replayWindowMs: number): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
-  await letOthersEnd(store)
+  const { nowMs: endsAtMs } = await store.transaction(timesAlone)
   for (let pass = 1; pass <= mostPasses; pass++) {
     const { epoch } = await store.read(readTimes)
-    await carryOn(store, system)
+    await carryOn(store, system, endsAtMs)
     await sealAnew(store, system, rootKey)
     const needed = await store.read((tx) => neededByAnswers(tx, rootKey, replayWindowMs))
     const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch, needed }))
@@ -44,20 +44,25 @@ export async function retireRootKeys(store: Store, system: System, replayWindowM
   throw new Error(`The sandbox was reset ${mostPasses} times meanwhile: run this again when it is not.`)
 }
 
-/** Waits for all transactions that may not know the newest key yet: none of them writes anything by an older one then. */
-async function letOthersEnd(store: Store): Promise<void> {
-  await store.transaction(haveKeysAlone)
+/**
+ * Waits for all transactions that may not know the newest key yet, and reads the time: none writes anything by an older key
+ * after that.
+ */
+async function timesAlone(tx: Transaction): Promise<Times> {
+  await haveKeysAlone(tx)
+  return readTimes(tx)
 }
 
-async function carryOn(store: Store, system: System): Promise<void> {
+async function carryOn(store: Store, system: System, endsAtMs: number): Promise<void> {
+  const carry = carrying(system, endsAtMs)
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
-    await eachBatch(store, table, (tx, rows) => carry(tx, system, table, rows))
+    await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
   }
   // A restore puts these rows back.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
-      if (table !== undefined) await carry(tx, system, table, JSON.parse(String(rows)) as AnyRow[])
+      if (table !== undefined) await carry(tx, table, JSON.parse(String(rows)) as AnyRow[])
     }
   })
 }
@@ -76,28 +81,30 @@ async function eachBatch(
       return found
     })
     last = rows.at(-1)
-    if (last === undefined) return
+    // Rows that come meanwhile are made by the newest key: the walk does not run after them.
+    if (rows.length < limit) return
   }
 }
 
-/** Keeps what the older keys had derived for rows, sealed by the newest one. */
-async function carry(tx: Transaction, system: System, table: keyof Tables, rows: readonly AnyRow[]): Promise<void> {
-  const keys = await rootKeys(tx)
-  const { newestId, derive } = keys
-  const textsOf = carriedTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
-  if (textsOf === undefined) throw new Error(`Bug: nothing is derived for ${table}.`)
-  const carried = keys.ids
-    .filter((id) => id !== newestId)
-    .flatMap((id) => {
-      const key = { id, sign: (text: string) => keys.signBy(id, text) }
-      const texts = rows.flatMap((row) => textsOf(row, key))
-      return texts.map((text): CarriedSecretRow => sealedRow({ textHash: sha256(text), keyId: id }, derive(id, text)))
-    })
-  await carrySecrets(tx, carried)
+type Carry = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
-  function sealedRow(of: Pick<CarriedSecretRow, 'textHash' | 'keyId'>, secret: string): CarriedSecretRow {
-    const box = derive(newestId, carriedBox(of.keyId, of.textHash))
-    return { ...of, sealedBy: newestId, sealed: seal(system, box, secret) }
+/** Keeps what the older keys had derived for rows, sealed by the newest one. */
+function carrying(system: System, endsAtMs: number): Carry {
+  return async (tx, table, rows) => {
+    const { ids, newestId, derive, signBy } = await rootKeys(tx)
+    const textsOf = carriedTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
+    if (textsOf === undefined) throw new Error(`Bug: nothing is derived for ${table}.`)
+    const carried = ids.slice(1).flatMap((keyId) => {
+      const key = { id: keyId, endsAtMs, sign: (text: string) => signBy(keyId, text) }
+      return rows
+        .flatMap((row) => textsOf(row, key))
+        .map((text): CarriedSecretRow => {
+          const textHash = sha256(text)
+          const sealed = seal(system, derive(newestId, carriedBox(keyId, textHash)), derive(keyId, text))
+          return { textHash, keyId, sealedBy: newestId, sealed }
+        })
+    })
+    await carrySecrets(tx, carried)
   }
 }
 
