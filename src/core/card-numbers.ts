@@ -9,12 +9,26 @@ export function digitValue(digit: string): number {
 
 /** By the check digit that each card number has (ISO/IEC 7812-1, Luhn): most other long numbers have not. */
 export function isCardNumber(text: string): boolean {
-  const digits = [...text.replace(/\D/g, '')].reverse().map(Number)
-  const sum = digits.reduce((total, digit, at) => {
-    const counted = at % 2 === 0 ? digit : 2 * digit
-    return total + (counted > 9 ? counted - 9 : counted)
-  }, 0)
-  return sum % 10 === 0 && digits.some((digit) => digit !== 0)
+  const digits = text.replace(/\D/g, '')
+  return checkedSpans(digits)(0, digits.length)
+}
+
+/** Returns what tells of each span of these digits, in constant time, whether it has the check digit of a card number. */
+export function checkedSpans(digits: string): (from: number, to: number) => boolean {
+  // By each position, the sum of the digits before it where those at even positions count twice, or at odd ones.
+  const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
+  for (let at = 0; at < digits.length; at++) {
+    const once = digits.charCodeAt(at) - 48
+    const twice = once > 4 ? 2 * once - 9 : 2 * once
+    even[at + 1] = (even[at] ?? 0) + (at % 2 === 0 ? twice : once)
+    odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
+  }
+  return (from, to) => {
+    // Counted from the end, the second digit counts twice.
+    const sums = to % 2 === 0 ? even : odd
+    const sum = (sums[to] ?? 0) - (sums[from] ?? 0)
+    return sum > 0 && sum % 10 === 0
+  }
 }
 
 /** As JSON writes a character that is not seen, within a text that quotes one, and a JSON Pointer strokes (RFC 6901). */
@@ -52,7 +66,8 @@ export function withoutCardNumbers(text: string): string {
 
 /** A digit behind a tilde may be one of the number's, or a sign that is quoted. */
 function holdsCardNumber(found: string): boolean {
-  return hasCardNumber(found) || hasCardNumber(found.replace(quotedSigns, ' '))
+  const unquoted = found.replace(quotedSigns, ' ')
+  return hasCardNumber(found) || (unquoted !== found && hasCardNumber(unquoted))
 }
 
 /** An expiry, a code or a count may stand beside the number: it begins and ends where digits are set apart. */
@@ -62,11 +77,15 @@ function hasCardNumber(text: string): boolean {
   const digits = groups.join('')
   const bounds = [0]
   for (const { length } of groups) bounds.push((bounds.at(-1) ?? 0) + length)
-  return bounds.some((from, at) =>
-    bounds
-      .slice(at + 1, at + 20)
-      .some((to) => to - from >= 13 && to - from <= 19 && isCardNumber(digits.slice(from, to))),
-  )
+  const isChecked = checkedSpans(digits)
+  return bounds.some((from, at) => {
+    for (let next = at + 1; next < bounds.length; next++) {
+      const to = bounds[next] ?? 0
+      if (to - from > 19) return false
+      if (to - from >= 13 && isChecked(from, to)) return true
+    }
+    return false
+  })
 }
 
 /** By the first digits, the lengths of the card numbers that are issued (ISO/IEC 7812-1). */
@@ -80,22 +99,6 @@ const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] 
   [/^(?:5018|5020|5038|5893|6304|6759|676[1-3])/, [13, 16, 18, 19]],
 ]
 
-/** By each position, the sum of the check digits before it where those at even positions count twice, or at odd ones. */
-function checkSums(digits: string) {
-  const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
-  for (let at = 0; at < digits.length; at++) {
-    const once = digits.charCodeAt(at) - 48
-    const twice = once > 4 ? 2 * once - 9 : 2 * once
-    even[at + 1] = (even[at] ?? 0) + (at % 2 === 0 ? twice : once)
-    odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
-  }
-  return (from: number, to: number) => {
-    // Counted from the end, the second digit counts twice.
-    const sums = to % 2 === 0 ? even : odd
-    return ((sums[to] ?? 0) - (sums[from] ?? 0)) % 10
-  }
-}
-
 /**
  * Whether digits in ASCII, with anything between their groups, hold the number of a card that may be issued: anywhere in
  * one group, or over several groups as long as a card's number is written in such.
@@ -104,11 +107,11 @@ export function holdsCard(text: string): boolean {
   const groups = text.match(/\d+/g) ?? []
   const digits = groups.join('')
   if (digits.length < 13) return false
-  const check = checkSums(digits)
+  const isChecked = checkedSpans(digits)
   const starts = [0]
   for (const group of groups) starts.push((starts.at(-1) ?? 0) + group.length)
   const isCard = (from: number, to: number) =>
-    check(from, to) === 0 &&
+    isChecked(from, to) &&
     issued.some(([range, lengths]) => lengths.includes(to - from) && range.test(digits.slice(from, from + 4)))
   return groups.some((group, at) => {
     const from = starts[at] ?? 0

@@ -1,4 +1,4 @@
-import { digitValue, isCardNumber } from '../core/card-numbers.ts'
+import { checkedSpans, digitValue } from '../core/card-numbers.ts'
 import { maskText } from './mask.ts'
 
 /**
@@ -17,12 +17,11 @@ const idOrDigits = /\b[a-z]{2,5}_[0-9a-f]{32}\b|\p{Nd}(?:[\s\p{Pd}\p{Cf}\p{Mn}._
 
 function hasCardNumber(found: string): boolean {
   if (/^[a-z]/.test(found)) return false
-  const digits = [...found.normalize('NFKC')].filter((character) => /\p{Nd}/u.test(character)).map(digitValue)
+  const digits = (found.normalize('NFKC').match(/\p{Nd}/gu) ?? []).map(digitValue)
+  const isChecked = checkedSpans(digits.join(''))
   // A number or an expiry may stand beside the card's number.
   return digits.some((_, from) =>
-    lengths.some(
-      (length) => from + length <= digits.length && isCardNumber(digits.slice(from, from + length).join('')),
-    ),
+    lengths.some((length) => from + length <= digits.length && isChecked(from, from + length)),
   )
 }
 
