@@ -21,6 +21,7 @@ const deepOnly = [
   'test/random-calls/**',
   'test/rehearse/memory.test.ts',
   'test/resilience/**',
+  'test/secrets/reports.test.ts',
   'test/simulate/command.test.ts',
   'test/webhooks/all-arrive.test.ts',
   // What these look at in a browser, others ask for without one; a browser of the quick run opens the console, decides, and

@@ -245,7 +245,8 @@ const supportIds = /^[\w.:-]{1,100}$/
 const places = /^[\x21-\x7e]{1,200}$/
 
 function formed(form: RegExp, value: unknown): string | undefined {
-  return typeof value === 'string' && form.test(value) ? value : undefined
+  // A key has the form of a code.
+  return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }
 
 /** A text of the service, unless it is empty; shortened, for the service may be any server. */

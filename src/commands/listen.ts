@@ -4,7 +4,7 @@ import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { parseBaseUrl } from '../config/values.ts'
-import { show } from '../core/errors.ts'
+import { maskSecrets, show } from '../core/errors.ts'
 import { foreignText } from '../core/foreign-text.ts'
 import { secretPrefix, signedHeaders } from '../core/standard-webhooks.ts'
 import { realSystem, type System } from '../core/system.ts'
@@ -127,12 +127,12 @@ function lineOf({ id, attributes }: EventResource, outcome: string | undefined):
   const { createdAt, eventType, resourceId } = attributes
   const line = `${createdAt} ${eventType} ${resourceId ?? ''} ${id}${outcome === undefined ? '' : ` → ${outcome}`}`
   // A deployed API may say anything.
-  return line.replace(/[^\x20-\x7e→]+/g, ' ')
+  return maskSecrets(line.replace(/[^\x20-\x7e→]+/g, ' '))
 }
 
 /** Where a connection failed, its cause says more. */
 function oneLine(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const told = cause instanceof Error && cause.message !== '' ? cause.message : message
-  return told === '' ? 'the answer could not be read' : told.replace(/\s+/g, ' ')
+  return told === '' ? 'the answer could not be read' : maskSecrets(told.replace(/\s+/g, ' '))
 }

@@ -71,9 +71,9 @@ const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
 const bearers = /\b(Bearer)\s+(?!<|\[)\S+/gi
 const basics = /\b(Basic)\s+(?=[A-Za-z0-9+/]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}/g
 const userInfo = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@:"']{0,200}:[^\s/?#@"']{1,500}@/gi
-/** `name=value` and `"name": "value"`, also within a JSON text that a text quotes. */
-const assigned =
-  /(?<![\w-])([A-Za-z][\w-]{1,80})(=["']?|\\{0,4}["']\s{0,4}:\s{0,4}\\{0,4}["'])(?![<$[{])([^\s"'\\&;,<>]{3,2000})/g
+/** Up to the value of `name=value` and of `"name": "value"`, also within a JSON text that a text quotes. */
+const assignments = /(?<![\w-])([A-Za-z][\w-]{1,80})(?:=["']?|\\{0,4}["']\s{0,4}:\s{0,4}\\{0,4}["'])(?![<$[{])/g
+const assignedValue = /[^\s"'\\&;,<>]{3,2000}/y
 const numbered = /(?<![\w-])([A-Za-z][\w-]{1,80})([^\w\n]{1,6}(?:(?:is|of|was)[^\w\n]{1,4})?)(?=\d{3,4}(?![\w-]))\d+/g
 const phrased =
   /\b((?:card )?(?:security|verification) (?:code|value))\b([^\w\n]{0,4}(?:(?:is|of|was|=|:)[^\w\n]{0,3})?)\d{3,4}(?![\w-])/gi
@@ -93,8 +93,20 @@ export function maskSecretTexts(text: string, words: MaskWords = usualWords): st
     .replace(numbered, (found, name: string, between: string) =>
       isCodeName(name) ? `${name}${between}${words.code}` : found,
     )
-    .replace(assigned, (found, name: string, between: string, value: string) =>
-      isSecretName(name) && !value.includes('[masked') ? `${name}${between}[masked]` : found,
-    )
-  return withoutIssuedNumbers(masked, words.number)
+  return withoutIssuedNumbers(withoutAssigned(masked), words.number)
+}
+
+/** The value of a name that is no secret's is looked through too: `"note": "password=…"`. */
+function withoutAssigned(text: string): string {
+  let [kept, from] = ['', 0]
+  for (const { 0: found, 1: name = '', index } of text.matchAll(assignments)) {
+    if (index < from || !isSecretName(name)) continue
+    const at = index + found.length
+    assignedValue.lastIndex = at
+    const value = assignedValue.exec(text)?.[0]
+    if (value === undefined || value.includes('[masked')) continue
+    kept += `${text.slice(from, at)}[masked]`
+    from = at + value.length
+  }
+  return kept + text.slice(from)
 }

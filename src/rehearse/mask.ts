@@ -27,7 +27,7 @@ export function maskText(text: string): string {
 
 const words = { number: '[masked card number]', code: '[masked code]', token: '[masked token]' }
 
-/** The same of all texts of a value; fields that are named after a secret are masked whatever they hold. */
+/** The same of all texts and names in a value; fields that are named after a secret are masked whatever they hold. */
 export function maskValue(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value)
   if (typeof value !== 'object' || value === null) return value
@@ -36,7 +36,7 @@ export function maskValue(value: unknown): unknown {
     Object.entries(value).map(([name, inner]) => {
       const isText = typeof inner === 'string' || typeof inner === 'number'
       const isSecret = isText && inner !== '' && isSecretField(name, value)
-      return [name, isSecret ? maskOf(name) : maskValue(inner)]
+      return [maskText(name), isSecret ? maskOf(name) : maskValue(inner)]
     }),
   )
 }

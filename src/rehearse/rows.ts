@@ -1,8 +1,9 @@
 import { cardStatus } from '../service/rules/agent-cards.ts'
 import { readTimes } from '../service/store/clock.ts'
 import type { Store, Transaction } from '../service/store/engine/store.ts'
+import { maskText } from './mask.ts'
 
-/** What a trial's ledger holds at a moment, by the ids of the records. */
+/** What a trial's ledger holds at a moment, by the ids of the records. Secrets in names that an agent gave are masked. */
 export interface Rows {
   /** The sandbox's time. */
   nowMs: number
@@ -49,7 +50,8 @@ async function purchasesIn(tx: Transaction): Promise<Map<string, Purchase>> {
     .orderBy('id')
     .execute()
   return new Map(
-    rows.map(({ id, partyId, merchantName: merchant, status, declineCode: decline, ...cents }) => {
+    rows.map(({ id, partyId, merchantName, status, declineCode: decline, ...cents }) => {
+      const merchant = maskText(merchantName)
       const { amountCents, heldCents, capturedCents, refundedCents } = cents
       return [id, { partyId, merchant, status, decline, amountCents, heldCents, capturedCents, refundedCents }]
     }),
@@ -62,7 +64,9 @@ async function paymentsIn(tx: Transaction): Promise<Map<string, Payment>> {
     rows.flatMap(({ id, kind, partyId, status, amountCents, recipientPartyId, claimant, beneficiary }) => {
       if (kind !== 'payment' && kind !== 'wire') return []
       const account = kind === 'wire' && beneficiary !== null ? (JSON.parse(beneficiary) as { name: string }).name : ''
-      return [[id, { partyId, kind, status, amountCents, recipientPartyId, payee: claimant ?? account }] as const]
+      return [
+        [id, { partyId, kind, status, amountCents, recipientPartyId, payee: maskText(claimant ?? account) }] as const,
+      ]
     }),
   )
 }
@@ -86,7 +90,8 @@ export function readOtherRows(store: Store): Promise<OtherRows> {
     const credentials = await tx.db.selectFrom('credentials').select('id').orderBy('id').execute()
     return {
       cards: cards.map((card) => {
-        return { id: card.id, partyId: card.partyId, merchant: card.merchantName, status: cardStatus(card, nowMs) }
+        const { id, partyId, merchantName } = card
+        return { id, partyId, merchant: maskText(merchantName), status: cardStatus(card, nowMs) }
       }),
       shopOrders: await tx.db
         .selectFrom('shopOrders')

@@ -1,3 +1,4 @@
+import { maskSecrets } from '../core/errors.ts'
 import type { Action } from './action.ts'
 
 /**
@@ -251,6 +252,11 @@ export interface Mismatch {
 /** Whether two answers say the same. */
 export function equalFacts(one: Facts, other: Facts): boolean {
   return canonical(one) === canonical(other)
+}
+
+/** Masks the secrets in facts that the model did not predict: the texts in them may be anybody's. */
+export function maskFacts<Some extends Facts>(facts: Some): Some {
+  return JSON.parse(JSON.stringify(facts), (_, value) => (typeof value === 'string' ? maskSecrets(value) : value))
 }
 
 /** One line: the code of an error, or the status and amounts that matter. */

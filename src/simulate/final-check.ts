@@ -1,5 +1,5 @@
 import type { Action, PartyName, Tool } from './action.ts'
-import { describeFacts, equalFacts, type Facts, type Mismatch } from './facts.ts'
+import { describeFacts, equalFacts, type Facts, type Mismatch, maskFacts } from './facts.ts'
 import { brokenInvariant, type Found } from './invariants.ts'
 import type { Model } from './model/model.ts'
 import type { Balance } from './model/state.ts'
@@ -184,5 +184,5 @@ function difference(what: string, expected: string, actual: string): Mismatch {
 }
 
 function describe(facts: Facts | undefined): string {
-  return facts === undefined ? 'nothing' : describeFacts(facts)
+  return facts === undefined ? 'nothing' : describeFacts(maskFacts(facts))
 }

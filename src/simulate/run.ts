@@ -1,5 +1,6 @@
+import { maskSecrets } from '../core/errors.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
-import { describeFacts, equalFacts, type Facts, type Mismatch, outcomeOf } from './facts.ts'
+import { describeFacts, equalFacts, type Facts, type Mismatch, maskFacts, outcomeOf } from './facts.ts'
 import { countHits, faultRules, persistent, setFaults } from './faults.ts'
 import { compareEnd } from './final-check.ts'
 import { createModel, type Model, type Prediction } from './model/model.ts'
@@ -233,9 +234,11 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
     return
   }
   progress.latenciesMs.push(system.elapsed() - startedAt)
-  const facts = situation.reader.read(action, answer)
+  const read = situation.reader.read(action, answer)
+  const isAsPredicted = equalFacts(prediction.facts, read)
+  const facts = isAsPredicted ? read : maskFacts(read)
   note(progress, action, prediction, facts)
-  progress.mismatch ??= judge(progress, action, prediction, { facts, answer })
+  progress.mismatch ??= judge(progress, action, prediction, { facts, isAsPredicted, answer })
   options.onStep?.(progress.done.length)
 }
 
@@ -243,7 +246,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
 function brokeOff(progress: Progress, action: Action, error: unknown): void {
   progress.done.push(action)
   const what = 'The answer could not be compared.'
-  progress.mismatch ??= { ...unanswered(error), action, what, actual: String(error) }
+  progress.mismatch ??= { ...unanswered(error), action, what, actual: maskSecrets(String(error)) }
 }
 
 async function checkEnd(...[caller, model, situation, options]: Parameters<typeof compareEnd>) {
@@ -256,7 +259,7 @@ async function checkEnd(...[caller, model, situation, options]: Parameters<typeo
 
 /** What there is to say where no answer came. */
 export function unanswered(error: unknown): Mismatch {
-  const actual = `no answer: ${error instanceof Error ? error.message : String(error)}`
+  const actual = maskSecrets(`no answer: ${error instanceof Error ? error.message : String(error)}`)
   return { action: undefined, what: '', expected: 'an answer', actual, about: [] }
 }
 
@@ -274,10 +277,10 @@ function judge(
   { answers }: Progress,
   action: Action,
   prediction: Prediction,
-  { facts, answer }: { facts: Facts; answer: ToolAnswer },
+  { facts, isAsPredicted, answer }: { facts: Facts; isAsPredicted: boolean; answer: ToolAnswer },
 ): Mismatch | undefined {
   const [expected, actual] = [describeFacts(prediction.facts), describeFacts(facts)]
-  if (!equalFacts(prediction.facts, facts)) return { action, what: '', expected, actual, about: [] }
+  if (!isAsPredicted) return { action, what: '', expected, actual, about: [] }
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)

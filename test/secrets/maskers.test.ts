@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { maskForeignText, maskSecrets } from '../../src/core/errors.ts'
 import { isSecretName } from '../../src/core/secret-texts.ts'
 import { maskText, maskValue } from '../../src/rehearse/mask.ts'
+import { withoutSecrets } from '../../src/rehearse/shown-text.ts'
 import { maskedJson, maskedText } from '../../src/service/request/masked.ts'
 import { harmlessNames, harmlessTexts, secretNames, secretTexts } from './samples.ts'
 
@@ -13,6 +14,7 @@ const maskers: Record<string, (text: string) => string> = {
   'the run log': maskedText,
   'a body in the run log': (text) => json({ note: text }),
   'a rehearsal': maskText,
+  'the report of a rehearsal': withoutSecrets,
   'a value of a rehearsal': (text) => JSON.stringify(maskValue({ note: text })),
 }
 
@@ -31,7 +33,9 @@ describe.each(Object.entries(maskers))('%s', (_name, masked) => {
   test.each([
     ['digits', '7'.repeat(1_000_000)],
     ['groups', '7123 '.repeat(200_000)],
-    ['single digits', '7,'.repeat(500_000)],
+    ['single digits and commas', '7,'.repeat(1_000_000)],
+    ['single digits and spaces', '7 '.repeat(1_000_000)],
+    ['assignments', 'ab='.repeat(333_333)],
     ['letters', 'k'.repeat(1_000_000)],
     ['quotes', `"${'\\'.repeat(500_000)}`],
     ['schemes', 'a://'.repeat(250_000)],
@@ -55,6 +59,9 @@ describe('fields', () => {
     })
     test.each(harmlessNames)('%s is kept', (name) => {
       expect(kept({ [name]: 'q7-value' })).toContain('q7-value')
+    })
+    test.each(secretTexts)('a name is masked that is $name', ({ text, secret }) => {
+      expect(kept({ deep: [{ [text]: true }] }).replaceAll('\\', '')).not.toContain(secret)
     })
     test('the key of a note is kept, a field named key is not', () => {
       expect(kept({ tags: [{ key: 'q7-name', value: 'blue' }] })).toContain('q7-name')

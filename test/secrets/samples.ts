@@ -43,6 +43,7 @@ export const secretTexts: readonly SecretSample[] = [
   ...['sandboxPassword', 'apiSecret', 'API_SECRET', 'client_secret', 'agentKey'].flatMap((name) => [
     { name: `${name} assigned`, text: `${name}=${password}`, secret: password },
     { name: `${name} as JSON`, text: `{"${name}": "${password}"}`, secret: password },
+    { name: `${name} assigned in a text of JSON`, text: `{"note": "${name}=${password}"}`, secret: password },
   ]),
   { name: 'a password in an address', text: `https://ann:${password}@shop.example/x`, secret: password },
   { name: 'a key', text: key, secret: 'Zk9aB3xY7q' },
