@@ -29,12 +29,12 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const tell = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
-    tell(`${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
     const troubled = (error: unknown) => tell(`events cannot be read now: ${oneLine(error)}. It goes on by itself.`)
     let last: string | undefined
     let [told, lost] = [0, 0]
     try {
-      if (config.world !== undefined) await api.ready()
+      await api.ready()
+      tell(`${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
       const events = followEvents({ client: api.client, system: realSystem, since: flags.since, signal, troubled })
       for await (const event of events) {
         if (types !== undefined && !types.includes(event.attributes.eventType)) continue

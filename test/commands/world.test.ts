@@ -260,6 +260,6 @@ describe('init', () => {
       status: 2,
       stderr: expect.stringContaining('(ENOENT)'),
     })
-    expect(run(['init', '--help']).stdout).toContain('payments-mcp init test/world.yaml && payments-mcp serve')
+    expect(run(['init', '--help']).stdout).toContain('payments-mcp init test/world.yaml')
   })
 })
