@@ -6,8 +6,8 @@ import { paymentStatuses } from '../../tools/payments.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { onEachDatabase } from '../support/databases.ts'
-import { tries } from '../support/depth.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { bank, hour } from './bank.ts'
 
@@ -185,7 +185,7 @@ onEachDatabase('any history of bank transfers', (database) => {
           target.dueMs = dueOf((await at.read(target.id, sent)).attributes)
         }
       }),
-      { numRuns: tries(60) },
+      { numRuns: isDeep ? 60 : database === sqlite ? 4 : 2 },
     ),
   )
 })
