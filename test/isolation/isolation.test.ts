@@ -55,8 +55,8 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
       const asked = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
-      // Each twelfth cell, other ones for each operation: so each credential and each target is met by many operations.
-      const cells = sampleOf(asked, 12, tablesRun++)
+      // Other ones for each operation, so that many operations meet each credential and each target.
+      const cells = sampleOf(asked, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
       expect(wrong).toEqual([])

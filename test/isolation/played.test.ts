@@ -89,7 +89,7 @@ onEachDatabase('a party that answers for itself', (database) => {
       expect(Object.keys(simulations)).toEqual(expect.arrayContaining(sandboxOnly.map(([key]) => key)))
     })
 
-    test.each(sampleOf(playing, 4))('is not played by %s, but by an API key of the manager’s', async (...row) => {
+    test.each(sampleOf(playing, 8))('is not played by %s, but by an API key of the manager’s', async (...row) => {
       const player = await manager()
       for (const kind of accounts) {
         const answered = await statuses(row, player, kind)
@@ -98,7 +98,7 @@ onEachDatabase('a party that answers for itself', (database) => {
       }
     })
 
-    test.each(sampleOf(playing, 4))('is not played by %s, whoever else sends it', async (...row) => {
+    test.each(sampleOf(playing, 8, 2))('is not played by %s, whoever else sends it', async (...row) => {
       for (const kind of accounts) {
         expect(await statuses(row, other, kind), kind).toEqual(each(kind === 'nobody' ? '200' : 'refused', row[0]))
       }
@@ -150,7 +150,7 @@ onEachDatabase('a party that answers for itself', (database) => {
     })
     afterAll(() => site.world.drop())
 
-    test.each(sampleOf(playing, 4))('is not played by %s, nor by an API key of the manager’s', async (...row) => {
+    test.each(sampleOf(playing, 8, 5))('is not played by %s, nor by an API key of the manager’s', async (...row) => {
       expect(await statuses(row, await manager(), 'an API key')).toEqual(each('refused', row[0]))
     })
   })

@@ -41,7 +41,7 @@ describe.each(databases)('on $name a restore undoes', (database) => {
     return told
   }
 
-  const cases = database === sqlite ? sampleOf(changing, 10) : sampleOf(changing, 30, 7)
+  const cases = database === sqlite ? sampleOf(changing, 20) : sampleOf(changing, 60, 7)
   test.each(cases)('%s', async (key, operation) => {
     const sample = samples[key]
     const { own, granted } = on.places

@@ -6,7 +6,7 @@ import { databasesForLong } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
-const [clients, times] = isDeep ? [64, 100] : [16, 12]
+const [clients, times] = isDeep ? [64, 100] : [8, 6]
 
 /** Two states of one world, told apart by two tables: whoever sees a name of each saw some of both. */
 const names = ['left', 'right'] as const
