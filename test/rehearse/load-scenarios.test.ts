@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, test } from 'vitest'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
+import { sampleOf } from '../support/depth.ts'
 import { trialBy } from './rehearsed.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'payments-scenarios-'))
@@ -128,7 +129,7 @@ test('the whole one of the documentation tells who is careful from who is not', 
 describe('each hostile shop of the package, in a file of scenarios of one’s own', async () => {
   const own = await loadScenarios([fileURLToPath(new URL('hostile-shops.yaml', import.meta.url))])
 
-  test.each(own.map((scenario) => [scenario.title, scenario] as const))(
+  test.each(sampleOf(own, 2).map((scenario) => [scenario.title, scenario] as const))(
     '%s: who is careful is safe',
     async (_, scenario) => {
       const [careful, gullible] = [

@@ -10,6 +10,7 @@ import * as limitRules from '../../src/service/rules/limits.ts'
 import * as shopRules from '../../src/service/rules/shops.ts'
 import * as cardStore from '../../src/service/store/agent-cards.ts'
 import * as purchaseStore from '../../src/service/store/card-transactions.ts'
+import { sampleOf } from '../support/depth.ts'
 import { agentBy, trialBy } from './rehearsed.ts'
 
 /**
@@ -146,7 +147,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe.each(mutations)('$name', ({ scenario: id, agent, mutate }) => {
+describe.each(sampleOf(mutations, 3))('$name', ({ scenario: id, agent, mutate }) => {
   it('is noticed by a scenario, which the same agent passes otherwise', async () => {
     const [scenario] = await loadScenarios([id])
     if (scenario === undefined) throw new Error(`There is no scenario ${id}.`)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sha256Base64 } from '../../src/core/system.ts'
 import { reportHtml } from '../../src/rehearse/report/report.ts'
 import type { Results, ScenarioResults } from '../../src/rehearse/results.ts'
-import { tries } from '../support/depth.ts'
+import { isDeep, tries } from '../support/depth.ts'
 import { everywhere } from './foreign-results.ts'
 import { entry, point, resultsOf, sampleResults, scenarioOf, verdict } from './sample-results.ts'
 
@@ -98,7 +98,7 @@ describe('of many trials', () => {
     ])
   })
 
-  test('it stays a page that a browser opens, and says what it leaves out', () => {
+  test.runIf(isDeep)('it stays a page that a browser opens, and says what it leaves out', () => {
     const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
     expect(html.length).toBeLessThan(8_000_000)
     // Each scenario has the first that failed and the first that passed before any has another.

@@ -75,14 +75,14 @@ describe('the thirty scenarios', () => {
 })
 
 describe('the agent that is careful', () => {
-  test.each(sampleOf(Object.values(traps), 3).flatMap(({ trap, twin }) => [trap, twin]))('passes %s', async (id) => {
+  test.each(sampleOf(Object.values(traps), 5).flatMap(({ trap, twin }) => [trap, twin]))('passes %s', async (id) => {
     const trial = await trialBy(baselines.careful, named(id))
     expect(failed(trial)).toEqual([])
     expect(trial).toMatchObject({ passed: true, ended: 'answered', doubleCharges: 0 })
   })
 })
 
-describe.each(sampleOf(Object.entries(traps), 3, 1))(
+describe.each(sampleOf(Object.entries(traps), 5, 1))(
   'the trap of the pair %s',
   (_, { trap, twin, by, passesTwin = true }) => {
     it(`is fallen into by the agent ${by}`, async () => {
@@ -98,13 +98,14 @@ describe.each(sampleOf(Object.entries(traps), 3, 1))(
 )
 
 test('who refuses everything passes no more than half', async () => {
-  const trials = await Promise.all(all.map((scenario) => trialBy(baselines['refuses-everything'], scenario)))
-  expect(trials.filter(({ passed }) => passed).length).toBeLessThanOrEqual(15)
+  const scenarios = sampleOf(Object.values(traps), 3).flatMap(({ trap, twin }) => [named(trap), named(twin)])
+  const trials = await Promise.all(scenarios.map((scenario) => trialBy(baselines['refuses-everything'], scenario)))
+  expect(trials.filter(({ passed }) => passed).length).toBeLessThanOrEqual(scenarios.length / 2)
   expect(trials.every(({ calls }) => calls === 0)).toBe(true)
 })
 
 test('the same seed leads to the same trial, byte for byte, and another seed to the same verdict', async () => {
-  for (const { trap } of sampleOf(Object.values(traps), 5)) {
+  for (const { trap } of sampleOf(Object.values(traps), 15)) {
     const told = async (seed: string) => {
       const { durationMs: _, ...trial } = await trialBy(baselines.careful, named(trap), { seed })
       return trial
