@@ -7,6 +7,7 @@ import type { LookUp } from '../../src/service/request/outgoing.ts'
 import { addressProblem } from '../../src/service/request/webhook-addresses.ts'
 import { changeWebhook, findWebhook } from '../../src/service/store/webhooks.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { hooksOf } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -91,56 +92,70 @@ const here = [
 
 const good = 'https://hooks.example.com/'
 
+test('no address of the table is taken where it must not be', () => {
+  const taken = (urls: readonly string[], mayStayHere: boolean) =>
+    urls.filter((url) => addressProblem(url, mayStayHere) === undefined)
+  expect(taken([good, ...here, ...nowhere], true)).toEqual([good, ...here])
+  expect(taken([good, ...here, ...nowhere], false)).toEqual([good])
+})
+
 onEachDatabase('an address is refused alike when a webhook is created, updated and delivered to', (database) => {
-  test.each([
-    { at: 'http://127.0.0.1:4010', environment: 'sandbox', refused: nowhere, accepted: [good, ...here] },
-    { at: 'http://sandbox.invalid', environment: 'sandbox', refused: nowhere, accepted: [good, ...here] },
-    { at: 'https://pay.example', environment: 'sandbox', refused: [...nowhere, ...here], accepted: [good] },
-    { at: 'http://0.0.0.0:4010', environment: 'sandbox', refused: [...nowhere, ...here], accepted: [good] },
-    { at: 'http://127.0.0.1:4010', environment: 'production', refused: [...nowhere, ...here], accepted: [good] },
-  ] as const)('by the $environment at $at', async ({ at, environment, refused, accepted }) => {
-    const asked: string[] = []
-    const lookup = ((name: string) => void asked.push(name)) as unknown as LookUp
-    const send = createSender({ lookup })
-    const world = await createWorld(database, { environment, publicUrl: () => at, send })
-    const party = { key: world.apiKey }
-    const create = (url: string) => world.post('/webhooks', { url, enabledEvents: ['wallet.created'] }, party)
-    const hook = (await create(good)).json.data.id
-    const update = (url: string) => world.send('PATCH', `/webhooks/${hook}`, { ...party, attributes: { url } })
-    const problem = { status: '422', source: { pointer: '/data/attributes/url' } }
+  const places = [
+    { at: 'http://127.0.0.1:4010', environment: 'sandbox', mayStayHere: true },
+    { at: 'http://sandbox.invalid', environment: 'sandbox', mayStayHere: true },
+    { at: 'https://pay.example', environment: 'sandbox', mayStayHere: false },
+    { at: 'http://0.0.0.0:4010', environment: 'sandbox', mayStayHere: false },
+    { at: 'http://127.0.0.1:4010', environment: 'production', mayStayHere: false },
+  ] as const
+  test.each(places.map((place, from) => ({ ...place, from })))(
+    'by the $environment at $at',
+    async ({ at, environment, mayStayHere, from }) => {
+      const [far, near] = [sampleOf(nowhere, 6, from), sampleOf(here, 6, from)]
+      const refused = mayStayHere ? far : [...far, ...near]
+      const accepted = mayStayHere ? [good, ...near] : [good]
+      const asked: string[] = []
+      const lookup = ((name: string) => void asked.push(name)) as unknown as LookUp
+      const send = createSender({ lookup })
+      const world = await createWorld(database, { environment, publicUrl: () => at, send })
+      const party = { key: world.apiKey }
+      const create = (url: string) => world.post('/webhooks', { url, enabledEvents: ['wallet.created'] }, party)
+      const hook = (await create(good)).json.data.id
+      const update = (url: string) => world.send('PATCH', `/webhooks/${hook}`, { ...party, attributes: { url } })
+      const problem = { status: '422', source: { pointer: '/data/attributes/url' } }
 
-    for (const url of refused) {
-      expect((await create(url)).json.errors?.[0], url).toMatchObject(problem)
-      expect((await update(url)).json.errors?.[0], url).toMatchObject(problem)
-    }
-    for (const url of accepted) {
-      expect((await create(url)).status, url).toBe(201)
-      expect((await update(url)).status, url).toBe(200)
-    }
-
-    // Addresses that were accepted before, by a service that was reached elsewhere.
-    for (const { id } of (await world.get('/webhooks?limit=100', party)).json.data) {
-      await world.send('DELETE', `/webhooks/${id}`, party)
-    }
-    const hooks = await Promise.all(refused.map(async (url) => ({ url, id: (await create(good)).json.data.id })))
-    const partyId = (await world.whoami(world.apiKey)).partyId
-    await world.store.transaction(async (tx) => {
-      for (const { id, url } of hooks) {
-        const before = await findWebhook(tx, { partyId, id })
-        if (before !== undefined) await changeWebhook(tx, before, { url })
+      for (const url of refused) {
+        expect((await create(url)).json.errors?.[0], url).toMatchObject(problem)
+        expect((await update(url)).json.errors?.[0], url).toMatchObject(problem)
       }
-    })
-    await world.post('/wallets', { displayName: 'New' }, party)
-    await world.service.deliveries.once()
-    for (const { id, url } of hooks) {
-      const [delivery] = (await world.get(`/webhooks/${id}/deliveries`, party)).json.data
-      expect(delivery.attributes, url).toMatchObject({ attempts: 1, status: 'pending', lastResponseStatus: null })
-      expect(delivery.attributes.lastError, url).toMatch(/^It (?:is |has )/)
-      expect(delivery.attributes.lastError).not.toContain('password@')
-    }
-    expect(asked).toEqual([])
-    await world.drop()
-  })
+      for (const url of accepted) {
+        expect((await create(url)).status, url).toBe(201)
+        expect((await update(url)).status, url).toBe(200)
+      }
+
+      // Addresses that were accepted before, by a service that was reached elsewhere.
+      for (const { id } of (await world.get('/webhooks?limit=100', party)).json.data) {
+        await world.send('DELETE', `/webhooks/${id}`, party)
+      }
+      const hooks = await Promise.all(refused.map(async (url) => ({ url, id: (await create(good)).json.data.id })))
+      const partyId = (await world.whoami(world.apiKey)).partyId
+      await world.store.transaction(async (tx) => {
+        for (const { id, url } of hooks) {
+          const before = await findWebhook(tx, { partyId, id })
+          if (before !== undefined) await changeWebhook(tx, before, { url })
+        }
+      })
+      await world.post('/wallets', { displayName: 'New' }, party)
+      await world.service.deliveries.once()
+      for (const { id, url } of hooks) {
+        const [delivery] = (await world.get(`/webhooks/${id}/deliveries`, party)).json.data
+        expect(delivery.attributes, url).toMatchObject({ attempts: 1, status: 'pending', lastResponseStatus: null })
+        expect(delivery.attributes.lastError, url).toMatch(/^It (?:is |has )/)
+        expect(delivery.attributes.lastError).not.toContain('password@')
+      }
+      expect(asked).toEqual([])
+      await world.drop()
+    },
+  )
 })
 
 test('a webhook can have no port that no request is ever sent to', () => {
