@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { subscriptionStatuses } from '../../tools/subscriptions.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { onEachDatabase } from '../support/databases.ts'
+import { databases, onEachDatabase, sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'
 import { inState, nonFinal, type Status } from './states.ts'
@@ -42,7 +43,7 @@ function row(otherwise: Outcome, states: Partial<Record<Status, Outcome>> = {}):
   >
 }
 
-onEachDatabase('each operation in each state', (database) => {
+describe.each(databases)('each operation in each state on $name', (database) => {
   let world: World
   let shop: Merchant
   const ids: Record<string, string> = {}
@@ -63,9 +64,12 @@ onEachDatabase('each operation in each state', (database) => {
     'change the card': (id) => shop.card(id, 'approves'),
     get: (id) => shop.get(id),
   }
-  const cases = Object.entries(product).flatMap(([operation, states]) =>
+  const all = Object.entries(product).flatMap(([operation, states]) =>
     Object.entries(states).map(([status, outcome]) => ({ operation, status: status as Status, outcome })),
   )
+  // PostgreSQL takes each eighth outside the deep run, and only their subscriptions are made.
+  const cases = database === sqlite ? all : sampleOf(all, 8)
+  const statuses = database === sqlite ? subscriptionStatuses : sampleOf(subscriptionStatuses, 8)
 
   beforeAll(async () => {
     world = await createWorld(database)
@@ -80,7 +84,7 @@ onEachDatabase('each operation in each state', (database) => {
 
   test('the table is the whole product', () => {
     expect(Object.keys(product).sort()).toEqual(Object.keys(operations).sort())
-    expect(cases).toHaveLength(Object.keys(operations).length * subscriptionStatuses.length)
+    expect(all).toHaveLength(Object.keys(operations).length * subscriptionStatuses.length)
   })
 
   test.each(cases)('$operation when $status', async ({ operation, status, outcome }) => {
@@ -101,23 +105,20 @@ onEachDatabase('each operation in each state', (database) => {
     }
   })
 
-  test.each(subscriptionStatuses)(
-    'the list of those that are %s has just those, and reads them as they stand',
-    async (status) => {
-      const own = merchant(world)
-      const id = await inState(own, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
-      const { data } = ok(await world.get(`/subscriptions?status=${status}&limit=100`)).json
-      for (const { attributes } of data) expect(attributes.status).toBe(status)
-      const listed = data.map((item: { id: string }) => item.id)
-      const now = (await own.read(id)).status
-      expect(listed.includes(id)).toBe(now === status)
-      const all: { id: string; attributes: { status: string } }[] = ok(await world.get('/subscriptions?limit=100')).json
-        .data
-      const expected = all.filter(({ attributes }) => attributes.status === status).map((item) => item.id)
-      expect(listed).toEqual(expect.arrayContaining(expected))
-      expect((await world.get(`/subscriptions?status=${status}s`)).status).toBe(400)
-    },
-  )
+  test.each(statuses)('the list of those that are %s has just those, and reads them as they stand', async (status) => {
+    const own = merchant(world)
+    const id = await inState(own, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
+    const { data } = ok(await world.get(`/subscriptions?status=${status}&limit=100`)).json
+    for (const { attributes } of data) expect(attributes.status).toBe(status)
+    const listed = data.map((item: { id: string }) => item.id)
+    const now = (await own.read(id)).status
+    expect(listed.includes(id)).toBe(now === status)
+    const all: { id: string; attributes: { status: string } }[] = ok(await world.get('/subscriptions?limit=100')).json
+      .data
+    const expected = all.filter(({ attributes }) => attributes.status === status).map((item) => item.id)
+    expect(listed).toEqual(expect.arrayContaining(expected))
+    expect((await world.get(`/subscriptions?status=${status}s`)).status).toBe(400)
+  })
 })
 
 onEachDatabase('canceled is final', (database) => {
