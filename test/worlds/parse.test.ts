@@ -6,6 +6,7 @@ import { scopes } from '../../src/core/permissions.ts'
 import { parseWorld } from '../../src/worlds/parse.ts'
 import { mostBytes, parseFile, WorldFileError } from '../../src/worlds/parse-file.ts'
 import { worldSchema } from '../../src/worlds/schema.ts'
+import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
 
 /** The lines that tell what is wrong with a world; nothing where it can be used. */
@@ -277,7 +278,7 @@ parties:
 
   it('is refused by lines that can be read, whatever it holds', () => {
     const blunder = /undefined|\[object|Bug/
-    const options = isDeep ? { numRuns: 20_000 } : { numRuns: 40 }
+    const options = isDeep ? { numRuns: 20_000 } : { numRuns: 120 }
     fc.assert(
       fc.property(anyText(), (text) => {
         const lines = mistakes(text)
@@ -430,7 +431,7 @@ function anyText(): fc.Arbitrary<string> {
   return fc.oneof(
     broken,
     fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCharacter }),
     fc.json(),
   )
 }
