@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { enrolAt } from '../approvals/authenticator.ts'
-import { allRows } from '../ledger/books.ts'
+import { allTables } from '../ledger/books.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
 import { createVisitor } from '../pages/oauth-site.ts'
@@ -28,11 +28,13 @@ describe.each(databasesForLong)('nothing secret at rest or in words on $name', (
       `${database.name}: ${canaries.values.size} canaries (${new Set(canaries.values.values()).size} kinds) × ${Object.keys(places).length} places`,
     )
     expect(canaries.values.size).toBeGreaterThan(20)
+    expect(places['the runs']?.length).toBeGreaterThan(10_000)
     for (const [place, text] of Object.entries(places)) expect(text.length, place).toBeGreaterThan(100)
     expect(canaries.hitsIn(places)).toEqual([])
   })
 
   async function kept({ on: { world } }: Flows): Promise<Record<string, string>> {
+    await world.service.runLog.flush()
     const path = world.url.replace(/^sqlite:/, '')
     const files = database.name === 'sqlite' ? [path, `${path}-wal`].filter(existsSync) : []
     let activity = ''
@@ -43,8 +45,10 @@ describe.each(databasesForLong)('nothing secret at rest or in words on $name', (
       activity += text
       cursor = json.meta.pagination.nextCursor
     }
+    const { runs, runEntries, ...others } = Object.fromEntries(await allTables(world.store))
     return {
-      'the rows': JSON.stringify(await allRows(world.store)),
+      'the rows': JSON.stringify(others),
+      'the runs': JSON.stringify([runs, runEntries]),
       'the log': world.logged.join('\n'),
       'the activity': activity,
       ...Object.fromEntries(files.map((file) => [file.slice(path.length - 7), readFileSync(file, 'latin1')])),
