@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createConsent } from '../../src/service/oauth/consent.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import { type ComplianceStatus, complianceTransitions } from '../../src/service/rules/parties.ts'
@@ -9,6 +9,28 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
 
 const statuses = Object.keys(complianceTransitions.none) as ComplianceStatus[]
+const cells = Object.entries(complianceTransitions).flatMap(([before, leads]) =>
+  statuses.map((decision) => ({ before: before as 'none' | ComplianceStatus, decision, leads: decision in leads })),
+)
+
+/** Each cell is another party's. */
+onEachDatabase('the transitions of a compliance case', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(() => world.drop())
+
+  test.each(cells)('the table: $before to $decision', async ({ before, decision, leads }) => {
+    const { partyId, apiKey: key } = await addParty(world)
+    const decide = (status: ComplianceStatus) =>
+      world.post(`/simulations/parties/${partyId}/compliance`, { status }, { key })
+    if (before !== 'none') ok(await decide(before))
+    const answer = await decide(decision)
+    if (leads || before === decision) expect(ok(answer).json.data.attributes.status).toBe(decision)
+    else expectRefusal(answer, 'conflict')
+  })
+})
 
 onEachDatabase('the compliance case of a party', (database) => {
   let world: World
@@ -44,17 +66,6 @@ onEachDatabase('the compliance case of a party', (database) => {
     )
     const told = events.map(({ type }) => type).filter((type) => type !== 'wallet.created')
     expect(told).toEqual([...['compliance_case.updated', 'party.updated', 'compliance_case.updated', 'party.updated']])
-  })
-
-  const cells = Object.entries(complianceTransitions).flatMap(([before, leads]) =>
-    statuses.map((decision) => ({ before: before as 'none' | ComplianceStatus, decision, leads: decision in leads })),
-  )
-
-  test.each(cells)('the table: $before to $decision', async ({ before, decision, leads }) => {
-    if (before !== 'none') ok(await decide(before))
-    const answer = await decide(decision)
-    if (leads || before === decision) expect(ok(answer).json.data.attributes.status).toBe(decision)
-    else expectRefusal(answer, 'conflict')
   })
 
   test.each([

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
@@ -159,7 +160,8 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(told[2]).toEqual(told[0])
   })
 
-  test('lets more holds lapse than fit into one batch', async () => {
+  // `due.test.ts` has as much, and in how many transactions.
+  test.runIf(isDeep)('lets more holds lapse than fit into one batch', async () => {
     const { agentKey: key, walletId } = await addParty(world, { fundsCents: 205 })
     const cards = await Promise.all(Array.from({ length: 205 }, () => world.issueCard({}, { key })))
     await Promise.all(cards.map((cardId) => world.authorize(cardId, 1, { key })))

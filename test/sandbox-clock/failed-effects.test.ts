@@ -9,6 +9,7 @@ import { type Grounds, groundsIn } from '../isolation/places.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { buy, shopOf } from '../shops/shopping.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
 
 /** How each kind of effect is made due, and what is wrong with a record to which it cannot happen. */
@@ -79,7 +80,7 @@ onEachDatabase('an effect that fails', (database) => {
     expect((await on.world.post('/simulations/clock/advance', { seconds })).status).toBe(200)
   const nowMs = async () => Date.parse((await on.world.get('/simulations/clock')).json.data.attributes.now)
 
-  test.each(Object.keys(kinds) as TimedKind[])(
+  test.each(sampleOf(Object.keys(kinds) as TimedKind[], 2))(
     'of the kind %s stops nothing else, and happens once it is mended',
     async (kind) => {
       const { world } = on
