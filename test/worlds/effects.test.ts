@@ -26,15 +26,7 @@ onEachDatabase('a world', (database) => {
     return told
   }
 
-  test('that causes more than 100,000 effects is refused at its place before any of them is played', async () => {
-    const told = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
-    // Each subscription bills 2,879 times until then, so that the 35th is the first one beyond.
-    expect(told).toMatch(
-      /^world:39:9 parties\.gym\.subscriptions\[34\] goes beyond the 100000 effects that may happen before a world begins;/,
-    )
-    expect(told).not.toContain('\n')
-  })
-
+  // First, so that PostgreSQL takes this one outside the deep run: it is the shorter one.
   test('with more than 100 passwords is refused at the first one beyond, and shows none', async () => {
     const users = Array.from(
       { length: 101 },
@@ -45,6 +37,15 @@ onEachDatabase('a world', (database) => {
       /^world:104:\d+ parties\.acme\.users\[100\]\.password got a value of 14 characters \(not shown\)/,
     )
     expect(told).not.toContain('a-password')
+  })
+
+  test('that causes more than 100,000 effects is refused at its place before any of them is played', async () => {
+    const told = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
+    // Each subscription bills 2,879 times until then, so that the 35th is the first one beyond.
+    expect(told).toMatch(
+      /^world:39:9 parties\.gym\.subscriptions\[34\] goes beyond the 100000 effects that may happen before a world begins;/,
+    )
+    expect(told).not.toContain('\n')
   })
 })
 
