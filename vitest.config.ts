@@ -28,13 +28,15 @@ const deepOnly = [
   // has the pages' script.
   'test/approvals/browser.test.ts',
   'test/console/*browser.test.ts',
+  'test/decisions/browser.test.ts',
   'test/mcp-apps/{agent-card,approval,card-purchase}.test.ts',
-  'test/pages/{checkout,connect,home-browser,hostile-shops-browser,links-browser,oauth-browser,shops-browser}.test.ts',
+  'test/pages/{checkout,connect,home-browser,hostile-shops-browser,library,links-browser,oauth-browser,shops-browser}.test.ts',
   'test/rehearse/report-browser.test.ts',
   // What these start as a command, others call in one process; the quick run starts `serve`, stdio, `setup` and `rehearse`.
   'test/auth/commands.test.ts',
   'test/client/exactly-once.test.ts',
-  'test/commands/{bridge,doctor,keys,report,world}.test.ts',
+  'test/commands/{bridge,doctor,keys,report,several-processes,world}.test.ts',
+  'test/mcp/stdio-person.test.ts',
   'test/rehearse/{command-line,command-trial}.test.ts',
   'test/simulate/{report,rules}.test.ts',
 ]

@@ -42,7 +42,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       await on.world.drop()
     })
 
-    test.each(sampleOf(operations, 6))('%s', async (key, operation) => {
+    test.each(sampleOf(operations, 12))('%s', async (key, operation) => {
       const sample = samples[key]
       const ids = await sample.make(on, on.places.own)
       const asked = ({ credential, customerPartyId, cookie }: Attacker): Asked => ({

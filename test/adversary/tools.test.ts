@@ -47,7 +47,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       await on.world.drop()
     })
 
-    test.each(sampleOf(operations, 12))('%s', async (key, operation) => {
+    test.each(sampleOf(operations, 24))('%s', async (key, operation) => {
       const sample = samples[key]
       const ids = (await sample.make(on, on.places.own)) as Record<string, string>
       const input = argumentsOf(on, operation, sample, ids)

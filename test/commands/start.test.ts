@@ -131,7 +131,7 @@ describe('a start that cannot succeed ends with one line', () => {
       /127\.0\.0\.1:1/,
     ],
   ]
-  test.each(sampleOf(cases, 2))('%s', async (_, args, env, code, line) => {
+  test.each(sampleOf(cases, 6))('%s', async (_, args, env, code, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args], env)
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
@@ -162,7 +162,7 @@ describe('a start that cannot succeed ends with one line', () => {
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
     ['a word that is no command', ['sreve'], /"sreve" is no command \(did you mean serve\?\); there are serve, setup/],
   ]
-  test.each(sampleOf(unread, 3))('a flag that the command does not read: %s', async (_, args, line) => {
+  test.each(sampleOf(unread, 9))('a flag that the command does not read: %s', async (_, args, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args])
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')

@@ -8,7 +8,7 @@ import { newId } from '../../src/core/system.ts'
 import { overStatuses } from '../../src/mcp/tools/over-statuses.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { isDeep } from '../support/depth.ts'
+import { isDeep, sampleOf } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 import { connected } from './connected.ts'
@@ -375,11 +375,11 @@ onEachDatabase('the repeat of a call', (database) => {
     await connection.close()
   })
 
-  /** The quick run takes each walk through one door, in turn. */
+  /** The quick run takes every other walk, each through one door, in turn. */
   const doorsOf = (at: number) => (isDeep ? doorKinds : doorKinds.filter((_, door) => door === at % doorKinds.length))
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 
-  describe.each(cases)('%s that is %s, over %s,', (tool, end, kind) => {
+  describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
     test('leads on in one more call, at another host and after a restart', async () => {
       const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
       const given = await argumentsOf(scene)

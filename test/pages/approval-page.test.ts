@@ -7,6 +7,7 @@ import { approvalPagePath } from '../../tools/approvals.ts'
 import { codeAt, enrolAt } from '../approvals/authenticator.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
 import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
@@ -330,7 +331,7 @@ async function formOf(visitor: Visitor, path: string): Promise<Record<string, st
   return { formToken: /name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
 }
 
-describe('in a browser', () => {
+describe.runIf(isDeep)('in a browser', () => {
   let browser: TestBrowser
   let listener: Listener
   beforeAll(async () => {

@@ -3,6 +3,7 @@ import { realSystem, sha256, timestamp } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { addDelegation, addParty, addUserToken, type Sent } from '../support/world.ts'
 import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
@@ -204,7 +205,7 @@ onEachDatabase('the page of a card’s number', (database) => {
   })
 })
 
-describe('in a browser', () => {
+describe.runIf(isDeep)('in a browser', () => {
   let browser: TestBrowser
   let listener: Listener
   beforeAll(async () => {
