@@ -1,4 +1,4 @@
-import { emailOf, type Invitation, type State } from './state.ts'
+import { emailOf, type Invitation, type Party, partnerOf, type State } from './state.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: resources are read by name.
 type Resource = any
@@ -29,11 +29,11 @@ const idAndStatus = ({ id, status }: { id: string; status: string }) => ({ id, s
 const byStatus = <T extends { status: string }>(...statuses: string[]): [Query, (one: T) => boolean][] =>
   statuses.map((status) => [{ status }, (one) => one.status === status])
 
-export function listsOf(state: State): List[] {
-  return [...ofCards(state), ...ofMoney(state), ...ofPeople(state)]
+export function listsOf(self: Party, state: State): List[] {
+  return [...cardLists(self), ...moneyLists(self, state), ...peopleLists(self)]
 }
 
-function ofCards({ purchases: { cards, transactions }, subscriptions }: State): List[] {
+function cardLists({ purchases: { cards, transactions }, subscriptions }: Party): List[] {
   const show = ({ id, attributes: of, relationships }: Resource) => {
     const { status, amount, held, captured, refunded, decline } = of
     const cardId = relationships.agentCard.data.id
@@ -63,8 +63,9 @@ function ofCards({ purchases: { cards, transactions }, subscriptions }: State): 
   ])
 }
 
-function ofMoney(state: State): List[] {
-  const { purchases, walletId, shopPartyId, payments, approvals, moves } = state
+export function moneyLists(self: Party, state: State): List[] {
+  const { purchases, walletId, payments, approvals, moves } = self
+  const counterpartyPartyId = partnerOf(self, state).partyId
   const wallet = { id: walletId, balance: { ...purchases.balance, currency: 'USD' } }
   const showWallet = ({ id, attributes: { balance } }: Resource) => ({ id, balance })
   const showPayment = ({ id, attributes: { amount, status } }: Resource) => ({ id, amount, status })
@@ -74,33 +75,33 @@ function ofMoney(state: State): List[] {
   const showApproval = ({ id, attributes: { status, target, reasons } }: Resource) => {
     return { id, status, of: target.id, over: reasons.map((reason: { actualAmount: number }) => reason.actualAmount) }
   }
-  const view = ({ toShop: _, ...move }: State['moves'][number]) => move
+  const view = ({ isPartner: _, ...move }: Party['moves'][number]) => move
   return (['agent', 'party'] as const).flatMap((by) => [
     { path: '/wallets', by, show: showWallet, expected: [wallet] },
     ...filtered(
       { path: '/payments', by, show: showPayment },
-      payments,
+      payments.filter(({ to }) => to !== 'bank'),
       ({ id, amount, status }) => ({ id, amount, status }),
       [],
     ),
     ...filtered({ path: '/transactions', by, show: showMove }, moves, view, [
       [{ type: 'payment' }, ({ type }) => type === 'payment'],
       [{ type: 'transfer' }, ({ type }) => type === 'transfer'],
-      [{ counterpartyPartyId: shopPartyId }, ({ toShop }) => toShop],
+      [{ counterpartyPartyId }, ({ isPartner }) => isPartner],
       [{ walletId, delegated: 'false' }, () => true],
       [{ delegated: 'true' }, () => false],
     ]),
     ...filtered(
       { path: '/approvals', by, show: showApproval },
       approvals,
-      ({ id, status, payment }) => ({ id, status, of: payment.id, over: [payment.amount] }),
+      ({ id, status, payment, over }) => ({ id, status, of: payment.id, over }),
       byStatus('pending', 'approved', 'denied', 'canceled'),
     ),
   ])
 }
 
-function ofPeople(state: State): List[] {
-  const { agents, agentKeys, apiKeys, invitations, agentId } = state
+function peopleLists(self: Party): List[] {
+  const { agents, agentKeys, apiKeys, invitations, agentId } = self
   const by = 'party'
   const showInvitation = ({ id, attributes: { status, cancelReason } }: Resource) => ({ id, status, cancelReason })
   const viewInvitation = ({ id, status, cancelReason }: Invitation) => ({ id, status, cancelReason })
@@ -113,7 +114,7 @@ function ofPeople(state: State): List[] {
     ]),
     ...filtered({ path: '/agents/invitations', by, show: showInvitation }, invitations, viewInvitation, [
       ...byStatus<Invitation>('PENDING', 'ACCEPTED', 'DECLINED', 'CANCELED'),
-      [{ customerEmail: emailOf(state, 0) }, ({ person }) => person === 0],
+      [{ customerEmail: emailOf(self, 0) }, ({ person }) => person === 0],
       forAgent,
     ]),
     ...filtered(
@@ -122,30 +123,30 @@ function ofPeople(state: State): List[] {
       viewInvitation,
       [],
     ),
-    ...groups(state),
-    ...customers(state),
+    ...groups(self),
+    ...customers(self),
   ]
 }
 
 /** The pending ones by recipient: in a group the oldest first, the groups by their oldest, newest first. */
-function groups(state: State): List[] {
+function groups(self: Party): List[] {
   const show = ({ id, attributes: { agentInvitations } }: Resource) => ({
     id,
     invitations: agentInvitations.map(({ invitationId }: { invitationId: string }) => invitationId),
   })
   return (['party', 'agent'] as const).map((by) => {
-    const mine = (one: Invitation) => by === 'party' || one.agentId === state.agentId
-    const pending = state.invitations.filter((one) => one.status === 'PENDING' && mine(one))
+    const mine = (one: Invitation) => by === 'party' || one.agentId === self.agentId
+    const pending = self.invitations.filter((one) => one.status === 'PENDING' && mine(one))
     const byPerson = [...Map.groupBy(pending, ({ person }) => person)]
     const expected = byPerson.map(([person, of]) => ({
-      id: emailOf(state, person),
+      id: emailOf(self, person),
       invitations: of.map(({ id }) => id),
     }))
     return { path: '/customers/invitations', by, show, expected: expected.reverse() }
   })
 }
 
-function customers(state: State): List[] {
+function customers(self: Party): List[] {
   const show = ({ id, attributes: { delegation, agents } }: Resource) => ({
     id,
     status: delegation.status,
@@ -154,10 +155,10 @@ function customers(state: State): List[] {
   const statuses = { active: ['ACTIVE'], revoked: ['REVOKED'], all: ['ACTIVE', 'REVOKED'] }
   const lists = (['party', 'agent'] as const).flatMap((by) =>
     Object.entries(statuses).map(([status, of]) => {
-      const granted = state.grants.filter(
-        (grant) => of.includes(grant.status) && (by === 'party' || grant.agentId === state.agentId),
+      const granted = self.grants.filter(
+        (grant) => of.includes(grant.status) && (by === 'party' || grant.agentId === self.agentId),
       )
-      const expected = state.customers.flatMap(({ id }) => {
+      const expected = self.customers.flatMap(({ id }) => {
         const agents = granted.filter(({ customerId }) => customerId === id)
         if (agents.length === 0) return []
         const any = agents.some((grant) => grant.status === 'ACTIVE') ? 'ACTIVE' : 'REVOKED'
@@ -166,12 +167,12 @@ function customers(state: State): List[] {
       return { path: '/customers', query: { status }, by, show, expected: expected.reverse() }
     }),
   )
-  const { agentId } = state
+  const { agentId } = self
   const its = <T extends { agentId: string }>(all: T[]) => all.filter((one) => one.agentId === agentId).reverse()
-  const granted = its(state.grants).map(({ customerId: id, status }) => ({ id, status }))
-  const asked = its(state.invitations)
+  const granted = its(self.grants).map(({ customerId: id, status }) => ({ id, status }))
+  const asked = its(self.invitations)
     .filter(({ status }) => status !== 'ACCEPTED')
-    .map(({ person, status }) => ({ id: emailOf(state, person), status }))
+    .map(({ person, status }) => ({ id: emailOf(self, person), status }))
   const path = `/agents/${agentId}/customers`
   return [...lists, { path, by: 'party', show: withStatus, expected: [...granted, ...asked] }]
 }

@@ -1,28 +1,37 @@
 import type { Purchases } from '../support/purchases.ts'
+import type { OtherParty } from '../support/world.ts'
 
-/** What the service should hold for one party, told by nothing but what was done. Oldest first, cents and ms. */
+/** Two parties that pay each other, and all that the service should hold for them, told by nothing but what was done. */
 export interface State {
-  /** In the addresses of this run's people. */
-  run: number
-  partyId: string
-  agentId: string
-  walletId: string
-  shopPartyId: string
-  /** The cards and what was bought with them, and the balance that they and the payments share. */
+  parties: readonly [Party, Party]
+  nowMs: number
+}
+
+/** Which party. */
+export type Side = 0 | 1
+
+/** What an agent may spend without an approval, in cents. Days and months are UTC. */
+export interface Limits {
+  perTransaction: number
+  perDay?: number
+  perMonth?: number
+}
+
+/** Each list has the oldest first. Amounts are in cents, times in ms. */
+export interface Party extends OtherParty {
+  side: Side
+  fundsCents: number
+  /** The agent's. */
+  limits: Limits
+  /** The cards, what was bought with them, and the balance that purchases and payments share. */
   purchases: Purchases
-  shopFunds: number
+  /** The payments and wires that this party sent. */
   payments: Payment[]
-  approvals: { id: string; payment: Payment; status: 'pending' | 'approved' | 'denied' | 'canceled' }[]
-  /** Money in and out, by the payment or transfer that it was. */
-  moves: {
-    of: string
-    amount: number
-    direction: 'INBOUND' | 'OUTBOUND'
-    type: 'payment' | 'transfer'
-    toShop: boolean
-  }[]
-  /** Who was unknown when first paid, and took it. */
-  joined: Set<0 | 1>
+  approvals: Approval[]
+  /** Money in and out, by the payment, transfer or subscription that moved it. */
+  moves: Move[]
+  /** The strangers of this party that claimed a payment, so that the next one arrives at once. */
+  joined: Set<number>
   subscriptions: { id: string; status: string; endsAtMs: number }[]
   invitations: Invitation[]
   customers: { id: string; person: number }[]
@@ -32,12 +41,35 @@ export interface State {
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
+/** The other party, a stranger with an address, or a bank account. */
+export type Payee = 'partner' | 'bank' | number
+
 export interface Payment {
   id: string
   amount: number
   status: string
-  to: 'shop' | 0 | 1
+  by: 'agent' | 'party'
+  to: Payee
+  /** Whether the payee was known when the payment was created. */
   known: boolean
+  createdAtMs: number
+}
+
+export interface Approval {
+  /** Empty until a list shows it. */
+  id: string
+  payment: Payment
+  status: 'pending' | 'approved' | 'denied' | 'canceled'
+  /** The amounts that are beyond the limits. */
+  over: number[]
+}
+
+export interface Move {
+  of: string
+  amount: number
+  direction: 'INBOUND' | 'OUTBOUND'
+  type: 'payment' | 'transfer'
+  isPartner: boolean
 }
 
 export interface Invitation {
@@ -49,36 +81,40 @@ export interface Invitation {
   expiresAtMs: number
 }
 
-/** A request, the status it should get, and what the model makes of its success. */
+/** A request, the status it should get, and what its success changes in the model. */
 export interface Step {
-  method?: 'DELETE'
+  method?: 'POST' | 'DELETE'
   path: string
   by: 'agent' | 'party'
   /** Undefined: no body. */
   attributes?: object
   /** The relationships, for the one request that names some. */
   relationships?: object
-  /** What tells it by the purchases makes the change in them, by the id of what the service made. */
+  /** A function makes the change in the purchases, with the id of what the service made, and returns the status. */
   expected: number | ((makes: { makes?: string }) => number)
   // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
   done?: (data: any) => void
 }
 
-export const emailOf = ({ run }: State, person: number) => `person${person}.run${run}@example.com`
-export const payeeOf = ({ run }: State, person: number) => `payee${person}.run${run}@example.com`
+export const partnerOf = ({ side }: Party, { parties }: State): Party => parties[side === 0 ? 1 : 0]
+export const emailOf = ({ partyId }: Party, person: number) => `person${person}.${partyId}@example.com`
+export const payeeOf = ({ partyId }: Party, stranger: number) => `payee${stranger}.${partyId}@example.com`
 
 const minuteMs = 60_000
 export const checkoutLifetimeMs = 24 * 60 * minuteMs
 export const invitationLifetimeMs = 30 * 24 * 60 * minuteMs
 
-/** What time alone has done. */
-export function settle(state: State, nowMs: number): void {
-  state.purchases.passTo(nowMs)
-  for (const one of state.subscriptions) if (one.status === 'pending' && nowMs >= one.endsAtMs) one.status = 'canceled'
-  for (const one of state.invitations) if (one.status === 'PENDING' && nowMs >= one.expiresAtMs) one.status = 'EXPIRED'
+/** Applies what time alone does. */
+export function passTo(state: State, nowMs: number): void {
+  state.nowMs = nowMs
+  for (const { purchases, subscriptions, invitations } of state.parties) {
+    purchases.passTo(nowMs)
+    for (const one of subscriptions) if (one.status === 'pending' && nowMs >= one.endsAtMs) one.status = 'canceled'
+    for (const one of invitations) if (one.status === 'PENDING' && nowMs >= one.expiresAtMs) one.status = 'EXPIRED'
+  }
 }
 
-/** The one that a number chooses, mostly of those that fit where there are any; undefined where there is none. */
+/** Returns the one that a number chooses, mostly of those that fit where there are any; undefined where there is none. */
 export function chosen<T>(all: readonly T[], pick: number, fits: (one: T) => boolean = () => true): T | undefined {
   const fitting = pick % 4 === 0 ? [] : all.filter(fits)
   const from = fitting.length === 0 ? all : fitting

@@ -9,6 +9,8 @@ import { createModel } from '../../src/simulate/model/model.ts'
 export class Purchases {
   readonly #model
   readonly #startMs: number
+  /** When each purchase and refund was made, by its id. */
+  readonly #madeMs = new Map<string, number>()
 
   constructor(availableCents: number, startMs: number) {
     this.#model = createModel({ own: { available: availableCents, total: availableCents }, customer: undefined })
@@ -25,7 +27,9 @@ export class Purchases {
   }
 
   get cards() {
-    return this.#model.cards().map((card) => ({ id: card.name, status: this.#model.cardFacts(card).status }))
+    return this.#model.cards().map((card) => {
+      return { id: card.name, maximum: card.maximum, status: this.#model.cardFacts(card).status }
+    })
   }
 
   get transactions() {
@@ -33,6 +37,12 @@ export class Purchases {
       const { status, amount, held, captured, refunded, decline } = transaction
       return { id, cardId, status, amount, held, captured, refunded, decline }
     })
+  }
+
+  /** Returns what purchases since then hold or captured, which counts against limits. */
+  spentSince(sinceMs: number): number {
+    const since = this.transactions.filter(({ id }) => (this.#madeMs.get(id) ?? 0) >= sinceMs)
+    return since.reduce((sum, { status, held, captured }) => sum + (status === 'refunded' ? 0 : held + captured), 0)
   }
 
   passTo(nowMs: number): void {
@@ -43,6 +53,7 @@ export class Purchases {
   act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
     const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })
     if (prediction === undefined) throw new Error(`Bug: the model has nothing that ${tool} acts on`)
+    this.#madeMs.set(makes, this.nowMs)
     return prediction.facts.type === 'error' ? prediction.facts.status : 200
   }
 }
