@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
+import { spendingAction } from '../model/actions.ts'
+import { compareMoney } from '../model/compare.ts'
+import { perform, start } from '../model/run.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { type Answer, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
 const merchant = { name: 'Books' }
@@ -112,106 +116,18 @@ onEachDatabase('limits bind cards', (database) => {
   })
 
   test('purchases and payments agree with a model, whatever happens to them', async () => {
-    const limits = { perTransaction: 500, perDay: 1200, perMonth: 2600 }
-    const amount = fc.constantFrom(1, 100, 250, 500, 501)
-    const step = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ do: fc.constant('buy' as const), amount }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('pay' as const), amount }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('capture' as const), amount }) },
-      { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reverse', 'expire', 'advance'), amount }) },
-    )
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 25 }), async (steps) => {
-        const party = await addParty(world)
-        await self.setLimits('agents', party.agentId, limits)
-        const model = new Model(limits, world.system.now())
-        for (const one of steps) await model.take(one, rehearsal(world, party.agentKey, other.partyId))
-      }),
-      { numRuns: 12 },
-    )
+    const limits = { perTransaction: 400, perDay: 600, perMonth: 1300 }
+    const actions = fc.array(spendingAction, { minLength: 15, maxLength: 35 })
+    const property = fc.asyncProperty(actions, async (all) => {
+      const state = await start(world, 100_000, limits)
+      for (const action of all) await perform(world, state, 0, action)
+      await compareMoney(world, state)
+    })
+    await fc.assert(property, { numRuns: tries(60) })
   })
 })
 
 function expectAboveLimit(answer: Answer): void {
   const error = { code: 'invalid_value', status: '422', source: { pointer: '/data/attributes/maximumAmount' } }
   expect(answer.json.errors).toMatchObject([{ ...error, meta: { maximum: 500 } }])
-}
-
-/** What a step of the model asks the service; each answers in one word, and a purchase with its id too. */
-function rehearsal(world: World, key: string, payeePartyId: string) {
-  const sent = { key }
-  return {
-    pass: (ms: number) => world.system.pass(ms),
-    buy: async (amount: number): Promise<{ word: string; id: string }> => {
-      const card = await world.post('/agent-cards', { merchant, maximumAmount: amount, ...usd }, sent)
-      if (card.status !== 200) return { word: `issue ${card.status}`, id: '' }
-      const answer = await world.authorize(card.json.data.id, amount, sent)
-      return { word: `${answer.status}`, id: answer.status === 200 ? answer.json.data.id : '' }
-    },
-    pay: async (amount: number) => {
-      const counterparty = { type: 'party_id', value: payeePartyId }
-      return ok(await world.post('/payments', { amount, counterparty }, sent)).json.data.attributes.status as string
-    },
-    act: async (id: string, action: string, attributes: object) =>
-      (await world.post(`/simulations/card-transactions/${id}/${action}`, attributes, sent)).status,
-  }
-}
-
-interface Purchase {
-  id: string
-  amount: number
-  counted: number
-  held: boolean
-  atMs: number
-}
-
-/** What counts against the limits, told independently of the service: by its day, as long as it stands. */
-class Model {
-  readonly limits: { perTransaction: number; perDay: number; perMonth: number }
-  nowMs: number
-  readonly spent: { atMs: number; counted: number }[] = []
-  readonly purchases: Purchase[] = []
-
-  constructor(limits: Model['limits'], nowMs: number) {
-    this.limits = limits
-    this.nowMs = nowMs
-  }
-
-  async take(step: { do: string; amount: number }, service: ReturnType<typeof rehearsal>): Promise<void> {
-    const { amount } = step
-    const open = this.purchases.findLast(({ held }) => held)
-    if (step.do === 'buy') {
-      const { word, id } = await service.buy(amount)
-      const expected = amount > this.limits.perTransaction ? 'issue 422' : this.fits(amount) ? '200' : '409'
-      expect(word).toBe(expected)
-      if (word !== '200') return
-      const purchase = { id, amount, counted: amount, held: true, atMs: this.nowMs }
-      this.purchases.push(purchase)
-      this.spent.push(purchase)
-    } else if (step.do === 'pay') {
-      const within = amount <= this.limits.perTransaction && this.fits(amount)
-      expect(await service.pay(amount)).toBe(within ? 'COMPLETED' : 'IN_REVIEW')
-      if (within) this.spent.push({ atMs: this.nowMs, counted: amount })
-    } else if (step.do === 'advance') {
-      this.nowMs += 7 * hourMs
-      service.pass(7 * hourMs)
-    } else if (open !== undefined) {
-      const captured = step.do === 'capture' ? Math.min(amount, open.amount) : 0
-      const attributes = step.do === 'capture' ? { amount: captured, ...usd } : {}
-      expect(await service.act(open.id, step.do, attributes)).toBe(200)
-      Object.assign(open, { held: false, counted: captured })
-    }
-  }
-
-  private fits(amount: number): boolean {
-    return this.within(10) + amount <= this.limits.perDay && this.within(7) + amount <= this.limits.perMonth
-  }
-
-  /** What counts of those whose date begins with the same digits as today's: ten of a day, seven of a month. */
-  private within(digits: number): number {
-    const date = (ms: number) => new Date(ms).toISOString().slice(0, digits)
-    return this.spent
-      .filter(({ atMs }) => date(atMs) === date(this.nowMs))
-      .reduce((total, { counted }) => total + counted, 0)
-  }
 }

@@ -67,7 +67,13 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   ...people,
 )
 
-/** Whatever moves money, in amounts at and around `limits` of 100 and 250 cents, mostly by the agent that they bind. */
+/** Whatever moves money, in amounts at and around limits of 100 and 250 cents, mostly by the agent that they bind. */
 export const moneyAction: fc.Arbitrary<Action> = fc.oneof(
   ...payments(fc.constantFrom(1, 50, 100, 101, 300, 900), just('agent', 'agent', 'agent', 'party')),
+)
+
+/** Purchases and payments of an agent, which count into the same limits. */
+export const spendingAction: fc.Arbitrary<Action> = fc.oneof(
+  ...purchases,
+  ...payments(fc.constantFrom(1, 100, 250, 400, 401), just('agent')),
 )

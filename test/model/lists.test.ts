@@ -7,7 +7,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { anyAction } from './actions.ts'
 import { compareList, compareMoney, compareWalked } from './compare.ts'
 import { listsOf } from './lists.ts'
-import { act, start } from './run.ts'
+import { perform, start } from './run.ts'
 import { passTo, type Side } from './state.ts'
 
 onEachDatabase('lists and a model of them', (database) => {
@@ -29,7 +29,7 @@ onEachDatabase('lists and a model of them', (database) => {
     const property = fc.asyncProperty(actions, limits, async (all, pageSizes) => {
       const state = await start(world, 100_000, { perTransaction: 500 })
       const [self] = state.parties
-      for (const [side, action] of all) await act(world, state, side, action)
+      for (const [side, action] of all) await perform(world, state, side, action)
       world.system.pass(1)
       passTo(state, world.system.now())
       for (const list of listsOf(self, state)) {

@@ -32,7 +32,7 @@ async function startParty(world: World, side: Side, fundsCents: number, limits: 
 }
 
 /** Does it in the service and in the model. Each request is at an instant of its own, so that ids sort as they were made. */
-export async function act(world: World, state: State, side: Side, action: Action): Promise<void> {
+export async function perform(world: World, state: State, side: Side, action: Action): Promise<void> {
   world.system.pass(action.type === 'pass' ? action.minutes * 60_000 : 1)
   passTo(state, world.system.now())
   if (action.type === 'pass') return

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
 import { moneyAction } from '../model/actions.ts'
 import { compareMoney } from '../model/compare.ts'
-import { act, start } from '../model/run.ts'
+import { perform, start } from '../model/run.ts'
 import type { Side } from '../model/state.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
@@ -25,7 +25,7 @@ onEachDatabase('money', (database) => {
     const steps = fc.array(fc.tuple(fc.constantFrom<Side[]>(0, 1), moneyAction), { minLength: 8, maxLength: 20 })
     const property = fc.asyncProperty(steps, async (all) => {
       const state = await start(world, funds, limits)
-      for (const [side, action] of all) await act(world, state, side, action)
+      for (const [side, action] of all) await perform(world, state, side, action)
       await compareMoney(world, state)
       await proveBooks(world.store)
     })
