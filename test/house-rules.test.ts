@@ -67,6 +67,7 @@ const mcpRooms = {
   ],
   'http/': ['resources/', 'listened.ts'],
   'stdio.ts': ['lines.ts', 'listened.ts'],
+  'bridge/': ['stdio.ts', 'answers/'],
   'tools/': ['people/', 'resources/', 'answers/', 'noted.ts', 'dependencies.ts'],
   'people/': ['resources/', 'answers/', 'noted.ts', 'host.ts', 'dependencies.ts'],
   'resources/': ['prompts.ts', 'answers/', 'dependencies.ts'],
