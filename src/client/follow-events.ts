@@ -37,21 +37,20 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
   let waitMs = 0
   while (!signal.aborted) {
     try {
-      const fresh = await newSince(client, known, signal)
-      waitMs = pauseMs
-      for (const event of fresh) {
-        yield event
-        known.add(event.id)
+      for await (const page of newPages(client, known, signal)) {
+        waitMs = pauseMs
+        for (const event of page) {
+          yield event
+          known.add(event.id)
+        }
+        forget(known)
       }
+      waitMs = pauseMs
     } catch (error) {
       if (signal.aborted) return
       if (isRefusal(error)) throw error
       troubled(error)
       waitMs = Math.min(longestPauseMs, Math.max(pauseMs, waitMs * 2))
-    }
-    for (const id of known) {
-      if (known.size <= mostKnown) break
-      known.delete(id)
     }
     await system.sleep(waitMs, signal).catch(() => {})
   }
@@ -65,20 +64,42 @@ async function firstKnown({ client, since, signal }: FollowOptions): Promise<str
   return data.map(({ id }) => id).reverse()
 }
 
-/** A list is newest first: it is read up to the first event that is known, and given the other way round. */
-async function newSince(client: Client, known: ReadonlySet<string>, signal: AbortSignal): Promise<EventResource[]> {
-  const fresh: EventResource[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < mostPages; page++) {
+/** Keeps the ids of the last events only. */
+function forget(known: Set<string>): void {
+  for (const id of known) {
+    if (known.size <= mostKnown) return
+    known.delete(id)
+  }
+}
+
+/**
+ * Gives the events since the last known one, oldest first, a page at a time. The list is newest first: it is read back to
+ * the first known event, and then forward again. Only the newest page and one other are ever in memory.
+ */
+async function* newPages(client: Client, known: ReadonlySet<string>, signal: AbortSignal) {
+  const read = async (cursor: string | undefined) => {
     const asked = { limit: pageSize, ...(cursor === undefined ? {} : { cursor }) }
     const { data, meta } = await client.operations.listEvents(asked, { signal })
     const at = data.findIndex(({ id }) => known.has(id))
-    fresh.push(...(at < 0 ? data : data.slice(0, at)))
-    cursor = at < 0 ? (meta?.pagination?.nextCursor ?? undefined) : undefined
-    if (cursor === undefined) return fresh.reverse()
+    const nextCursor = at < 0 ? (meta?.pagination?.nextCursor ?? undefined) : undefined
+    return { events: (at < 0 ? data : data.slice(0, at)).reverse(), nextCursor }
   }
+  const newest = await read(undefined)
+  const cursors: string[] = []
+  let oldest = newest
+  while (oldest.nextCursor !== undefined) {
+    if (cursors.push(oldest.nextCursor) === mostPages) throw tooMany()
+    oldest = await read(oldest.nextCursor)
+  }
+  // The newest page is not read again: without a cursor it would be another one by now.
+  if (cursors.pop() !== undefined) yield oldest.events
+  for (const cursor of cursors.reverse()) yield (await read(cursor)).events
+  yield newest.events
+}
+
+function tooMany(): Failure {
   const detail = `More than ${mostPages * pageSize} events came since. Begin with those from now on.`
-  throw new Failure('conflict', { detail })
+  return new Failure('conflict', { detail })
 }
 
 /** Whoever ends it has asked for no answer. */

@@ -1,0 +1,74 @@
+/** The largest event of a stream, and the largest answer of any other kind. The endpoint's own are much smaller. */
+export const largestBytes = 8 * 1024 * 1024
+
+/** More than anybody reads of a refusal. */
+const largestRefusalBytes = 256 * 1024
+
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+interface Reader {
+  /** Resolves once the host has taken everything that came before. */
+  ready(): Promise<void>
+  /** Called once, with the words for it, where the answer is larger than the bridge reads. */
+  exceeded(reason: string): void
+}
+
+/** Whether the body is read event by event, for as long as the endpoint keeps it open. */
+export function isEventStream(response: Response): boolean {
+  // The media type alone, as the transport reads it: parameters must not turn one bound into the other.
+  const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  return response.ok && response.status !== 202 && mediaType === 'text/event-stream'
+}
+
+/**
+ * Returns the response with a bounded body, read no faster than the host reads. A stream may last for ever, but none of
+ * its events may be too large; any other answer ends at the same bound, and the text of a refusal is cut.
+ */
+export function boundedResponse(response: Response, { ready, exceeded }: Reader): Response {
+  if (response.body === null) return response
+  const size = isEventStream(response) ? eventSize() : totalSize()
+  const kind = isEventStream(response) ? 'an event' : 'the answer'
+  const bounding = new TransformStream<Uint8Array, Uint8Array>({
+    transform: async (chunk, controller) => {
+      await ready()
+      const bytes = size(chunk)
+      if (!response.ok && bytes > largestRefusalBytes) return controller.terminate()
+      if (bytes <= largestBytes) return controller.enqueue(chunk)
+      const reason = `${kind} is larger than ${largestBytes / 1024 / 1024} MiB`
+      exceeded(reason)
+      controller.error(new Error(reason))
+    },
+  })
+  return new Response(response.body.pipeThrough(bounding), response)
+}
+
+function totalSize(): (chunk: Uint8Array) => number {
+  let bytes = 0
+  return (chunk) => {
+    bytes += chunk.byteLength
+    return bytes
+  }
+}
+
+/** Returns a function that gives the size of the largest event in each chunk, counted from where the event began. */
+export function eventSize(): (chunk: Uint8Array) => number {
+  let bytes = 0
+  let isLineEmpty = true
+  let last = 0
+  return (chunk) => {
+    let largest = 0
+    for (const byte of chunk) {
+      bytes += 1
+      if (bytes > largest) largest = bytes
+      const isSecondHalf = byte === lineFeed && last === carriageReturn
+      last = byte
+      if (isSecondHalf) continue
+      const endsLine = byte === lineFeed || byte === carriageReturn
+      // An empty line ends an event (HTML, 9.2.5).
+      if (endsLine && isLineEmpty) bytes = 0
+      isLineEmpty = endsLine
+    }
+    return largest
+  }
+}

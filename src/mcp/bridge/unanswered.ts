@@ -1,0 +1,131 @@
+import { isJSONRPCErrorResponse, type JSONRPCRequest } from '@modelcontextprotocol/client'
+import { brokenBy } from '../../client/send.ts'
+import { maskForeignText } from '../../core/errors.ts'
+import { foreignText, shortened } from '../../core/foreign-text.ts'
+import { quoted } from '../answers/shown-text.ts'
+
+interface RpcError {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** What became of a request that has no answer. */
+export interface Unanswered {
+  request: JSONRPCRequest
+  url: URL
+  /** The HTTP status of the last response; undefined: none came. */
+  status: number | undefined
+  /** Words for why the bridge itself stopped reading; undefined: it did not. */
+  reason: string | undefined
+  /** Thrown by the transport; undefined: it took all that came, and the answer was not among it. */
+  error: unknown
+}
+
+/** The code that JSON-RPC 2.0 leaves to implementations, which the endpoint uses too. */
+const unansweredCode = -32_000
+
+/** Long enough for every sentence of ours, and for a model to read. */
+const longestMessage = 1_000
+/** Our endpoint's own has a list of versions, or a link. */
+const longestData = 64 * 1024
+
+/** Statuses of a request that was turned away before anything was done. */
+const refused: ReadonlySet<number> = new Set([
+  400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 426, 429, 431,
+])
+
+/** Requests that change nothing, however often they are sent. */
+const reading = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
+
+/** Returns the error that a host is told in place of an answer: what happened, whether it was carried out, what to do. */
+export function unansweredError(found: Unanswered): RpcError {
+  const said = found.reason === undefined ? refusalIn(found.error) : undefined
+  if (said !== undefined) return found.status === 401 ? { ...said, message: `${said.message} ${next(found)}` } : said
+  return { code: unansweredCode, message: `${happened(found)} ${carriedOut(found)} ${next(found)}` }
+}
+
+/** Returns an error of the endpoint as a host may be shown it: a short message on one line, without secrets. */
+export function shownError({ code, message, data }: RpcError): RpcError {
+  const line = foreignText(message.slice(0, longestMessage * 8))
+  const shown = { code, message: shortened(maskForeignText(line), longestMessage) }
+  return isSmall(data) ? { ...shown, data } : shown
+}
+
+function isSmall(data: unknown): boolean {
+  try {
+    return (JSON.stringify(data)?.length ?? Number.POSITIVE_INFINITY) <= longestData
+  } catch {
+    // It is nested too deep to be written.
+    return false
+  }
+}
+
+/** Returns what the endpoint itself said, in the words of JSON-RPC, of a request that it refused. */
+function refusalIn(error: unknown): RpcError | undefined {
+  try {
+    const said = JSON.parse(textOf(error) ?? '')
+    return isJSONRPCErrorResponse({ ...said, id: 0 }) ? shownError(said.error) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(error: unknown): string | undefined {
+  const text = (error as { data?: { text?: unknown } } | undefined)?.data?.text
+  return typeof text === 'string' && text.trim() !== '' ? text : undefined
+}
+
+function happened({ status, reason, error }: Unanswered): string {
+  if (reason !== undefined) return noAnswer(reason)
+  if (status === undefined) return noAnswer(brokenBy(error).reason)
+  if (status === 202) return noAnswer('it took the request with status 202, which promises none')
+  if (status >= 300 && status < 400) return `The endpoint redirects to another address (status ${status}).`
+  if (status >= 400) {
+    const text = textOf(error)
+    const words = text === undefined ? '' : `: ${quoted(text.slice(0, 4_000), 300)}`
+    return `The endpoint ${status < 500 ? 'refused the request' : 'answered'} with status ${status}${words}.`
+  }
+  if (error === undefined) return noAnswer('the response ended without it')
+  return noAnswer(`the response with status ${status} broke off, or is no message of MCP`)
+}
+
+function noAnswer(reason: string): string {
+  return `No answer came from the endpoint (${reason}).`
+}
+
+function carriedOut(found: Unanswered): string {
+  if (isCertain(found)) return 'Nothing was carried out.'
+  if (reading.test(found.request.method)) return 'The request only reads.'
+  return 'Whether the call was carried out is not known.'
+}
+
+/** Whether the request was never sent, or turned away. */
+function isCertain({ status, reason, error }: Unanswered): boolean {
+  if (reason !== undefined) return false
+  if (status === undefined) return brokenBy(error).unreached
+  return refused.has(status) || (status >= 300 && status < 400)
+}
+
+function next(found: Unanswered): string {
+  const { url, status, reason, request } = found
+  if (status === 401) {
+    return `Start the bridge with a PAYMENTS_KEY that this endpoint accepts. To sign in as a person instead, run payments-mcp login --base-url ${url.origin}, and start payments-mcp --base-url ${url.origin} in place of the bridge.`
+  }
+  if (!isCertain(found)) {
+    const again = reading.test(request.method) ? 'Send it again' : 'Look with a tool that reads before calling again'
+    return reason === undefined ? `${again}.` : `${again}, and ask for less, such as fewer records.`
+  }
+  if (status === undefined) return 'Check the address and that something listens there, then send it again.'
+  if (status < 400) return 'If the other address is the server that you mean, start the bridge with it.'
+  return steps[status] ?? 'Check that the address is that of an MCP endpoint.'
+}
+
+const steps: Readonly<Record<number, string>> = {
+  400: 'Correct the request as the endpoint says.',
+  403: 'Use a key that may do this.',
+  404: 'Check the address; if it was right before, restart this server in the host, which begins a new session.',
+  413: 'Send less.',
+  422: 'Correct the request as the endpoint says.',
+  429: 'Wait, then send it again.',
+}

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createInterface } from 'node:readline'
+import { PassThrough, type Writable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import { bridgeOverStdio } from '../../src/mcp/bridge/bridge.ts'
+import { listening } from '../client/listening.ts'
+import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
+
+export const key = 'ak_ntl_sandbox_the-key-of-this-bridge'
+
+// biome-ignore lint/suspicious/noExplicitAny: what a hostile endpoint sends has no type.
+type Message = any
+
+export interface Bridged {
+  system: FakeSystem
+  /** Everything that was written to the log. */
+  logged: string[]
+  /** All messages that the host read, in order. */
+  messages: Message[]
+  /** Sends a message to the endpoint. */
+  tell(message: object): void
+  /** Sends a request; resolves with its answer. */
+  ask(method: string, params?: object): Promise<Message>
+}
+
+/** Starts a server for the test; returns its address. */
+export async function endpoint(answer: RequestListener): Promise<string> {
+  const { address, close } = await listening(answer)
+  onTestFinished(close)
+  return `${address}/mcp`
+}
+
+/** A host that reaches `url` through a bridge in this process. With `stdout` the test reads by itself. */
+export async function bridged(url: string, stdout?: Writable): Promise<Bridged> {
+  const system = fakeSystem()
+  const stdin = new PassThrough()
+  const lines = new PassThrough()
+  const logged: string[] = []
+  const note = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { info: note, warn: note, error: note }
+  await bridgeOverStdio({ url: new URL(url), key, log, system, stdin, stdout: stdout ?? lines })
+  onTestFinished(async () => {
+    const ended = once(stdin, 'close')
+    stdin.destroy()
+    await ended
+  })
+  const messages: Message[] = []
+  const waiting = new Map<unknown, (message: Message) => void>()
+  createInterface({ input: lines }).on('line', (line) => {
+    const message = JSON.parse(line)
+    messages.push(message)
+    waiting.get(message.id)?.(message)
+  })
+  let asked = 0
+  const tell = (message: object) => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const ask = (method: string, params: object = {}) => {
+    const id = ++asked
+    const answered = new Promise<Message>((resolve) => waiting.set(id, resolve))
+    tell({ id, method, params })
+    return answered
+  }
+  return { system, logged, messages, tell, ask }
+}
+
+/** Reads a request's JSON-RPC message; undefined where it has none. */
+export async function messageOf(request: IncomingMessage): Promise<Message> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) text += chunk
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+export const stream = { 'Content-Type': 'text/event-stream' }
+export const json = { 'Content-Type': 'application/json' }
+
+export function event(message: object): string {
+  return `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
+}
+
+/** Sends `part` again and again, as fast as it is read, until the other side hangs up or `mostBytes` are sent. */
+export async function sendEndlessly(response: ServerResponse, part: string, mostBytes: number): Promise<number> {
+  let sent = 0
+  const gone = once(response, 'close')
+  while (sent < mostBytes && !response.destroyed) {
+    sent += part.length
+    if (!response.write(part)) await Promise.race([once(response, 'drain'), gone])
+  }
+  response.end()
+  await gone
+  return sent
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { bridged, endpoint, json, key, messageOf, stream } from './bridged.ts'
+
+/** A server that notes each request that reaches it, with the credential. */
+async function bystander() {
+  const reached: unknown[] = []
+  const url = await endpoint((request, response) => {
+    reached.push([request.method, request.url, request.headers.authorization])
+    response.writeHead(200, json).end('{}')
+  })
+  return { reached, url }
+}
+
+test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origin is not followed', async (status) => {
+  const { reached, url: elsewhere } = await bystander()
+  const url = await endpoint(async (request, response) => {
+    const message = await messageOf(request)
+    const isTold = message !== undefined && message.id === undefined
+    response.writeHead(isTold ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
+  })
+  const { ask, tell } = await bridged(url)
+  // It opens a stream of its own, by GET.
+  tell({ method: 'notifications/initialized' })
+  for (const method of ['initialize', 'tools/list', 'tools/call']) {
+    const { error } = await ask(method)
+    expect(error.message).toBe(
+      `The endpoint redirects to another address (status ${status}). Nothing was carried out. If the other address is the server that you mean, start the bridge with it.`,
+    )
+  }
+  expect(reached).toEqual([])
+})
+
+test('a stream that is resumed by a redirect to another origin is not followed either', async () => {
+  const { reached, url: elsewhere } = await bystander()
+  let resumed = 0
+  const url = await endpoint(async (request, response) => {
+    await messageOf(request)
+    if (request.method === 'POST') return void response.writeHead(200, stream).end('id: 1\ndata:\n\n')
+    resumed += 1
+    response.writeHead(307, { Location: elsewhere }).end()
+  })
+  const { ask } = await bridged(url)
+  expect(await ask('tools/call')).toMatchObject({ error: { message: expect.stringContaining('not known') } })
+  expect(resumed).toBeGreaterThan(0)
+  expect(reached).toEqual([])
+})
+
+test.each([
+  [401, 'invalid_token'],
+  [403, 'insufficient_scope'],
+])('a %s whose metadata is elsewhere brings no request there', async (status, error) => {
+  const { reached, url: elsewhere } = await bystander()
+  const { origin } = new URL(elsewhere)
+  const challenge = `Bearer error="${error}", scope="all", resource_metadata="${origin}/.well-known/oauth-protected-resource", authorization_uri="${origin}/authorize"`
+  const asked: unknown[] = []
+  const url = await endpoint(async (request, response) => {
+    await messageOf(request)
+    asked.push([request.method, request.url, request.headers.authorization])
+    response.writeHead(status, { ...json, 'WWW-Authenticate': challenge, Link: `<${origin}>; rel="next"` }).end('{}')
+  })
+  const { ask } = await bridged(url)
+  const { message } = (await ask('tools/call')).error
+  expect(message).toContain('Nothing was carried out.')
+  expect(message).not.toContain(origin)
+  expect(asked).toEqual([['POST', '/mcp', `Bearer ${key}`]])
+  expect(reached).toEqual([])
+})

@@ -1,0 +1,113 @@
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { nextTurn } from '../../src/core/system.ts'
+import { largestBytes } from '../../src/mcp/bridge/bounds.ts'
+import { bridged, endpoint, event, json, messageOf, sendEndlessly, stream } from './bridged.ts'
+
+const mebibyte = 1024 * 1024
+/** Half of this stays in the buffers of two sockets at most. */
+const much = 64 * mebibyte
+
+const part = 'x'.repeat(64 * 1024)
+
+test.each([
+  ['one event of a stream', 200, stream, 'data: ', 'an event is larger than 8 MiB'],
+  ['one event in many lines', 200, stream, 'data: x\ndata: ', 'an event is larger than 8 MiB'],
+  ['JSON', 200, json, '{"jsonrpc":"2.0","id":1,"result":"', 'the answer is larger than 8 MiB'],
+  [
+    'JSON that has a stream in a parameter',
+    200,
+    { 'Content-Type': 'application/json; note=text/event-stream' },
+    '\n\n',
+    'the answer is larger than 8 MiB',
+  ],
+  ['no kind at all', 200, {}, '', 'the answer is larger than 8 MiB'],
+  ['a refusal that claims to be a stream', 500, stream, '\n\n', 'answered with status 500'],
+  ['a 202 that claims to be a stream', 202, stream, '\n\n', 'status 202'],
+] as const)('an endless answer of %s ends, and the host is told', async (_, status, headers, start, words) => {
+  let sent: Promise<number> | undefined
+  const url = await endpoint(async (request, response) => {
+    await messageOf(request)
+    response.writeHead(status, headers).write(start)
+    sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, much)
+  })
+  const { ask } = await bridged(url)
+  const { error } = await ask('tools/call', { name: 'issue_agent_card' })
+  expect(error.message).toContain(words)
+  expect(error.message).toContain('Whether the call was carried out is not known')
+  expect(await sent).toBeLessThan(much / 2)
+})
+
+test('an endless event of a stream that is for no request is cut, and logged', async () => {
+  let opened = 0
+  let sent: Promise<number> | undefined
+  const url = await endpoint(async (request, response) => {
+    if (request.method === 'POST') return void response.writeHead(202).end()
+    opened += 1
+    response.writeHead(opened > 1 ? 405 : 200, stream)
+    if (opened > 1) return void response.end()
+    sent = sendEndlessly(response, part, much)
+  })
+  const { tell, logged } = await bridged(url)
+  tell({ method: 'notifications/initialized' })
+  await expect.poll(() => opened).toBe(2)
+  expect(await sent).toBeLessThan(much / 2)
+  expect(logged.join()).toContain('an event is larger than 8 MiB')
+})
+
+test('a stream of small events goes on beyond the bound of one', async () => {
+  const events = 200
+  const url = await endpoint(async (request, response) => {
+    const { id } = await messageOf(request)
+    response.writeHead(200, stream)
+    for (let count = 0; count < events; count++) {
+      response.write(event({ method: 'notifications/message', params: { level: 'info', data: part } }))
+    }
+    response.end(event({ id, result: {} }))
+  })
+  const { ask, messages } = await bridged(url)
+  expect(events * part.length).toBeGreaterThan(largestBytes)
+  expect(await ask('tools/call')).toMatchObject({ result: {} })
+  expect(messages).toHaveLength(events + 1)
+})
+
+test('an answer nested too deep to be written is an error', async () => {
+  const depth = 100_000
+  const url = await endpoint(async (request, response) => {
+    const { id } = await messageOf(request)
+    const nested = '['.repeat(depth) + ']'.repeat(depth)
+    const answer = id === 1 ? `"result":{"content":${nested}}` : `"error":{"code":1,"message":"No","data":${nested}}`
+    response.writeHead(200, json).end(`{"jsonrpc":"2.0","id":${id},${answer}}`)
+  })
+  const { ask } = await bridged(url)
+  expect(await ask('tools/call')).toMatchObject({ error: { message: expect.stringContaining('not known') } })
+  expect(await ask('tools/call')).toMatchObject({ error: { code: 1, message: 'No' } })
+})
+
+test('a host that reads slowly slows the endpoint down, and misses nothing', async () => {
+  const events = 10_000
+  const data = 'x'.repeat(1_000)
+  let lines = 0
+  let mostKept = 0
+  const stdout: Writable = new Writable({
+    highWaterMark: 16 * 1024,
+    async write(chunk, _encoding, taken) {
+      mostKept = Math.max(mostKept, stdout.writableLength)
+      lines += String(chunk).split('\n').length - 1
+      await nextTurn()
+      taken()
+    },
+  })
+  const url = await endpoint(async (request, response) => {
+    const { id } = await messageOf(request)
+    response.writeHead(200, stream)
+    for (let count = 0; count < events; count++) {
+      response.write(event({ method: 'notifications/message', params: { data } }))
+    }
+    response.end(event({ id, result: {} }))
+  })
+  const { ask } = await bridged(url, stdout)
+  void ask('tools/call')
+  await expect.poll(() => lines).toBe(events + 1)
+  expect(mostKept).toBeLessThan(mebibyte)
+})

@@ -1,0 +1,78 @@
+import { describe, expect, it, test } from 'vitest'
+import { bridged, endpoint, event, messageOf, stream } from './bridged.ts'
+
+const stubborn = 'id: 1\ndata:\n\n'
+
+describe.each([
+  ['no wait', 'retry: 0\n', 1_000],
+  ['a wait beyond all timers', `retry: ${'9'.repeat(400)}\n`, 30_000],
+  ['a wait of 2³¹ ms', 'retry: 2147483648\n', 30_000],
+  ['a wait of 5 s', 'retry: 5000\n', 5_000],
+  ['nothing', '', 1_000],
+])('an endpoint that asks for %s before a stream is resumed', (_, retry, waitMs) => {
+  it('gets a wait within bounds, and the answer then comes', async () => {
+    const resumed: unknown[] = []
+    const url = await endpoint(async (request, response) => {
+      await messageOf(request)
+      response.writeHead(200, stream)
+      if (request.method === 'GET') resumed.push(request.headers['last-event-id'])
+      response.end(resumed.length < 3 ? `${retry}${stubborn}` : event({ id: 1, result: {} }))
+    })
+    const { ask, system } = await bridged(url)
+    expect(await ask('tools/call')).toMatchObject({ result: {} })
+    expect(resumed).toEqual(['1', '1', '1'])
+    expect(system.slept).toEqual([waitMs, waitMs, waitMs])
+  })
+})
+
+test('a stream that is for no request is resumed at most once a second', async () => {
+  let opened = 0
+  const url = await endpoint(async (request, response) => {
+    await messageOf(request)
+    if (request.method === 'POST') return void response.writeHead(202).end()
+    opened += 1
+    if (opened === 20) response.writeHead(200, stream).write(': ')
+    else response.writeHead(200, stream).end('retry: 0\n\n')
+  })
+  const { tell, system } = await bridged(url)
+  tell({ method: 'notifications/initialized' })
+  await expect.poll(() => opened).toBe(20)
+  expect(system.slept).toEqual(Array.from({ length: 19 }, () => 1_000))
+})
+
+test('a stream that always ends without its answer is given up', async () => {
+  let resumed = 0
+  const url = await endpoint(async (request, response) => {
+    await messageOf(request)
+    if (request.method === 'GET') resumed += 1
+    response.writeHead(200, stream).end(`retry: 0\n${stubborn}`)
+  })
+  const { ask, system } = await bridged(url)
+  const { error } = await ask('tools/call')
+  expect(error.message).toContain('its stream ended without it 1000 times')
+  expect(error.message).toContain('Whether the call was carried out is not known')
+  expect(resumed).toBe(1_000)
+  expect(Math.min(...system.slept)).toBe(1_000)
+})
+
+test('a stream whose request was cancelled is not resumed', async () => {
+  const asked: string[] = []
+  let end = () => {}
+  const url = await endpoint(async (request, response) => {
+    const message = await messageOf(request)
+    asked.push(`${request.method} ${message?.method}`)
+    if (message?.method !== 'tools/call') return void response.writeHead(202).end()
+    response.writeHead(200, stream).write(`${stubborn}${event({ method: 'notifications/message' })}`)
+    end = () => void response.end()
+  })
+  const { ask, tell, messages, system } = await bridged(url)
+  void ask('tools/call')
+  await expect.poll(() => messages).toHaveLength(1)
+  tell({ method: 'notifications/cancelled', params: { requestId: 1 } })
+  await expect.poll(() => asked).toHaveLength(2)
+  end()
+  // Another round trip: the end of the stream has arrived by then.
+  await ask('ping')
+  expect(asked).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
+  expect(system.slept).toEqual([])
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { followEvents } from '../../src/client/follow-events.ts'
+import { json, scriptedClient } from './scripted.ts'
+
+const idOf = (number: number) => `evt_${String(number).padStart(32, '0')}`
+
+/** A service that has the events 1 to `last`, and answers a list as the sandbox does: newest first, by cursor. */
+function service(last: number) {
+  const steps: string[] = []
+  const list = { last }
+  const { client, system } = scriptedClient([
+    (request) => {
+      const cursor = new URL(request.url).searchParams.get('cursor')
+      steps.push(`read ${cursor}`)
+      const newest = cursor === null ? list.last : Number(cursor) - 1
+      const oldest = Math.max(1, newest - 99)
+      const numbers = Array.from({ length: newest - oldest + 1 }, (_, index) => newest - index)
+      const nextCursor = oldest > 1 ? String(oldest) : null
+      return json(200, { data: numbers.map(event), meta: { pagination: { hasMore: oldest > 1, nextCursor } } })()
+    },
+  ])
+  const follow = () =>
+    followEvents({
+      client,
+      system,
+      since: 'oldest',
+      signal: new AbortController().signal,
+      troubled: (error) => {
+        throw error
+      },
+    })
+  return { list, steps, follow }
+}
+
+function event(number: number) {
+  const attributes = {
+    eventType: 'payment.created',
+    resourceId: null,
+    resourceType: null,
+    payload: { object: null },
+    createdAt: '2026-01-01T00:00:00.000Z',
+  }
+  const relationships = { party: { data: { type: 'party', id: `pty_${'0'.repeat(32)}` } } }
+  return { type: 'event', id: idOf(number), attributes, relationships }
+}
+
+test('a long backlog is read again page by page, while more comes, and each event is given once', async () => {
+  const { list, steps, follow } = service(350)
+  const given: string[] = []
+  for await (const { id } of follow()) {
+    given.push(id)
+    steps.push('given')
+    if (list.last < 400) list.last += 1
+    if (given.length === 400) break
+  }
+  expect(given).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
+  // The oldest page and the newest are kept from the way back; the others are read when it is their turn.
+  const pages = steps.filter((step, at) => step !== 'given' || steps[at - 1] !== 'given')
+  expect(pages.slice(0, 9)).toEqual([
+    ...['read null', 'read 251', 'read 151', 'read 51', 'given'],
+    ...['read 151', 'given', 'read 251', 'given'],
+  ])
+})
+
+test('more events than a thousand pages hold are refused', async () => {
+  await expect(service(100_001).follow().next()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('More than 100000 events'),
+  })
+})
