@@ -3,8 +3,9 @@ import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { listOf } from '../worlds/fields.ts'
-import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
+import { type ParsedFile, parsedFile, WorldFileError } from '../worlds/parse-file.ts'
 import { readText } from '../worlds/read-text.ts'
+import type { World } from '../worlds/schema.ts'
 import { groups, Scenario } from './scenario.ts'
 
 /** The package's own, a file a pair. They are read at run time: the build puts them beside the code. */
@@ -44,7 +45,19 @@ const rank = ({ group }: Scenario) => (group === undefined ? groups.length : gro
 
 /** The scenarios that a file holds. @throws WorldFileError with a line for each mistake, those of its worlds too. */
 export function parseScenarios(given: string | object, name: string): Scenario[] {
-  return parseFile(given, name, scenarioFile)
+  const { value, refusal } = parsedFile(given, name, scenarioFile)
+  for (const [at, scenario] of value.entries()) {
+    const pathOf = (path: readonly PropertyKey[]) => [at, ...(path[0] === 'shops' ? path : ['world', ...path])]
+    refusals.set(scenario, (path, message) => refusal(pathOf(path), message))
+  }
+  return value
+}
+
+const refusals = new WeakMap<Scenario, ParsedFile<World>['refusal']>()
+
+/** Returns how to refuse a mistake in a scenario's world by its place in the file; undefined where no file was read. */
+export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
+  return refusals.get(scenario)
 }
 
 const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)

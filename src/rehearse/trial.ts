@@ -8,6 +8,7 @@ import { Course } from './course.ts'
 import { Door } from './door.ts'
 import { readBeginning, readFinalState, readNames } from './final-state.ts'
 import { judge } from './judge.ts'
+import { worldRefusal } from './load-scenarios.ts'
 import { maskText, secretsIn } from './mask.ts'
 import { Person } from './person.ts'
 import type { Trial } from './results.ts'
@@ -64,9 +65,11 @@ export async function runTrial(scenario: Scenario, agent: Agent, options: TrialO
 }
 
 /** The world of a scenario, as its trials begin with it. @throws WorldFileError */
-export function worldOf({ id, world, shops }: Scenario): ParsedFile<World> {
+export function worldOf(scenario: Scenario): ParsedFile<World> {
+  const { id, world, shops } = scenario
   const given = { ...world, rehearsal: true, ...(shops === undefined ? {} : { shops }) }
-  return parsedFile(given, `${id}: world`, worldSchema)
+  const parsed = parsedFile(given, `${id}: world`, worldSchema)
+  return { ...parsed, refusal: worldRefusal(scenario) ?? parsed.refusal }
 }
 
 interface Rehearsed {

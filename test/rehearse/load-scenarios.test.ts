@@ -115,6 +115,24 @@ describe('a file of scenarios of one’s own', () => {
   })
 })
 
+describe('a world that shows only in use that it cannot be is told with its line and column', () => {
+  const party = (more: string) => `{ us: { wallets: { main: { balance: 1 } }, ${more} }, them: {} }`
+  const unkeyed = party('agents: { a: { keys: {} } }')
+  const future = party('agents: { a: {} }, payments: [{ amount: 1, to: them, at: 2030-01-01T00:00:00Z }]')
+
+  it.each([
+    ['in a map', 'mine:\n', unkeyed, '3:16 mine.world.parties.us must have an agent with a key'],
+    ['in a list', '- id: mine\n', unkeyed, '3:16 [0].world.parties.us must have an agent with a key'],
+    ['in its history', 'mine:\n', future, '3:110 mine.world.parties.us.payments[0].at got'],
+  ])('%s', async (_, start, parties, told) => {
+    const scenario = `  world:\n    parties: ${parties}\n  title: Mine\n  task: Do nothing.\n  ${judged}\n`
+    const path = file('impossible.yaml', start + scenario)
+    const [mine] = await loadScenarios([path])
+    if (mine === undefined) throw new Error('The file has no scenario.')
+    await expect(trialBy(baselines.careful, mine)).rejects.toThrow(`${path}:${told}`)
+  })
+})
+
 test('the whole one of the documentation tells who is careful from who is not', async () => {
   const docs = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
   const text = /^```yaml\n(# mine\.yaml[\s\S]*?)^```/m.exec(docs)?.[1] ?? ''
