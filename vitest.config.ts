@@ -34,6 +34,7 @@ const deepOnly = [
   'test/rehearse/report-browser.test.ts',
   // What these start as a command, others call in one process; the quick run starts `serve`, stdio, `setup` and `rehearse`.
   'test/auth/commands.test.ts',
+  'test/bridge/floods.test.ts',
   'test/client/exactly-once.test.ts',
   'test/commands/{bridge,doctor,keys,report,several-processes,world}.test.ts',
   'test/mcp/stdio-person.test.ts',
@@ -46,8 +47,9 @@ const skipped = [...needHosts, ...(isDeep ? [] : deepOnly)]
 /** Rules, schemas, documents and other pure code: they need no database, no server and no bundle. */
 const unit = [
   'test/*.test.ts',
+  'test/bridge/*.test.ts',
   'test/auth/{signed-in,stored-credential,token-store}.test.ts',
-  'test/client/{errors,pages,remote,request,retry}.test.ts',
+  'test/client/{errors,follow-events,pages,remote,request,retry}.test.ts',
   'test/config/**',
   'test/console/report-rules.test.ts',
   'test/core/!(errors).test.ts',

@@ -45,8 +45,7 @@ export async function send(
   } catch (error) {
     limits.signal?.throwIfAborted()
     if (late) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s`, unreached: false }
-    const code = networkCode(error)
-    return { kind: 'broken', reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }
+    return { kind: 'broken', ...brokenBy(error) }
   } finally {
     timer.clear()
     limits.signal?.removeEventListener('abort', cancel)
@@ -122,6 +121,12 @@ const unreachedCodes: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
+
+/** Tells why `fetch` failed, in words that are safe to show, and whether the connection was never made. */
+export function brokenBy(error: unknown): { reason: string; unreached: boolean } {
+  const code = networkCode(error)
+  return { reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }
+}
 
 /** Only the error's code is shown: its message can quote headers. */
 function networkReason(code: string | undefined): string {

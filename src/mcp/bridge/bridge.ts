@@ -1,14 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Log } from '../../client/client.ts'
-import type { System } from '../../core/system.ts'
 import { lineTransport } from '../stdio.ts'
-import { Endpoint } from './endpoint.ts'
+import { Endpoint, type EndpointOptions } from './endpoint.ts'
 
-interface BridgeOptions {
-  url: URL
-  key: string
-  log: Log
-  system: Pick<System, 'sleep'>
+interface BridgeOptions extends EndpointOptions {
   stdin: Readable
   stdout: Writable
 }
@@ -16,11 +10,11 @@ interface BridgeOptions {
 /** Passes each message of a host over stdio on to an MCP endpoint over HTTP, and back. */
 export async function bridgeOverStdio({ url, key, log, system, stdin, stdout }: BridgeOptions): Promise<void> {
   const near = lineTransport({ stdin, stdout, system, listens: () => {} })
-  const far = new Endpoint(url, key)
+  const far = new Endpoint({ url, key, log, system })
   near.onerror = (error) => log.warn({ err: error }, 'stdio')
   near.onclose = () => far.close()
   near.onmessage = (message) => far.pass(message)
-  far.told = (message) => near.send(message).catch((error) => log.warn({ err: error }, 'stdio'))
+  far.told = (message) => near.send(message)
   await far.start()
   await near.start()
 }

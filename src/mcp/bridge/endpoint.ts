@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
@@ -6,19 +7,63 @@ import {
   PROTOCOL_VERSION_META_KEY,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
+import type { Log } from '../../client/client.ts'
 import { modernVersion } from '../../core/mcp-versions.ts'
+import type { System } from '../../core/system.ts'
+import { boundedResponse, isEventStream } from './bounds.ts'
+import { shownError, unansweredError } from './unanswered.ts'
+
+export interface EndpointOptions {
+  url: URL
+  key: string
+  log: Log
+  system: Pick<System, 'sleep'>
+}
+
+/** A request of the host that has no answer yet. */
+interface Exchange {
+  request: JSONRPCRequest
+  ending: AbortController
+  /** The HTTP status of the response to it; undefined: none came. */
+  status: number | undefined
+  /** Its answer comes as an event, or its stream's end is told. */
+  streams: boolean
+  resumptions: number
+}
+
+/** Why a request has no answer: words for it, or what the transport threw. */
+interface Why {
+  reason?: string | undefined
+  error?: unknown
+}
+
+const unwritable = 'it cannot be passed on'
+
+/** Bounds of the wait before a stream is resumed, however long the endpoint asks for. */
+const shortestPauseMs = 1_000
+const longestPauseMs = 30_000
+/** A request's stream is resumed for at least a quarter of an hour, at most so often. */
+const mostResumptions = 1_000
 
 /** The endpoint, which answers each request that it is passed: by itself, or here where no answer came. */
 export class Endpoint {
-  told: (message: JSONRPCMessage) => void = () => {}
+  /** Tells the host; resolves once the host has taken it. */
+  told: (message: JSONRPCMessage) => Promise<void> = async () => {}
+  readonly #options: EndpointOptions
   readonly #transport: StreamableHTTPClientTransport
-  /** Requests that have no answer yet, by their ids. */
-  readonly #open = new Map<unknown, { request: JSONRPCRequest; ending: AbortController }>()
+  readonly #open = new Map<unknown, Exchange>()
+  /** The request that the transport is working for, also when it resumes a stream. */
+  readonly #current = new AsyncLocalStorage<Exchange>()
+  readonly #closing = new AbortController()
+  /** Messages are taken in order, so the last one stands for all. */
+  #lastTaken: Promise<void> = Promise.resolve()
 
-  constructor(url: URL, key: string) {
-    this.#transport = new StreamableHTTPClientTransport(url, {
-      requestInit: { headers: { Authorization: `Bearer ${key}` } },
-      fetch: async (url, init) => bounded(await fetch(url, init)),
+  constructor(options: EndpointOptions) {
+    this.#options = options
+    this.#transport = new StreamableHTTPClientTransport(options.url, {
+      requestInit: { headers: { Authorization: `Bearer ${options.key}` } },
+      fetch: (url, init) => this.#fetch(url, init),
+      reconnectionScheduler: (reconnect, delayMs) => this.#resume(reconnect, delayMs),
     })
     this.#transport.onmessage = (message) => this.#receive(message)
   }
@@ -28,6 +73,7 @@ export class Endpoint {
   }
 
   close(): Promise<void> {
+    this.#closing.abort()
     return this.#transport.close()
   }
 
@@ -40,13 +86,52 @@ export class Endpoint {
 
   async #ask(request: JSONRPCRequest): Promise<void> {
     const ending = new AbortController()
-    this.#open.set(request.id, { request, ending })
-    const onRequestStreamEnd = () => this.#fail(request, new Error('the connection was cut'))
+    const exchange: Exchange = { request, ending, status: undefined, streams: false, resumptions: 0 }
+    this.#open.set(request.id, exchange)
+    const onRequestStreamEnd = () => this.#fail(exchange)
     try {
-      await this.#transport.send(request, { requestSignal: ending.signal, onRequestStreamEnd })
+      const sending = () => this.#transport.send(request, { requestSignal: ending.signal, onRequestStreamEnd })
+      await this.#current.run(exchange, sending)
+      if (!exchange.streams) this.#fail(exchange)
     } catch (error) {
-      this.#fail(request, error as Error)
+      this.#fail(exchange, { error })
     }
+  }
+
+  async #fetch(url: string | URL, init: RequestInit | undefined): Promise<Response> {
+    const exchange = this.#current.getStore()
+    // A request is posted once. The responses that resume its stream do not tell whether it was accepted.
+    const asked = init?.method === 'POST' ? exchange : undefined
+    if (asked !== undefined) asked.status = undefined
+    const response = await fetch(url, init)
+    if (asked !== undefined) {
+      asked.status = response.status
+      asked.streams = isEventStream(response)
+      // The body of a 202 promises nothing, and may never end.
+      if (response.status === 202) this.#end(asked)
+    }
+    return boundedResponse(response, {
+      ready: () => this.#lastTaken,
+      exceeded: (reason) => {
+        if (exchange === undefined) this.#options.log.warn({ reason }, 'the endpoint sends too much')
+        else this.#end(exchange, reason)
+      },
+    })
+  }
+
+  /** Resumes a stream that ended before its answer, unless nobody waits for that any more. */
+  #resume(reconnect: () => void, delayMs: number): void {
+    const exchange = this.#current.getStore()
+    if (exchange !== undefined) {
+      if (this.#open.get(exchange.request.id) !== exchange) return
+      exchange.resumptions += 1
+      if (exchange.resumptions > mostResumptions) {
+        this.#end(exchange, `its stream ended without it ${mostResumptions} times`)
+        return
+      }
+    }
+    const pauseMs = Math.min(longestPauseMs, Math.max(shortestPauseMs, delayMs))
+    this.#options.system.sleep(pauseMs, this.#closing.signal).then(reconnect, () => {})
   }
 
   /** The later era ends a request by ending its connection, and has no message for it over HTTP. */
@@ -61,58 +146,49 @@ export class Endpoint {
   }
 
   #receive(message: JSONRPCMessage): void {
-    if ('id' in message && !('method' in message)) {
-      const asked = this.#open.get(message.id)
-      // Its answer comes too late: it was cancelled.
-      if (asked === undefined) return
-      this.#open.delete(message.id)
-      const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
-      if (asked.request.method === 'initialize' && typeof protocolVersion === 'string') {
-        this.#transport.setProtocolVersion(protocolVersion)
-      }
+    if ('method' in message) {
+      this.#tell(message)
+      return
     }
-    this.told(message)
+    const asked = this.#open.get(message.id)
+    // It was cancelled, or never asked.
+    if (asked === undefined) return
+    this.#open.delete(message.id)
+    const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
+    // It goes into a header of every later request, which would fail with other characters.
+    if (asked.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
+      this.#transport.setProtocolVersion(String(protocolVersion))
+    }
+    this.#tell(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
   }
 
-  #fail(request: JSONRPCRequest, error: Error): void {
-    if (!this.#open.delete(request.id)) return
-    this.told({ jsonrpc: '2.0', id: request.id, error: refusalIn(error) ?? unanswered(error) })
+  /** Tells the host. An answer that cannot be written, such as one nested too deep, is told as an error. */
+  #tell(message: JSONRPCMessage, asked?: Exchange): void {
+    this.#lastTaken = this.told(message).catch(async (error) => {
+      this.#options.log.warn({ err: error }, 'stdio')
+      if (asked !== undefined) await this.told(this.#errorFor(asked, { reason: unwritable })).catch(() => {})
+    })
+  }
+
+  /** Answers a request here, and stops reading what the endpoint still sends for it. */
+  #end(exchange: Exchange, reason?: string): void {
+    this.#fail(exchange, { reason })
+    exchange.ending.abort()
+  }
+
+  #fail(exchange: Exchange, why: Why = {}): void {
+    const { id } = exchange.request
+    if (this.#open.get(id) !== exchange) return
+    this.#open.delete(id)
+    this.#tell(this.#errorFor(exchange, why))
+  }
+
+  #errorFor({ request, status }: Exchange, { reason, error }: Why): JSONRPCMessage {
+    const { url } = this.#options
+    return { jsonrpc: '2.0', id: request.id, error: unansweredError({ request, url, status, reason, error }) }
   }
 }
 
 function isModern({ params }: JSONRPCRequest): boolean {
   return params?._meta?.[PROTOCOL_VERSION_META_KEY] === modernVersion
-}
-
-/** What the endpoint itself said of a request that it refused. */
-function refusalIn(error: Error): { code: number; message: string } | undefined {
-  try {
-    const said = JSON.parse((error as { data?: { text?: string } }).data?.text ?? '')
-    return isJSONRPCErrorResponse({ ...said, id: 0 }) ? said.error : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The code that JSON-RPC 2.0 leaves to implementations, which the endpoint uses too. */
-const unanswered = ({ message }: Error) => ({
-  code: -32_000,
-  message: `No answer came from the endpoint (${message}). Whether the call was carried out is not known.`,
-})
-
-/** More than any single answer of the endpoint has; a stream of events has no such limit. */
-const largestAnswerBytes = 8 * 1024 * 1024
-
-/** Ends the body of an answer that is too large, which the transport would otherwise keep in memory whole. */
-function bounded(response: Response): Response {
-  if (response.body === null || response.headers.get('content-type')?.includes('text/event-stream')) return response
-  let bytes = 0
-  const counting = new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, controller) => {
-      bytes += chunk.byteLength
-      if (bytes <= largestAnswerBytes) controller.enqueue(chunk)
-      else controller.error(new Error('The answer of the endpoint is larger than 8 MiB.'))
-    },
-  })
-  return new Response(response.body.pipeThrough(counting), response)
 }
