@@ -1,3 +1,4 @@
+import { keepNewest } from './bounded-map.ts'
 import { Failure } from './errors.ts'
 
 const mebibyte = 1024 * 1024
@@ -6,14 +7,14 @@ const mebibyte = 1024 * 1024
 export interface BodyBounds {
   /** From one credential; from one address, where the credential is not known. */
   each: number
-  /** From all senders whose credential is being looked up. */
+  /** From all senders whose credential is being looked up; from one credential, half of it. */
   lookedUp: number
   /** From all senders without a known credential together, so that they leave room for the others. */
   strangers: number
   all: number
 }
 
-const usual: BodyBounds = { each: 16 * mebibyte, lookedUp: 4 * mebibyte, strangers: 64 * mebibyte, all: 128 * mebibyte }
+const usual: BodyBounds = { each: 16 * mebibyte, lookedUp: 8 * mebibyte, strangers: 64 * mebibyte, all: 128 * mebibyte }
 
 /** Node reads as much of a body before anybody asks for it. */
 const readAhead = 64 * 1024
@@ -22,6 +23,8 @@ export const smallBodyBytes = 32 * 1024
 
 /** One body while it is read. */
 export interface BodyCount {
+  /** The body as it arrives. Whoever reads it owns the memory of its parts. */
+  readonly parts: () => AsyncIterable<Uint8Array>
   /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 where they are too many */
   add(bytes: number): void
   /** Gives back all that was counted. */
@@ -43,9 +46,16 @@ interface Arrival {
   address: string
   /** The length that the sender announced; infinite for a body that comes in chunks. */
   announced: number
-  /** Whether it says whose it is, which is not checked yet. */
-  hasCredential: boolean
+  /** The hash of the credential that it names, which is not checked yet; undefined: it names none. */
+  credential: string | undefined
+  parts: () => AsyncIterable<Uint8Array>
 }
+
+/** With more credentials than these, the rest are looked up before they are refused. */
+const mostCredentials = 10_000
+
+/** An account that bytes are counted on, with the most that it holds. */
+type Account = [name: string, most: number]
 
 /**
  * Counts the request bytes that a process holds while bodies arrive, over all doors (docs/service.md#bodies-that-arrive). A
@@ -55,8 +65,8 @@ interface Arrival {
 export class BodyBudget {
   readonly #bounds: BodyBounds
   readonly #held = new Map<string, number>()
-  #strangers = 0
-  #all = 0
+  /** The key of each credential that sent a body, by its hash. */
+  readonly #keys = new Map<string, string>()
 
   constructor(bounds: BodyBounds = usual) {
     this.#bounds = bounds
@@ -64,75 +74,91 @@ export class BodyBudget {
 
   /** Bytes that are held now. */
   get held(): number {
-    return this.#all
+    return this.#of('all')
   }
 
   /**
-   * Takes in a request with a body. A small one counts for the client's address. Where that has used up its share, and where
-   * the body is large, the credential is looked up first, which keeps the body here only for a moment: so nobody at an
-   * address is kept out by others who have no credential.
+   * Takes in a request with a body. A small one counts for the client's address. If the address has used up its share, and for
+   * any large body, the credential is looked up first, which keeps the body here only for a moment: so nobody at an
+   * address is kept out by others who have no credential. A credential that sent a body before and has used up its share is
+   * refused without another look-up.
    * @throws Failure 429 or 503
    */
-  arrive({ address, announced, hasCredential }: Arrival): ArrivingBody {
-    const byAddress = () => this.#counting(`address ${address}`, true)
+  arrive({ address, announced, credential, parts }: Arrival): ArrivingBody {
+    const { each, lookedUp, strangers } = this.#bounds
+    const hasCredential = credential !== undefined
+    if (hasCredential && announced > smallBodyBytes) this.#requireShare(credential, announced)
+    const byAddress = () => this.#counting(parts, [`address ${address}`, each], ['strangers', strangers])
+    const byCredential = () =>
+      this.#counting(parts, [`credential ${credential}`, lookedUp / 2], ['looked up', lookedUp])
     let isOfAddress = announced <= smallBodyBytes || !hasCredential
-    let count = isOfAddress ? byAddress() : this.#counting(lookUp, false)
+    let count = isOfAddress ? byAddress() : byCredential()
     const bytes = Math.min(announced, readAhead)
     try {
       count.add(bytes)
     } catch (error) {
       if (!isOfAddress || !hasCredential) throw error
       isOfAddress = false
-      count = this.#counting(lookUp, false)
+      count = byCredential()
       count.add(bytes)
     }
-    const next = (counting: () => BodyCount) => {
+    const next = (begin: () => BodyCount) => {
       count.end()
-      return counting()
+      return begin()
     }
     return {
       isOfAddress,
       byAddress: () => next(byAddress),
-      byKey: (keyId) => next(() => this.#counting(`key ${keyId}`, false)),
+      byKey: (keyId) => {
+        if (hasCredential) keepNewest(this.#keys, credential, keyId, mostCredentials)
+        return next(() => this.#counting(parts, [`key ${keyId}`, each]))
+      },
       end: () => count.end(),
     }
   }
 
-  #counting(holder: string, isStranger: boolean): BodyCount {
+  #requireShare(credential: string, announced: number): void {
+    const { each } = this.#bounds
+    const holder = `key ${this.#keys.get(credential)}`
+    // Its door refuses a longer body by itself.
+    const bytes = announced > each ? readAhead : announced
+    if (this.#of(holder) + bytes > each) throw tooManyOf(holder, each)
+  }
+
+  /** @param own The sender's account; the shared ones hold what others send, too. */
+  #counting(parts: BodyCount['parts'], own: Account, ...shared: Account[]): BodyCount {
+    const accounts: Account[] = [own, ...shared, ['all', this.#bounds.all]]
     let counted = 0
     return {
+      parts,
       add: (bytes) => {
-        const { each, lookedUp, strangers, all } = this.#bounds
-        const isLookedUp = holder === lookUp
-        const isFull = (this.#held.get(holder) ?? 0) + bytes > (isLookedUp ? lookedUp : each)
-        if (isFull && !isLookedUp) throw tooManyOf(holder, each)
-        const isTooMany = this.#all + bytes > all || (isStranger && this.#strangers + bytes > strangers)
-        if (isFull || isTooMany) throw tooManyOfAll()
+        const full = accounts.find(([name, most]) => this.#of(name) + bytes > most)
+        if (full !== undefined) throw full === own ? tooManyOf(...own) : tooManyOfAll()
         counted += bytes
-        this.#count(holder, isStranger, bytes)
+        this.#count(accounts, bytes)
       },
       end: () => {
-        this.#count(holder, isStranger, -counted)
+        this.#count(accounts, -counted)
         counted = 0
       },
     }
   }
 
-  #count(holder: string, isStranger: boolean, bytes: number): void {
-    if (bytes === 0) return
-    const held = (this.#held.get(holder) ?? 0) + bytes
-    if (held === 0) this.#held.delete(holder)
-    else this.#held.set(holder, held)
-    this.#all += bytes
-    if (isStranger) this.#strangers += bytes
+  #of(name: string): number {
+    return this.#held.get(name) ?? 0
+  }
+
+  #count(accounts: Account[], bytes: number): void {
+    for (const [name] of accounts) {
+      const held = this.#of(name) + bytes
+      if (held === 0) this.#held.delete(name)
+      else this.#held.set(name, held)
+    }
   }
 }
 
-/** The holder that all senders share while their credentials are looked up. */
-const lookUp = 'look-up'
-
-function tooManyOf(holder: string, most: number): Failure {
-  const sender = holder.startsWith('key ') ? 'this credential' : 'this address'
+function tooManyOf(name: string, most: number): Failure {
+  const sender = name.startsWith('address ') ? 'this address' : 'this credential'
   const detail = `${most} bytes of request bodies from ${sender} are arriving already, which is the most at one time. Nothing was carried out: complete or close the requests that you began, and send this one again in a second.`
   return new Failure('rate_limited', { detail, retryAfterSeconds: 1 })
 }

@@ -1,20 +1,20 @@
-import type { BodyCount } from './body-budget.ts'
+import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
- * The body of a request as text; undefined where it is longer than `mostBytes`, of which no more is kept.
+ * Returns the body of a request as text; undefined if it is longer than `mostBytes`, of which no more is kept.
  * @param count Counts the bytes while they arrive; undefined: the body is in this process's memory already.
- * @throws where its sender left before its end. Failure where more bytes are arriving than the process reads at one time.
+ * @throws if the sender left before the end. Failure if more bytes are arriving than the process reads at one time.
  */
 export async function boundedText(request: Request, mostBytes: number, count?: BodyCount): Promise<string | undefined> {
   const { headers } = request
+  const isChunked = headers.has('transfer-encoding')
   const announced = Number(headers.get('content-length') ?? 0)
   if (announced > mostBytes) return undefined
   try {
-    if (headers.has('transfer-encoding') && request.body !== null) {
-      return await readChunks(request.body, mostBytes, count)
-    }
-    // Without chunks the length that was declared bounds the body, and a caller in this process has it in memory anyway.
+    // The length of a body in chunks is known only when it has arrived.
+    if (isChunked) return await readParts(request, mostBytes, count?.parts(), (bytes) => count?.add(bytes))
     count?.add(announced)
+    if (count !== undefined && announced > smallBodyBytes) return await readParts(request, mostBytes, count.parts())
     const text = await request.text()
     return Buffer.byteLength(text) > mostBytes ? undefined : text
   } finally {
@@ -22,18 +22,35 @@ export async function boundedText(request: Request, mostBytes: number, count?: B
   }
 }
 
-async function readChunks(
-  body: AsyncIterable<Uint8Array>,
+/** @param own The parts as they come from the network; undefined: they are the caller's, who may still read them. */
+async function readParts(
+  request: Request,
   mostBytes: number,
-  count: BodyCount | undefined,
+  own: AsyncIterable<Uint8Array> | undefined,
+  arrived?: (bytes: number) => void,
 ): Promise<string | undefined> {
-  const chunks: Uint8Array[] = []
+  const parts: Uint8Array[] = []
   let length = 0
-  for await (const chunk of body) {
-    length += chunk.byteLength
-    if (length > mostBytes) return undefined
-    count?.add(chunk.byteLength)
-    chunks.push(chunk)
+  try {
+    for await (const part of own ?? request.body ?? []) {
+      parts.push(part)
+      length += part.byteLength
+      if (length > mostBytes) return undefined
+      arrived?.(part.byteLength)
+    }
+    const whole = Buffer.concat(parts)
+    const text = new TextDecoder().decode(whole)
+    release(whole)
+    return text
+  } finally {
+    if (own !== undefined) for (const part of parts) release(part)
   }
-  return Buffer.concat(chunks).toString('utf8')
+}
+
+/**
+ * Frees the memory of bytes that nobody reads any more. The garbage collector would do so much later: it runs when JavaScript
+ * allocates much, and hundreds of clients send a hundred megabytes before that.
+ */
+export function release({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

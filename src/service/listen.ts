@@ -1,14 +1,14 @@
-import type { Server, ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Logger } from '../config/log.ts'
-import { type ArrivingBody, type BodyBounds, BodyBudget } from '../core/body-budget.ts'
+import { type BodyBounds, BodyBudget } from '../core/body-budget.ts'
 import { Failure } from '../core/errors.ts'
 import { ConnectionCutError } from '../core/faults.ts'
 import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
-import { announcedBytes } from './request/body.ts'
+import { BodyAdmission } from './request/body-admission.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
 import { answerEarly } from './request/early-answers.ts'
 import { logRefusal } from './request/log-refusal.ts'
@@ -68,26 +68,23 @@ const strictTransport = 'max-age=31536000'
 
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { fetch, host, port, system, log, publicUrl, isEnding, bodyBounds } = options
+  const { fetch, host, port, system, log, bodyBounds } = options
   const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
   const bodies = new BodyBudget(bodyBounds)
-  const take = countingBodies(fetch, bodies)
+  const prepare = preparing(options)
+  const admission = new BodyAdmission({ bodies, addressOf, prepare, log })
   const guarded = async (request: Request, connection: unknown) => {
     const beganAtMs = system.elapsed()
     const { incoming, outgoing } = connection as HttpBindings
-    const supportId = newId('req', system, system.now())
-    if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
-    if (isEnding?.()) outgoing.setHeader('Connection', 'close')
-    // What an answer names itself stands before this.
-    for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
+    const supportId = prepare(outgoing)
     const detail = refusedCaller(request)
     const answered =
       detail === undefined
-        ? take(request, { local: isLocal(incoming), address: addressOf(incoming) }, supportId)
+        ? fetch(request, { local: isLocal(incoming), address: addressOf(incoming), body: admission.bodyOf(incoming) })
         : refusedAs(new Failure('forbidden', { detail }), supportId)
-    const response = await unlessCut(answered)
+    const response = await unlessCut(answered).finally(() => admission.bodyOf(incoming)?.end())
     if (response === undefined) {
       // A request that was read whole lets go of its socket without ending it.
       incoming.socket.destroy()
@@ -97,7 +94,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     await logRefusal(log, { request, response, supportId, ms: system.elapsed() - beganAtMs })
     return response
   }
-  const server = createAdaptorServer({ fetch: guarded, serverOptions: timeouts }) as Server
+  const serve = getRequestListener(guarded)
+  const server = createServer(timeouts, (incoming, outgoing) => {
+    if (admission.admit(incoming, outgoing)) serve(incoming, outgoing)
+  })
   server.maxConnections = mostConnections
   let closing = false
   let running = 0
@@ -137,23 +137,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
-/** Serves requests whose bodies are within the bounds; others are refused before anything is read of them. */
-function countingBodies(fetch: ListenOptions['fetch'], bodies: BodyBudget) {
-  return async (request: Request, caller: Caller, supportId: string): Promise<Response> => {
-    const announced = announcedBytes(request)
-    if (announced === 0) return fetch(request, caller)
-    const hasCredential = request.headers.has('authorization')
-    let body: ArrivingBody
-    try {
-      body = bodies.arrive({ address: caller.address, announced, hasCredential })
-    } catch (error) {
-      return refusedAs(error as Failure, supportId)
-    }
-    try {
-      return await fetch(request, { ...caller, body })
-    } finally {
-      body.end()
-    }
+/** Returns what sets the headers that every answer has, and gives the request's support id. */
+function preparing({ system, publicUrl, isEnding }: ListenOptions) {
+  return (outgoing: ServerResponse): string => {
+    const supportId = newId('req', system, system.now())
+    if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
+    if (isEnding?.()) outgoing.setHeader('Connection', 'close')
+    // A header that the answer itself sets takes precedence over these.
+    for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
+    return supportId
   }
 }
 

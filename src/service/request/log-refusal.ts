@@ -23,15 +23,22 @@ export async function logRefusal(log: Logger, { request, response, supportId, ms
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
   const { method, url } = request
-  const told = {
-    supportId: headers.get('x-request-id') ?? supportId,
-    status,
-    code: await codeOf(response),
-    method,
-    path: loggedPath(new URL(url).pathname),
-    ms: Math.round(ms),
-  }
-  log.info(told, 'refused')
+  const told = { supportId: headers.get('x-request-id') ?? supportId, status, code: await codeOf(response), method, ms }
+  logLine(log, { ...told, path: new URL(url).pathname })
+}
+
+interface Line {
+  supportId: string
+  status: number
+  code: string
+  method: string
+  path: string
+  ms: number
+}
+
+/** Logs a refusal, without whatever in its path may be a secret. */
+export function logLine(log: Logger, { path, ms, ...told }: Line): void {
+  log.info({ ...told, path: loggedPath(path), ms: Math.round(ms) }, 'refused')
 }
 
 const codeForm = /^[a-z_.]{1,60}$/

@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from '../../config/log.ts'
+import type { ArrivingBody, BodyBudget } from '../../core/body-budget.ts'
+import { Failure } from '../../core/errors.ts'
+import { sha256 } from '../../core/system.ts'
+import type { Connection } from './client-address.ts'
+import { announcedLength, answerEarly } from './early-answers.ts'
+import { logLine } from './log-refusal.ts'
+import { refusal } from './reply.ts'
+
+interface Dependencies {
+  bodies: BodyBudget
+  addressOf: (connection: Connection) => string
+  /** Sets the headers that every answer has. Returns the request's support id. */
+  prepare: (outgoing: ServerResponse) => string
+  log: Logger
+}
+
+/**
+ * Admits requests whose bodies are within the bounds. It refuses the others while their head is being parsed, before anything
+ * is built for them or read of them: hundreds may come at once.
+ */
+export class BodyAdmission {
+  readonly #dependencies: Dependencies
+  readonly #arriving = new WeakMap<IncomingMessage, ArrivingBody>()
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** Returns false if it has answered the request with a refusal. */
+  admit(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+    const { bodies, addressOf } = this.#dependencies
+    const announced = announcedLength(incoming)
+    if (announced === 0) return true
+    const { authorization } = incoming.headers
+    const credential = authorization && sha256(authorization)
+    try {
+      // The answer still goes out on the connection of a body that is not read to its end.
+      const parts = () => incoming.iterator({ destroyOnReturn: false })
+      const body = bodies.arrive({ address: addressOf(incoming), announced, credential, parts })
+      this.#arriving.set(incoming, body)
+      outgoing.once('close', () => body.end())
+      return true
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.#refuse(incoming, outgoing, error)
+      return false
+    }
+  }
+
+  /** Returns the body that a request sends; undefined if it has none. */
+  bodyOf(incoming: IncomingMessage): ArrivingBody | undefined {
+    return this.#arriving.get(incoming)
+  }
+
+  #refuse(incoming: IncomingMessage, outgoing: ServerResponse, failure: Failure): void {
+    const { prepare, log } = this.#dependencies
+    const supportId = prepare(outgoing)
+    const { status, body, headers } = refusal(failure, supportId)
+    answerEarly(incoming, outgoing)
+    const length = { 'Content-Length': Buffer.byteLength(body) }
+    outgoing.writeHead(status, { 'Content-Type': 'application/json', ...length, ...headers }).end(body)
+    const { method = '', url = '' } = incoming
+    logLine(log, { supportId, status, code: failure.code, method, path: url.split('?')[0] ?? '', ms: 0 })
+  }
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { BodyBudget } from '../../src/core/body-budget.ts'
+
+const bounds = { each: 1_000_000, lookedUp: 200_000, strangers: 2_000_000, all: 4_000_000 }
+
+/** A budget in which the credential `known` of the key `key_1` has used up its share. */
+function usedUp() {
+  const budget = new BodyBudget(bounds)
+  const address = '127.0.0.1'
+  const parts = async function* () {}
+  const arrive = (credential: string, announced: number) => budget.arrive({ address, announced, credential, parts })
+  const body = arrive('known', 990_000).byKey('key_1')
+  body.add(990_000)
+  return { arrive, body }
+}
+
+test('a credential that has used up its share is refused without being looked up', () => {
+  const { arrive, body } = usedUp()
+  for (let count = 0; count < 10; count++) {
+    expect(() => arrive('known', 500_000)).toThrow('1000000 bytes of request bodies from this credential are arriving')
+  }
+  expect(() => arrive('other', 500_000)).not.toThrow()
+  body.end()
+  expect(() => arrive('known', 500_000)).not.toThrow()
+})
+
+test('while credentials are looked up, one takes half of the room, and all of them no more than there is', () => {
+  const { arrive } = usedUp()
+  const first = arrive('one', 500_000)
+  expect(() => arrive('one', 500_000)).toThrow('100000 bytes of request bodies from this credential are arriving')
+  arrive('two', 500_000)
+  arrive('three', 500_000)
+  expect(() => arrive('four', 500_000)).toThrow('As many request bodies are arriving')
+  first.end()
+  expect(() => arrive('four', 500_000)).not.toThrow()
+})
+
+test('its small bodies, and bodies that are longer than any share, are left to their door', () => {
+  const { arrive } = usedUp()
+  expect(() => arrive('known', 32_000)).not.toThrow()
+  const { arrive: again } = usedUp()
+  expect(() => again('another', 5_000_000)).not.toThrow()
+})
+
+test('another credential of the same key has the same share', () => {
+  const { arrive } = usedUp()
+  const second = arrive('second', 500_000)
+  expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential are arriving already')
+  expect(() => arrive('second', 500_000)).toThrow('from this credential are arriving already')
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { BodyBudget } from '../../src/core/body-budget.ts'
+import { boundedText } from '../../src/core/bounded-text.ts'
+
+/** A body that ends within a letter of its first part. */
+const sentParts = () =>
+  [Buffer.alloc(50_000, 'é').subarray(0, 49_999), Buffer.from([0xa9, 0x21])].map((part) => Uint8Array.from(part))
+const text = `${'é'.repeat(25_000)}!`
+
+function chunked(parts: Uint8Array[]): Request {
+  const body = ReadableStream.from(parts)
+  return new Request('http://sandbox.test', {
+    method: 'POST',
+    headers: { 'Transfer-Encoding': 'chunked' },
+    body,
+    duplex: 'half',
+  })
+}
+
+const read = (parts: Uint8Array[], mostBytes: number) => {
+  const budget = new BodyBudget()
+  const from = async function* () {
+    yield* parts
+  }
+  const arrival = { address: '127.0.0.1', announced: Number.POSITIVE_INFINITY, credential: 'known', parts: from }
+  return boundedText(chunked(parts), mostBytes, budget.arrive(arrival).byKey('key_1'))
+}
+
+test('a body from the network is joined, and the memory of its parts freed, also when it is too long', async () => {
+  for (const [most, expected] of [
+    [50_001, text],
+    [50_000, undefined],
+  ] as const) {
+    const parts = sentParts()
+    expect(await read(parts, most)).toBe(expected)
+    expect(parts.map((part) => part.byteLength)).toEqual([0, 0])
+  }
+})
+
+test('the parts of a request within this process stay the caller’s, and are bounded too', async () => {
+  const parts = sentParts()
+  expect(await boundedText(chunked(parts), 50_001)).toBe(text)
+  expect(parts.map((part) => part.byteLength)).toEqual([49_999, 2])
+  expect(await boundedText(chunked(sentParts()), 50_000)).toBeUndefined()
+})
