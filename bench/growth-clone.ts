@@ -1,7 +1,7 @@
 import { newId, realSystem } from '../src/core/system.ts'
 import { hashOf } from '../src/service/request/activity.ts'
 import type { ActivityHead, ActivityRow } from '../src/service/store/schema/activity.ts'
-import { columnsOf, type Table } from '../src/service/store/schema/table.ts'
+import { columnsOf } from '../src/service/store/schema/table.ts'
 import { type Tables, tables } from '../src/service/store/schema/tables.ts'
 
 /** A connection to the database that the service knows nothing of. */
@@ -110,7 +110,7 @@ function cloneText(
   busy: boolean,
   k: number,
 ) {
-  const names = Object.values<Table[string]>(tables[table]).flatMap((change) => columnsOf(change).map(([name]) => name))
+  const names = columnsOf(tables[table]).map(([name]) => name)
   const kept = original.keptIds.map((id) => `'${id}'`).join(', ')
   const values = names.map((name) => cloneOf(database, name, busy ? kept : ''))
   const columns = names.map((name) => `"${name}"`).join(', ')

@@ -4,7 +4,7 @@ import { realSystem } from '../src/core/system.ts'
 import { runIdOf } from '../src/service/request/run-log.ts'
 import { openStore } from '../src/service/store/engine/open.ts'
 import type { RunEntryRow } from '../src/service/store/schema/runs.ts'
-import { columnsNow, speaksPostgres } from '../src/service/store/schema/table.ts'
+import { columnsOf, speaksPostgres } from '../src/service/store/schema/table.ts'
 import { type Tables, tables } from '../src/service/store/schema/tables.ts'
 import { signIn } from './console-visit.ts'
 import { type HttpServer, startHttpServer } from './http-server.ts'
@@ -102,7 +102,7 @@ async function lengthen(db: Kysely<Tables>, runId: string, from: number): Promis
     outcome: sql`case n % 99991 when 0 then 'failed' else one."outcome" end`,
     detail: sql`'{"method":"GET","path":"/wallets","answer":"{}"}'`,
   }
-  const names = columnsNow(tables.runEntries).map(([name]) => name)
+  const names = columnsOf(tables.runEntries).map(([name]) => name)
   const selected = names.map((name) => values[name as keyof typeof values] ?? sql`one.${sql.ref(name)}`)
   const one = sql`(select * from "runEntries" where "runId" = ${runId} order by "id" desc limit 1) as one`
   const into = sql`insert into "runEntries" (${sql.join(names.map((name) => sql.ref(name)))})`

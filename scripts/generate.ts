@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { documentsWithTables, manifest, type PackageFacts, registryEntry, withTables } from './documents.ts'
-import { newSqliteFile, newSqliteModule } from './new-sqlite.ts'
 import { ownWorldFile, ownWorldModule } from './own-world.ts'
 
 /**
- * Writes what derives from the catalogue, the settings and the migrations: the tables of the documents, manifest.json,
- * server.json, the schema of a new database and the package's own world.
+ * Writes what derives from the catalogue and the settings: the tables of the documents, manifest.json,
+ * server.json and the package's own world.
  */
 const file = (name: string) => new URL(`../${name}`, import.meta.url)
 const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageFacts
@@ -13,8 +12,5 @@ const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageF
 for (const path of documentsWithTables) writeFileSync(file(path), withTables(path, readFileSync(file(path), 'utf8')))
 writeFileSync(file('manifest.json'), manifest(facts))
 writeFileSync(file('server.json'), registryEntry(facts))
-writeFileSync(file(newSqliteFile), await newSqliteModule())
 writeFileSync(file(ownWorldFile), ownWorldModule())
-console.log(
-  `${documentsWithTables.join(', ')}, manifest.json, server.json, ${newSqliteFile} and ${ownWorldFile} are up to date.`,
-)
+console.log(`${documentsWithTables.join(', ')}, manifest.json, server.json and ${ownWorldFile} are up to date.`)

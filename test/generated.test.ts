@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3'
 import { expect, it } from 'vitest'
 import { documentsWithTables, manifest, registryEntry, withTables } from '../scripts/documents.ts'
-import { newSqliteFile, newSqliteModule } from '../scripts/new-sqlite.ts'
 import { ownWorldFile, ownWorldModule } from '../scripts/own-world.ts'
 import { settings } from '../src/config/settings.ts'
 
@@ -20,10 +19,6 @@ it('manifest.json is what npm run generate writes', () => {
 
 it('server.json is what npm run generate writes', () => {
   expect(read('server.json')).toBe(registryEntry(JSON.parse(read('package.json'))))
-})
-
-it('the schema of a new SQLite database is what npm run generate writes', async () => {
-  expect(read(newSqliteFile)).toBe(await newSqliteModule())
 })
 
 it('the own world of the package is what npm run generate writes', () => {

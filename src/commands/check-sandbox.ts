@@ -41,7 +41,7 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
     return [bad('Database', `${name}: ${oneLine(error, url)}`, advice)]
   }
   if (found === 'empty') return [note('Database', `${name} is empty: the first start makes its tables`)]
-  if (found === 'foreign' || found === 'newer') {
+  if (typeof found === 'string') {
     const { reason, advice } = refusals[found]
     return [bad('Database', `${name}: ${reason}`, advice)]
   }
@@ -60,7 +60,7 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
   return findings
 }
 
-function schemaOf(name: string, { missing, isWritable }: Inspection): Finding {
+function schemaOf(name: string, { isWritable }: Inspection): Finding {
   if (!isWritable) {
     return bad(
       'Database',
@@ -68,8 +68,7 @@ function schemaOf(name: string, { missing, isWritable }: Inspection): Finding {
       'Give the user that runs payments-mcp the right to write it.',
     )
   }
-  if (missing === 0) return ok('Database', `${name}: its schema is up to date, and it can be written to`)
-  return note('Database', `${name}: its schema is ${missing} steps behind; the next start updates it`)
+  return ok('Database', `${name}: its tables are those of this version, and it can be written to`)
 }
 
 /** The file comes with the first start: what counts is whether it can be made. */

@@ -1,4 +1,4 @@
-import { ConfigError, outgoingProxy } from '../config/load.ts'
+import { ConfigError, isDefaultDatabase, outgoingProxy } from '../config/load.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
@@ -11,7 +11,7 @@ import { heldEnvironment, holdEnvironment } from '../service/store/deployment.ts
 import { openStore, withoutPassword } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { WrongSecretError } from '../service/store/engine/wrapping.ts'
-import { WrongDatabaseError } from '../service/store/engine/wrong-database.ts'
+import { OtherSchemaError, WrongDatabaseError } from '../service/store/engine/wrong-database.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { servedAddress } from './addresses.ts'
@@ -47,7 +47,7 @@ export async function openEmbedded(
   { given, keepsUp = true, isStart = keepsUp, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const file = given ?? (await openWorldFile(config))
-  const store = await openOrExplain(config, system)
+  const store = await (isStart ? openOrBeginAnew(config, system, log) : openOrExplain(config, system))
   await requireEnvironment(store, config, isStart)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
@@ -110,6 +110,25 @@ function otherEnvironment(databaseUrl: string, held: Environment, environment: E
 /** A refusal of a database that no later try will open. */
 function wrongDatabase(message: string): ConfigError {
   return new ConfigError(message, { cause: new WrongDatabaseError(message) })
+}
+
+/**
+ * Opens the database. The sandbox file of a user who configured none is set aside where another pre-release made it, and
+ * begun anew: an update must not end the server of any host.
+ */
+async function openOrBeginAnew(config: Config, system: System, log: Logger): Promise<Store> {
+  try {
+    return await openOrExplain(config, system)
+  } catch (error) {
+    const isOther = error instanceof ConfigError && error.cause instanceof OtherSchemaError
+    if (!isOther || config.environment !== 'sandbox' || !isDefaultDatabase(config)) throw error
+    const { setAside } = await import('../service/store/engine/sqlite-file.ts')
+    const name = await setAside(config.databaseUrl.slice('sqlite:'.length))
+    if (name !== undefined) {
+      log.warn({ file: name }, 'the sandbox was made by another pre-release of payments-mcp: set aside, and begun anew')
+    }
+    return openOrExplain(config, system)
+  }
 }
 
 async function openOrExplain(config: Config, system: System): Promise<Store> {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError, dataDirectory } from '../config/load.ts'
+import { ConfigError, isDefaultDatabase } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import { type Config, names } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
@@ -35,7 +35,7 @@ export function placeOf(config: Config, processes: boolean): Place {
     )
   }
   // Config fills the default in, and the sandbox that a person's AI host uses is nothing to experiment on.
-  if (databaseUrl === memoryUrl || databaseUrl === `sqlite:${dataDirectory().file('sandbox.sqlite')}`) {
+  if (databaseUrl === memoryUrl || isDefaultDatabase(config)) {
     return { target: processes ? ownFile(config) : ownMemory(config), where: 'a new SQLite database' }
   }
   const where = databaseUrl.replace(/\/\/.*@/s, '//[masked]@')

@@ -3,6 +3,7 @@ import { maskSecrets } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Environment, environmentSegments } from '../core/operation.ts'
 import { directoryOf } from './data-directory.ts'
+import { dataSettings } from './data-settings.ts'
 import type { CommandName, Start } from './setting.ts'
 import { type Config, type KnownSetting, names, type SettingKey, settings } from './settings.ts'
 import { describeText, isPostgresUrl, keyPattern } from './values.ts'
@@ -90,6 +91,14 @@ function unknownVariable(variable: string): string {
   const meant = known.get(nearest(ownPart(variable), [...known.keys()]) ?? '')
   const advice = meant === undefined ? 'payments-mcp help settings lists them' : `did you mean ${meant}?`
   return `${variable} is not a setting and is ignored; ${advice}`
+}
+
+/** Whether the database is the one of a user who configured none. */
+export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'databaseUrl' | 'environment'>): boolean {
+  return (
+    databaseUrl ===
+    dataSettings.databaseUrl.default.value({ environment, command: undefined, dataFile: dataDirectory().file })
+  )
 }
 
 /** The folder this user's data lives in, and the path of a file in it. */

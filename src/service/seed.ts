@@ -9,8 +9,8 @@ import { replaceSecret, seededCredentials, unset } from './store/credentials.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
-import { emptyWorld, keepAsFilled } from './store/snapshots.ts'
-import { findWorld, putWorld } from './store/world.ts'
+import { keepAsFilled } from './store/snapshots.ts'
+import { findWorld } from './store/world.ts'
 import { displayPrefix, wholeCredential } from './tokens/secrets.ts'
 
 /** Secrets for the seeded keys that the start was given. */
@@ -146,11 +146,6 @@ async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false):
   }
   const find = <K extends Kind>(kind: K) => rows.find((row): row is CredentialRow & { kind: K } => row.kind === kind)
   const keys = { api_key: find('api_key'), agent_key: find('agent_key') }
-  if (held === undefined && rows.length > 0) {
-    // A database that was filled before worlds were noted has the package's own, like any that was.
-    const firstPartyId = rows[0]?.partyId ?? ''
-    await putWorld(tx, { digest: null, firstPartyId, isRehearsal: 0, startsAtMs: null, shops: null })
-  }
   requireSame(held?.digest ?? null, seeding.world)
   return keys
 }
@@ -193,20 +188,4 @@ async function fill(
   const filled = world ?? changed((await import('../worlds/own-world.ts')).ownWorld)
   await fillWorld({ tx, system, environment, digest: digestOfSeeding(world), passwords }, filled)
   keepAsFilled(tx, system)
-}
-
-/** Fills the store once more, in place of what there is: the package's own world with the ids that it has there. */
-export async function fillAnew(tx: Transaction, seeding: Omit<Seeding, 'store'>): Promise<void> {
-  const { idsOfOwnWorld, withIds } = await import('./fill/anew.ts')
-  const { hashPasswords } = await import('./fill/passwords.ts')
-  const { system, world } = seeding
-  const passwords = world === undefined ? new Map() : await hashPasswords(world, system)
-  const before = await seededCredentials(tx)
-  const ids = await idsOfOwnWorld(tx, before)
-  await emptyWorld(tx)
-  await fill(tx, { ...seeding, passwords }, (own) => withIds(own, ids))
-  for (const key of await seededCredentials(tx)) {
-    const same = before.find(({ kind }) => kind === key.kind)
-    if (same !== undefined) await replaceSecret(tx, key, same)
-  }
 }

@@ -36,16 +36,8 @@ import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
 import type { Tell } from './rules/runs.ts'
-import {
-  fillAnew,
-  foundParty,
-  type SeededCredentials,
-  type Seeding,
-  type SeedSecrets,
-  seed,
-  seededAgentKeyId,
-} from './seed.ts'
-import type { Store, Transaction } from './store/engine/store.ts'
+import { foundParty, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import type { Store } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
 import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { UserRow } from './store/schema/users.ts'
@@ -200,7 +192,6 @@ export function createService({
     publicUrl,
     log,
     lastUses: createLastUses(),
-    fillAnew: (tx: Transaction) => fillAnew(tx, seeding),
     parties: new Map(),
     rateLimit: createRateLimiter(rateLimit, { store, system }),
     ...shared,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { dataDirectory } from '../../src/config/load.ts'
 import { sampleOf } from '../support/depth.ts'
 
 const cli = inject('cli')
@@ -12,7 +13,7 @@ let folder: string
 const call = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
 const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
 /** A host that calls a tool, and waits for the server to end. */
-const host = `${call(1, 'initialize', client)}\n${call(2, 'tools/call', { name: 'get_wallet', arguments: {} })}\n`
+const host = `${call(1, 'initialize', client)}\n${call(2, 'tools/call', { name: 'list_wallets', arguments: {} })}\n`
 
 function run(args: string[], database: string) {
   const env = { PATH: process.env.PATH, HOME: folder, PAYMENTS_DATABASE_URL: `sqlite:${join(folder, database)}` }
@@ -33,7 +34,7 @@ beforeAll(() => {
   foreign.close()
   expect(run(['rotate-keys'], 'newer').status).toBe(0)
   const newer = new DatabaseSync(join(folder, 'newer'))
-  newer.exec(`insert into kysely_migration values ('9999_of_tomorrow', '2099-01-01')`)
+  newer.exec('update schemas set version = 9999')
   newer.close()
   writeFileSync(join(folder, 'report.json'), '')
 })
@@ -72,6 +73,31 @@ describe('a database that a start must not use', () => {
     expect(stdout).toMatch(new RegExp(`BAD  Database .*${told}`))
     expect(status).toBe(1)
   })
+})
+
+test('the sandbox of a user who configured none is set aside and begun anew where another pre-release made it', () => {
+  const home = join(folder, 'no-configuration')
+  const start = () => {
+    const options = {
+      env: { PATH: process.env.PATH, HOME: home },
+      encoding: 'utf8',
+      input: host,
+      timeout: 60_000,
+    } as const
+    return spawnSync(process.execPath, [cli], options)
+  }
+  expect(start().status).toBe(0)
+  const path = dataDirectory({ env: {}, home }).file('sandbox.sqlite')
+  const file = new DatabaseSync(path)
+  file.exec(`update schemas set digest = 'another'`)
+  file.close()
+  const { status, stdout, stderr } = start()
+  expect(status).toBe(0)
+  expect(stdout).toContain('balance.available $2,500.00')
+  expect(stderr).toContain('the sandbox was made by another pre-release of payments-mcp: set aside, and begun anew')
+  expect(stderr).toContain(`${path}-old`)
+  const kept = new DatabaseSync(`${path}-old`, { readOnly: true })
+  expect(kept.prepare('select count(*) as count from wallets').get()?.count).toBeGreaterThan(0)
 })
 
 describe('init --production', () => {

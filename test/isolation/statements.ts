@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { placements } from '../../src/service/store/schema/tenants.ts'
+import { keyOf, type Table } from '../../src/service/store/schema/table.ts'
+import { tables } from '../../src/service/store/schema/tables.ts'
 
 /** Hears every text that SQLite is asked to prepare, until `stop`. */
 export function listen(): { texts: ReadonlySet<string>; stop(): void } {
@@ -21,9 +22,10 @@ export function listen(): { texts: ReadonlySet<string>; stop(): void } {
 export function partiesUnsaid(text: string): string[] {
   const named = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
   return named.flatMap(([, verb, table = '', alias = table]) => {
-    const placement = placements[table as keyof typeof placements]
-    if (placement?.by === undefined || placement.place === 'own') return []
-    const column = `(?:"${alias}"\\.)?"${placement.by}"`
+    const declared: Table | undefined = tables[table as keyof typeof tables]
+    const by = declared && keyOf('postgres', declared)[0]
+    if (by === undefined || !/partyId$/i.test(by)) return []
+    const column = `(?:"${alias}"\\.)?"${by}"`
     const said = verb === 'into' ? `"${table}" \\([^)]*${column}` : `${column} (?:=|in) |= ${column}`
     return new RegExp(said).test(text) ? [] : [table]
   })

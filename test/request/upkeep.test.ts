@@ -3,7 +3,7 @@ import { createLogger } from '../../src/config/log.ts'
 import { createLastUses } from '../../src/service/request/last-use.ts'
 import { createUpkeep } from '../../src/service/request/upkeep.ts'
 import type { Store, Transaction } from '../../src/service/store/engine/store.ts'
-import { columnsOf, type Table } from '../../src/service/store/schema/table.ts'
+import { columnsOf } from '../../src/service/store/schema/table.ts'
 import { type Tables, tables } from '../../src/service/store/schema/tables.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -87,9 +87,10 @@ async function insert(
   columns: (number: number) => object,
 ): Promise<void> {
   const filler = Object.fromEntries(
-    Object.values<Table[string]>(tables[table])
-      .flatMap(columnsOf)
-      .map(([name, { type, isNullable }]) => [name, isNullable ? null : type === 'text' ? '' : 0]),
+    columnsOf(tables[table]).map(([name, { type, isNullable }]) => [
+      name,
+      isNullable ? null : type === 'text' ? '' : 0,
+    ]),
   )
   const rows = Array.from({ length: number }, (_, index) => ({ ...filler, ...unique(table), ...columns(index) }))
   await store.transaction(async ({ db }: Transaction) => {
@@ -107,7 +108,7 @@ let inserted = 0
 /** What no two rows have alike. */
 function unique(table: keyof Tables): object {
   const names = ['id', 'idHash', 'key', 'tokenHash', 'secretHash', 'codeHash']
-  const has = Object.values<Table[string]>(tables[table]).flatMap((change) => Object.keys(change))
+  const has = Object.keys(tables[table])
   inserted += 1
   return Object.fromEntries(names.filter((name) => has.includes(name)).map((name) => [name, `${name} ${inserted}`]))
 }

@@ -7,7 +7,6 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
-import { addKey, addParty, type World } from '../support/world.ts'
 
 const nothing = { apiKey: undefined, agentKey: undefined }
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -37,21 +36,6 @@ onEachDatabase('a database', (database) => {
     await other.close()
     expect(both[0]).toBe(both[1])
     expect(await holdEnvironment(store, both[0] === 'sandbox' ? 'production' : 'sandbox')).toBe(both[0])
-  })
-
-  const older = [
-    [['sandbox'], 'sandbox'],
-    [['production'], 'production'],
-    [['production', 'sandbox'], 'production'],
-  ] as const
-  test.each(older)('that no version marked belongs to what its keys of %j say: %s', async (made, environment) => {
-    const { partyId } = await addParty({ store, system } as World)
-    await store.transaction((tx) => tx.db.deleteFrom('credentials').execute())
-    for (const of of made) await addKey({ store, system, environment: of }, { partyId, agentId: null, scopes: null })
-    expect(await store.read(heldEnvironment)).toBe(environment)
-    expect(await holdEnvironment(store, 'sandbox')).toBe(environment)
-    await store.transaction((tx) => tx.db.deleteFrom('credentials').execute())
-    expect(await store.read(heldEnvironment)).toBe(environment)
   })
 
   test('of production begins empty, until somebody makes its first party, which has an owner and no money', async () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { inspectDatabase } from '../../src/service/store/engine/inspect.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
-import { WrongDatabaseError } from '../../src/service/store/engine/wrong-database.ts'
+import { OtherSchemaError, WrongDatabaseError } from '../../src/service/store/engine/wrong-database.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 
 async function execute(url: string, statements: string): Promise<void> {
@@ -69,24 +69,36 @@ onEachDatabase('a database', (database) => {
 
   test('of a newer version is refused with what helps', async () => {
     await (await openStore({ url, system: realSystem })).close()
-    await execute(url, `insert into kysely_migration values ('9999_of_tomorrow', '2099-01-01')`)
+    await execute(url, 'update schemas set version = 9999')
     await expect(openStore({ url, system: realSystem })).rejects.toThrow(
       /: it was made by a newer payments-mcp\. Update payments-mcp\.$/,
     )
     expect(await inspected(url)).toBe('newer')
   })
 
-  test('whose first start was killed before it made a table of ours is empty still', async () => {
-    await execute(
-      url,
-      `create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null);
-       create table kysely_migration_lock (id varchar(255) primary key, is_locked integer default 0 not null);
-       insert into kysely_migration_lock values ('migration_lock', 0)`,
-    )
-    expect(await inspected(url)).toBe('empty')
-    await (await openStore({ url, system: realSystem })).close()
-    expect(await inspected(url)).toMatchObject({ missing: 0 })
-  })
+  const otherPreReleases = [
+    ['with a digest', `update schemas set digest = 'another'`],
+    [
+      'with migrations',
+      `drop table schemas; create table kysely_migration (name varchar(255), timestamp varchar(255));
+       insert into kysely_migration values ('0001_first_schema', '2026-01-01'), ('0044_failed_effects', '2026-11-24')`,
+    ],
+  ] as const
+  test.each(otherPreReleases)(
+    'of another pre-release %s is refused with the way out, and stays as it is',
+    async (_, change) => {
+      await (await openStore({ url, system: realSystem })).close()
+      await execute(url, change)
+      const before = await traces(url)
+      const opening = openStore({ url, system: realSystem })
+      await expect(opening).rejects.toThrow(OtherSchemaError)
+      await expect(opening).rejects.toThrow(
+        /: it was made by another pre-release of payments-mcp, whose tables differ, and stays as it is\. Move it away/,
+      )
+      expect(await inspected(url)).toBe('other')
+      expect(await traces(url)).toEqual(before)
+    },
+  )
 })
 
 test('a file of another program keeps its log, its mode and its content, whatever it is', async () => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { placements } from '../../src/service/store/schema/tenants.ts'
 import { postgres } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -13,33 +12,14 @@ const sqlUnder = (heading: string) => {
   return [...section.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql = '']) => sql)
 }
 
-test('the tables are distributed on Citus as they are declared', () => {
-  expect(sqlUnder('Citus')[1]).toBe(`${citus().join('\n')}\n`)
-})
-
-/** Tables of one place are beside each other. */
-function citus(): string[] {
-  const first = new Map<string, string>()
-  return Object.entries(placements).map(([table, { place, by }]) => {
-    if (place === 'everywhere') return `select create_reference_table('"${table}"');`
-    const group = place === 'party' ? 'party' : String(by)
-    const beside = first.get(group)
-    if (beside === undefined) first.set(group, table)
-    const colocation =
-      beside === undefined ? (place === 'party' ? '' : ", colocate_with => 'none'") : `, colocate_with => '"${beside}"'`
-    return `select create_distributed_table('"${table}"', '${by}'${colocation});`
-  })
-}
-
-test('what Citus and partitions need changes nothing for who calls', async () => {
+test('partitions by time change nothing for a caller', async () => {
   const world = await createWorld(postgres)
   const cardId = await world.issueCard()
   await world.issueCard()
   const old = (await world.authorize(cardId, 1200)).json.data.id as string
   const client = new pg.Client({ connectionString: world.url })
   await client.connect()
-  for (const statements of [sqlUnder('Citus')[0], sqlUnder('Partitions by time')[0]])
-    await client.query(String(statements))
+  await client.query(String(sqlUnder('Partitions by time')[0]))
   const { rows } = await client.query('select count(*)::int as count from pg_partitioned_table')
   expect(rows).toEqual([{ count: 2 }])
 

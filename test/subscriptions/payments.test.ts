@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { migrations } from '../../src/service/store/schema/migrations.ts'
-import { nameTenants } from '../../src/service/store/schema/tenants.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -116,23 +114,6 @@ onEachDatabase('the payments of a subscription', (database) => {
     const id = await started()
     const { apiKey: key } = await addParty(world)
     expectRefusal(await world.get(`/subscriptions/${id}/payments`, { key }), 'not_found')
-  })
-
-  test('charges that were made before there were records of them have theirs', async () => {
-    const id = await started()
-    world.system.pass(7 * dayMs)
-    const before = (await read('/transactions')).data
-    await world.store.transaction(async ({ db }) => {
-      await db.deleteFrom('transactions').execute()
-      await db.schema.alterTable('transactions').dropColumn('subscriptionId').execute()
-      await migrations['0016_subscription_transactions']?.up(db as never)
-      await nameTenants(db as never)
-    })
-    const after = (await read('/transactions')).data
-    const withoutId = ({ id: _, ...rest }: Payment) => rest
-    expect(after.map(withoutId)).toEqual(before.map(withoutId))
-    const { data: payments } = await read(`/subscriptions/${id}/payments`)
-    expect(payments[1].relationships.transaction.data.id).toBe(after[0].id)
   })
 })
 

@@ -1,13 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Kysely } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sha256 } from '../../src/core/system.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { WrongSecretError } from '../../src/service/store/engine/wrapping.ts'
-import { migrations } from '../../src/service/store/schema/migrations.ts'
-import { changeTable, integer, text } from '../../src/service/store/schema/table.ts'
 import { currentSigningKeys } from '../../src/service/tokens/signing-keys.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectReplay } from '../request/replays.ts'
@@ -153,35 +149,4 @@ onEachDatabase('the keys of a database', (database) => {
       return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
     }
   }
-
-  test('begin with the one key there was, and the keys of requests become hashes, whose answers are replayed', async () => {
-    const record = { partyId: 'pty_1', fingerprint: 'f', state: 'finished', status: 200, finishedAtMs: 1 } as const
-    const rows = await world.store.transaction(async ({ db }) => {
-      await db.schema.dropTable('rootKeys').execute()
-      const old = db as unknown as Kysely<unknown>
-      await changeTable(old, 'checkoutKey', { secret: text, id: integer }, true)
-      await db
-        .insertInto('checkoutKey' as never)
-        .values({ id: 1, secret: 'the old one' } as never)
-        .execute()
-      await db.deleteFrom('idempotencyRecords').execute()
-      const records = [
-        { ...record, key: 'a key', body: '{"data":1}' },
-        { ...record, key: 'anothér', body: '{"data":{"attributes":{"clientSecret":""}}}' },
-      ]
-      await db.insertInto('idempotencyRecords').values(records).execute()
-      await migrations['0012_root_keys']?.up(old)
-      return {
-        keys: await db.selectFrom('rootKeys').select(['id', 'secret']).execute(),
-        records: await db.selectFrom('idempotencyRecords').select(['key', 'body']).orderBy('body').execute(),
-      }
-    })
-    expect(rows).toEqual({
-      keys: [{ id: 1, secret: 'the old one' }],
-      records: [
-        { key: sha256('a key'), body: '{"data":1}' },
-        { key: sha256('anothér'), body: '{"data":{"attributes":{"clientSecret":null}}}' },
-      ].sort((a, b) => (a.body < b.body ? -1 : 1)),
-    })
-  })
 })

@@ -16,7 +16,6 @@ import {
   asFilled,
   deleteSnapshot,
   findSnapshot,
-  isRestorable,
   listSnapshots,
   restoreSnapshot,
   saveSnapshot,
@@ -28,13 +27,10 @@ import { findWorld } from '../store/world.ts'
 
 export const sandboxSnapshotHandlers = {
   resetSandbox: async (_input, context) => {
-    const { tx, fillAnew } = context
+    const { tx } = context
     const filled = await findSnapshot(tx, asFilled)
-    // A world that was filled by an older version is filled once more, with the ids and keys that it has.
-    if (filled === undefined || !isRestorable(filled)) {
-      await beginEpoch(tx, null)
-      await fillAnew(tx)
-    } else await restoreSnapshot(tx, filled)
+    if (filled === undefined) throw new Error('Bug: the world was filled, and not kept for a reset.')
+    await restoreSnapshot(tx, filled)
     const world = await findWorld(tx)
     return begun(context, null, world?.startsAtMs ?? null)
   },
@@ -59,11 +55,6 @@ export const sandboxSnapshotHandlers = {
 
   restoreSandbox: async ({ name }, context) => {
     const snapshot = await loadSnapshot(context, name)
-    if (!isRestorable(snapshot)) {
-      fail('conflict', {
-        detail: `The snapshot ${name} was saved by an older version, whose rows this one keeps otherwise. Delete it by delete_sandbox_snapshot, and save the state anew.`,
-      })
-    }
     await restoreSnapshot(context.tx, snapshot)
     return begun(context, name, snapshot.clockMs)
   },

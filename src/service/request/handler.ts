@@ -5,7 +5,7 @@ import type { Environment, Input, Meta, OperationDefinition, Resource } from '..
 import { permissions } from '../../core/permissions.ts'
 import type { Tell } from '../rules/runs.ts'
 import { readTimes } from '../store/clock.ts'
-import type { Store, Transaction } from '../store/engine/store.ts'
+import type { Store } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
 import type { ChangeContext } from './due.ts'
 import type { LastUses } from './last-use.ts'
@@ -30,7 +30,6 @@ export interface Context extends ChangeContext {
   publicUrl: () => string
   /** Tells that the clock was moved: the request is answered when everything has happened that became due. */
   timeMoved: () => void
-  fillAnew: FillAnew
   /** Tells that the answer is another one than what is recorded, or late: what was done stays done. */
   answerOtherwise: (how: OtherAnswer) => void
   /** Enters something into another run than that of the request, once it is done. */
@@ -44,9 +43,6 @@ export interface OtherAnswer {
   /** What is answered instead; a repeat under the same key is answered what is recorded. */
   instead?: Failure | undefined
 }
-
-/** Fills the sandbox as it was filled at first, ids and keys too, in place of what there is, and keeps that for a reset. */
-export type FillAnew = (tx: Transaction) => Promise<void>
 
 type Data<D extends OperationDefinition> = D['result'] extends 'page'
   ? Page<Resource<D>>

@@ -17,7 +17,7 @@ import { challenged } from './challenged.ts'
 import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
 import { handle, handleOnce, readAhead } from './handle-once.ts'
-import { type Context, type FillAnew, type Handlers, listBehind, type OtherAnswer } from './handler.ts'
+import { type Context, type Handlers, listBehind, type OtherAnswer } from './handler.ts'
 import { claim, claimName, readEarlier, record } from './idempotency.ts'
 import {
   fingerprint,
@@ -43,7 +43,6 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
-  fillAnew: FillAnew
   waits: Waits
   runLog: RunLog
   tell: Tell
@@ -226,8 +225,7 @@ async function pass(
   const told: Told[] = []
   request.told = told
   const tell = (one: Told) => void told.push(one)
-  const { fillAnew } = dependencies
-  const known = { environment, system, publicUrl, lastUses, timeMoved, fillAnew, answerOtherwise, tell }
+  const known = { environment, system, publicUrl, lastUses, timeMoved, answerOtherwise, tell }
   const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, epoch, attempt: 'first', ...known }
   request.handled = { context, parsed }
   if (idempotencyKey === undefined) {

@@ -1,5 +1,4 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
-import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { findAgent } from './agents.ts'
 import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
@@ -170,13 +169,4 @@ const noteUse = writing((db, use: { id: string; usedAtMs: number }) =>
     .set({ lastUsedAtMs: use.usedAtMs })
     .where('id', '=', use.id)
     .where((row) => row.or([row('lastUsedAtMs', 'is', null), row('lastUsedAtMs', '<', use.usedAtMs)])),
-)
-
-/** Whether a credential of that environment was ever made: each begins with the environment's name. */
-export async function hasCredentialOf(tx: Transaction, environment: Environment): Promise<boolean> {
-  return (await credentialLike(tx, { prefix: `___ntl_${environmentSegments[environment]}_%` })).rows.length > 0
-}
-
-const credentialLike = prepared((db, { prefix }: { prefix: string }) =>
-  db.selectFrom('credentials').select('id').where('displayPrefix', 'like', prefix).limit(1),
 )

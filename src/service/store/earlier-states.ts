@@ -64,6 +64,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   mcpSessions: null,
   mcpEvents: null,
   mcpMail: null,
+  schemas: null,
   clock: null,
   deployment: null,
   world: null,

@@ -6,10 +6,8 @@ import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { forgottenTables, worldTables } from './schema/belonging.ts'
-import { migrations } from './schema/migrations.ts'
-import { rowChanges } from './schema/row-changes.ts'
 import type { SnapshotRow } from './schema/snapshots.ts'
-import { columnsNow, speaksPostgres } from './schema/table.ts'
+import { columnsOf, speaksPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
 /** The snapshot that a reset goes back to: no name that is given looks like it. */
@@ -48,7 +46,7 @@ export async function saveSnapshot(
     .select((row) => row.fn.coalesce(row.fn.sum<number>(row.fn('length', ['rows'])), row.lit(0)).as('characters'))
     .where('snapshotId', '=', id)
     .executeTakeFirstOrThrow()
-  const row = { id, name, savedBy: lastMigration, clockMs, characters: Number(characters), savedAtMs }
+  const row = { id, name, clockMs, characters: Number(characters), savedAtMs }
   await tx.db.insertInto('snapshots').values(row).execute()
   await noteSettingChanged(tx)
   return row
@@ -66,11 +64,6 @@ export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow,
 /** Deletes all that is the world's, and what tells of requests to it. */
 export async function emptyWorld(tx: Transaction): Promise<void> {
   for (const empty of emptying) await empty(tx, {})
-}
-
-/** Whether what was kept can be put back: an upgrade may have computed something for the rows that were there. */
-export function isRestorable({ savedBy }: Pick<SnapshotRow, 'savedBy'>): boolean {
-  return Object.keys(rowChanges).every((migration) => migration <= savedBy)
 }
 
 export async function findSnapshot(tx: Transaction, name: string): Promise<SnapshotRow | undefined> {
@@ -98,8 +91,6 @@ export async function snapshotTotals(tx: Transaction): Promise<{ count: number; 
   return { count: Number(count), characters: Number(characters ?? 0) }
 }
 
-const lastMigration = Object.keys(migrations).at(-1) ?? ''
-
 const emptying = [...worldTables, ...forgottenTables].map((name) => writing((db, _none: object) => db.deleteFrom(name)))
 
 interface OfSnapshot {
@@ -118,7 +109,7 @@ const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ comp
 const rowsOfPart = 500
 
 function saving(db: Kysely<Tables>, name: keyof Tables, id: string) {
-  const columns = columnsNow(tables[name]).map(([column]) => column)
+  const columns = columnsOf(tables[name]).map(([column]) => column)
   const isPostgres = speaksPostgres(db)
   const fields = sql.join(columns.flatMap((column) => [sql.lit(column), sql.ref(column)]))
   const row = isPostgres ? sql`row_to_json(${sql.table(name)})` : sql`json_object(${fields})`
@@ -129,13 +120,11 @@ function saving(db: Kysely<Tables>, name: keyof Tables, id: string) {
 }
 
 function restoring(db: Kysely<Tables>, name: keyof Tables, id: string) {
-  const columns = columnsNow(tables[name])
+  const columns = columnsOf(tables[name])
   const isPostgres = speaksPostgres(db)
-  const values = columns.map(([column, { fill }]) => {
-    const value = isPostgres ? sql`of_row.${sql.ref(column)}` : sql`of_row.value ->> ${sql.lit(column)}`
-    // What was saved before the column came has it like the rows that were there then.
-    return fill === undefined ? value : sql`coalesce(${value}, ${sql.lit(fill)})`
-  })
+  const values = columns.map(([column]) =>
+    isPostgres ? sql`of_row.${sql.ref(column)}` : sql`of_row.value ->> ${sql.lit(column)}`,
+  )
   const typed = columns.map(([column, { type }]) => sql`${sql.ref(column)} ${sql.raw(type)}`)
   const rows = isPostgres
     ? sql`json_to_recordset(part."rows"::json) as of_row(${sql.join(typed)})`

@@ -1,14 +1,11 @@
-import { type Environment, environmentSegments } from '../../../core/operation.ts'
+import type { Environment } from '../../../core/operation.ts'
 import { realSystem } from '../../../core/system.ts'
 import type { FailedEffectRow } from '../schema/failed-effects.ts'
-import { migrations } from '../schema/migrations.ts'
-import { namesOfMigrations, namesOfTables, type Origin, originOf } from './origin.ts'
+import { type Origin, originOf } from './origin.ts'
 import { Wrapping, WrongSecretError } from './wrapping.ts'
 
 /** What stands in a database, for whoever looks and changes nothing. */
 export interface Inspection {
-  /** How many migrations it has not seen. */
-  missing: number
   isWritable: boolean
   /** Whether the secrets at hand open its root keys. */
   isOpened: boolean
@@ -39,7 +36,7 @@ interface Inspect {
 type Rows = (sql: string, parameters?: string[]) => Promise<Record<string, unknown>[]>
 
 /**
- * Reads what the database is. Returns 'empty' where nothing was ever made in it, and 'foreign' or 'newer' for one that this
+ * Reads what the database is. Returns 'empty' where nothing was ever made in it, and another origin for one that this
  * version must not use. @throws Error when it cannot be read.
  */
 export async function inspectDatabase({
@@ -49,24 +46,20 @@ export async function inspectDatabase({
 }: Inspect): Promise<Inspection | Exclude<Origin, 'ours'>> {
   const { rows, isWritable, close } = await (url.startsWith('sqlite:') ? readFile(url.slice(7)) : readServer(url))
   try {
-    const names = async (query: string) => (await rows(query)).map(({ name }) => String(name))
-    const tables = await names(namesOfTables[url.startsWith('sqlite:') ? 'sqlite' : 'postgres'])
-    const applied = tables.includes('kysely_migration') ? await names(namesOfMigrations) : []
-    const origin = originOf(tables, applied)
+    const origin = await originOf(url.startsWith('sqlite:') ? 'sqlite' : 'postgres', rows)
     if (origin !== 'ours') return origin
-    // What an older version made has not all of these columns.
     const [clock = {}] = await rows('select * from clock')
-    const roots = await rows('select * from "rootKeys"').catch(() => [])
-    const [key] = await rows('select * from credentials where "secretHash" = $1', [keyHash]).catch(() => [])
-    const [world] = await rows('select digest from world').catch(() => [])
+    const roots = await rows('select * from "rootKeys"')
+    const [key] = await rows('select * from credentials where "secretHash" = $1', [keyHash])
+    const [world] = await rows('select digest from world')
+    const [deployment] = await rows('select environment from deployment')
     return {
-      missing: Object.keys(migrations).length - applied.length,
       isWritable: await isWritable(),
       isOpened: await opens(secrets, roots),
       offsetMs: Number(clock.offsetMs ?? 0),
       highestMs: Number(clock.highestMs ?? 0),
       databaseNowMs: await serverTime(url, rows),
-      environment: await environmentOf(rows),
+      environment: (deployment?.environment ?? null) as Environment | null,
       world: world && (world.digest === null ? null : String(world.digest)),
       failedEffects: await failedEffects(rows),
       key: key && { revokedAtMs: numberOrNull(key.revokedAtMs), expiresAtMs: numberOrNull(key.expiresAtMs) },
@@ -76,18 +69,6 @@ export async function inspectDatabase({
   }
 }
 
-/** As `heldEnvironment` finds it, in a database that no migration prepared for that. */
-async function environmentOf(rows: Rows): Promise<Environment | null> {
-  const [marked] = await rows('select environment from deployment').catch(orNone)
-  if (marked !== undefined) return marked.environment as Environment
-  for (const environment of ['production', 'sandbox'] as const) {
-    const prefix = `___ntl_${environmentSegments[environment]}_%`
-    const found = await rows('select id from credentials where "displayPrefix" like $1 limit 1', [prefix])
-    if (found.length > 0) return environment
-  }
-  return null
-}
-
 async function serverTime(url: string, rows: Rows): Promise<number | null> {
   if (url.startsWith('sqlite:')) return null
   const [now] = await rows('select extract(epoch from clock_timestamp()) * 1000 as ms')
@@ -95,8 +76,8 @@ async function serverTime(url: string, rows: Rows): Promise<number | null> {
 }
 
 async function failedEffects(rows: Rows): Promise<Inspection['failedEffects']> {
-  const [all] = await rows('select count(*) as count from "failedEffects"').catch(orNone)
-  const some = await rows('select * from "failedEffects" order by "retryAtMs" limit 3').catch(orNone)
+  const [all] = await rows('select count(*) as count from "failedEffects"')
+  const some = await rows('select * from "failedEffects" order by "retryAtMs" limit 3')
   return {
     count: Number(all?.count ?? 0),
     some: some.map((row) => ({ ...(row as unknown as FailedEffect), retryAtMs: Number(row.retryAtMs) })),
@@ -104,13 +85,6 @@ async function failedEffects(rows: Rows): Promise<Inspection['failedEffects']> {
 }
 
 const numberOrNull = (value: unknown) => (value === null || value === undefined ? null : Number(value))
-
-/** A table that an older version did not have holds no rows. Any other failure is the caller's to know. */
-function orNone(error: unknown): Record<string, unknown>[] {
-  const { code, message } = error as Error & { code?: string }
-  if (code === '42P01' || message.startsWith('no such table')) return []
-  throw error
-}
 
 async function opens(secrets: readonly string[] | undefined, roots: Record<string, unknown>[]): Promise<boolean> {
   const wrapping = new Wrapping(secrets, realSystem)

@@ -1,7 +1,7 @@
 import type { System } from '../../../core/system.ts'
 import type { Store } from './store.ts'
 import { Wrapping, WrongSecretError } from './wrapping.ts'
-import { WrongDatabaseError } from './wrong-database.ts'
+import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
 interface OpenStore {
   url: string
@@ -36,6 +36,7 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
   } catch (cause) {
     if (cause instanceof WrongSecretError) throw cause
     const message = `Cannot use the database ${withoutPassword(url)}: ${oneLine(cause, url)}`
+    if (cause instanceof OtherSchemaError) throw new OtherSchemaError(message)
     throw cause instanceof WrongDatabaseError ? new WrongDatabaseError(message) : new Error(message, { cause })
   }
   throw new Error(`Bug: ${withoutPassword(url)} is no sqlite: or postgres: database.`)

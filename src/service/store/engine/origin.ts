@@ -1,13 +1,13 @@
-import { migrations } from '../schema/migrations.ts'
+import { schemaDigest, schemaVersion } from '../schema/ddl.ts'
+import type { SchemaRow } from '../schema/schemas.ts'
 import type { Store } from './store.ts'
-import { WrongDatabaseError } from './wrong-database.ts'
+import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
-/** Who made a database, as its tables tell. `newer`: a version of payments-mcp with migrations that this one lacks. */
-export type Origin = 'empty' | 'ours' | 'newer' | 'foreign'
-
-/** The tables that the migrator makes before the first migration. A start that was killed there leaves them empty. */
-const migratorTables: readonly string[] = ['kysely_migration', 'kysely_migration_lock']
-const [firstMigration = ''] = Object.keys(migrations)
+/**
+ * The program that made a database, as its tables tell. `newer`: a payments-mcp with a later schema. `other`: a pre-release
+ * of payments-mcp with other tables.
+ */
+export type Origin = 'empty' | 'ours' | 'other' | 'newer' | 'foreign'
 
 /** The names of the tables in a database. On PostgreSQL extensions may have put some of their own beside ours. */
 export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
@@ -18,27 +18,46 @@ export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`,
 }
 
-export const namesOfMigrations = 'select name from kysely_migration order by name'
+/** Pre-releases before the digest kept the names of their migrations here. The first was this one. */
+const earlierTable = 'kysely_migration'
+const earlierFirst = '0001_first_schema'
 
-export function originOf(tables: readonly string[], applied: readonly string[]): Origin {
-  if (applied.length === 0) return tables.every((name) => migratorTables.includes(name)) ? 'empty' : 'foreign'
-  if (applied[0] !== firstMigration || !tables.includes('clock') || !tables.includes('parties')) return 'foreign'
-  return applied.every((name) => Object.hasOwn(migrations, name)) ? 'ours' : 'newer'
+type Rows = (query: string) => Promise<readonly object[]> | readonly object[]
+
+/** Finds out what made a database. `rows` runs a query in it. */
+export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<Origin> {
+  const tables = new Set((await rows(namesOfTables[dialect])).map((row) => String((row as { name: string }).name)))
+  if (tables.size === 0) return 'empty'
+  if (!tables.has('clock') || !tables.has('parties')) return 'foreign'
+  if (tables.has('schemas')) {
+    const [made] = (await rows('select "version", "digest" from "schemas"')) as Pick<SchemaRow, 'version' | 'digest'>[]
+    if (made === undefined) return 'foreign'
+    if (Number(made.version) > schemaVersion) return 'newer'
+    return made.digest === schemaDigest ? 'ours' : 'other'
+  }
+  if (!tables.has(earlierTable)) return 'foreign'
+  const [first] = (await rows(`select name from ${earlierTable} order by name limit 1`)) as { name: string }[]
+  return first?.name === earlierFirst ? 'other' : 'foreign'
 }
 
 /** Why a database must stay as it is, and how to go on. */
-export const refusals: Readonly<Record<'foreign' | 'newer', { reason: string; advice: string }>> = {
+export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
     reason: 'it has tables of another program, and stays as it is',
     advice: 'Name an empty database, or one that payments-mcp made: PAYMENTS_DATABASE_URL (--database-url).',
   },
   newer: { reason: 'it was made by a newer payments-mcp', advice: 'Update payments-mcp.' },
+  other: {
+    reason: 'it was made by another pre-release of payments-mcp, whose tables differ, and stays as it is',
+    advice:
+      'Move it away to begin anew in its place, or name another database: PAYMENTS_DATABASE_URL (--database-url).',
+  },
 }
 
 /** @throws WrongDatabaseError for a database that this version must not touch. */
-export function requireUsable(tables: readonly string[], applied: readonly string[]): void {
-  const origin = originOf(tables, applied)
+export function requireUsable(origin: Origin): void {
   if (origin === 'empty' || origin === 'ours') return
   const { reason, advice } = refusals[origin]
-  throw new WrongDatabaseError(`${reason}. ${advice}`)
+  const message = `${reason}. ${advice}`
+  throw origin === 'other' ? new OtherSchemaError(message) : new WrongDatabaseError(message)
 }

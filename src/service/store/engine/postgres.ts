@@ -1,10 +1,8 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { System } from '../../../core/system.ts'
-import { isUpToDate, migrate } from '../schema/migrations.ts'
-import type { Tables } from '../schema/tables.ts'
+import { creationOf } from './creation.ts'
 import { Gate } from './gate.ts'
 import { wrapKeys } from './keys-at-rest.ts'
-import { namesOfMigrations, namesOfTables, requireUsable } from './origin.ts'
+import { originOf, requireUsable } from './origin.ts'
 import {
   asBusy,
   type ConnectionPool,
@@ -49,7 +47,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     connections = places.writing,
     isResettable,
   } = options
-  const prepares = await migrateApart(url)
+  const prepares = await createTables(url, system)
   const surroundings = { clock: new RealClock(system, { shared: true }), wrapping }
   const pools = {
     writing: openPool(url, { connections, prepares }),
@@ -107,28 +105,34 @@ function beginning(isolation: string, isResettable: boolean): (alone: boolean) =
   return (alone) => `${begin}; lock table "clock" in ${alone ? 'exclusive' : 'row share'} mode`
 }
 
-/** What changes the schema takes as long as the tables are large, and waits for other processes that do it: it has no deadline. Gives what `keepsPrepared` does. */
-async function migrateApart(url: string): Promise<boolean> {
+/** A name among PostgreSQL's advisory locks. */
+const creationLock = 0x70_61_79_6d
+
+/**
+ * Makes the tables where there are none, on a connection without a deadline: processes that start at once wait for the
+ * first. Returns what `keepsPrepared` does. @throws WrongDatabaseError for a schema that is neither empty nor ours.
+ */
+async function createTables(url: string, system: System): Promise<boolean> {
   const pool = openPool(url, { connections: 1, isPatient: true })
-  const dialect = new PostgresDialect({ pool })
-  const db = new Kysely<Tables>({ dialect })
+  const client = await pool.connect()
+  const look = () => originOf('postgres', async (query) => (await client.query(query)).rows)
   try {
-    if (!(await isUpToDate(db))) {
-      await requireUsableSchema(db)
-      await migrate(db)
+    let origin = await look()
+    if (origin === 'empty') {
+      await client.query(`begin; select pg_advisory_xact_lock(${creationLock})`)
+      origin = await look()
+      await client.query(`${origin === 'empty' ? creationOf('postgres', system) : 'select 1'}; commit`)
     }
+    requireUsable(origin)
+  } finally {
+    // A connection that failed within the transaction is not used again.
+    client.release(true)
+  }
+  try {
     return await keepsPrepared(pool)
   } finally {
-    await db.destroy()
+    await pool.end()
   }
-}
-
-/** @throws WrongDatabaseError for a schema that is neither empty nor ours. */
-async function requireUsableSchema(db: Kysely<Tables>): Promise<void> {
-  const names = async (query: string) =>
-    (await sql.raw<{ name: string }>(query).execute(db)).rows.map(({ name }) => name)
-  const tables = await names(namesOfTables.postgres)
-  requireUsable(tables, tables.includes('kysely_migration') ? await names(namesOfMigrations) : [])
 }
 
 /** What a standby cannot read, being away, stopped by what it replays, or without a new column, the primary reads. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { keyOf } from '../schema/table.ts'
 import { type Tables, tables } from '../schema/tables.ts'
 import type { Transaction } from './store.ts'
 
@@ -15,16 +16,9 @@ export async function rowsAfter(
   after: AnyRow | undefined,
   limit: number,
 ): Promise<AnyRow[]> {
-  const key = keyOf(table, dialect)
+  const key = keyOf(dialect, tables[table])
   const columns = sql.join(key.map((name) => sql.ref(name)))
   const where = after === undefined ? sql`1 = 1` : sql`(${columns}) > (${sql.join(key.map((name) => after[name]))})`
   const query = sql<AnyRow>`select * from ${sql.table(table)} where ${where} order by ${columns} limit ${limit}`
   return (await query.execute(db)).rows
-}
-
-function keyOf(table: keyof Tables, dialect: Transaction['dialect']): readonly string[] {
-  const changes: { $key?: readonly string[]; $tenantKey?: readonly string[] }[] = Object.values(tables[table])
-  const ofTenant = changes.findLast(({ $tenantKey }) => $tenantKey !== undefined)?.$tenantKey
-  const own = changes.findLast(({ $key }) => $key !== undefined)?.$key ?? ['id']
-  return dialect === 'postgres' ? (ofTenant ?? own) : own
 }

@@ -1,8 +1,8 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { namesOfMigrations, namesOfTables, requireUsable } from './origin.ts'
+import { originOf, requireUsable } from './origin.ts'
 import { StoreBusyError } from './store.ts'
 
 /** Whether nothing was ever made in the database. */
@@ -39,13 +39,13 @@ function identityOf(path: string): string | undefined {
  * Looks at a file without changing it: a database of another program keeps its mode, its journal and its log.
  * @throws WrongDatabaseError for one that is neither empty nor ours.
  */
-export function requireUsableFile(path: string): void {
+export async function requireUsableFile(path: string): Promise<void> {
   try {
-    requireUsableIn(openToLook(path))
+    await requireUsableIn(openToLook(path))
   } catch (error) {
     // A process that was killed left changes that only a writer can take back, as any program does that opens the file.
     if (!needsWriter(error)) throw error
-    requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
+    await requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
   }
 }
 
@@ -60,15 +60,9 @@ export function openToLook(path: string, timeout = 0): DatabaseSync {
   return new DatabaseSync(url, { readOnly: true, timeout })
 }
 
-function requireUsableIn(database: DatabaseSync): void {
+async function requireUsableIn(database: DatabaseSync): Promise<void> {
   try {
-    const names = (query: string) =>
-      database
-        .prepare(query)
-        .all()
-        .map(({ name }) => String(name))
-    const tables = names(namesOfTables.sqlite)
-    requireUsable(tables, tables.includes('kysely_migration') ? names(namesOfMigrations) : [])
+    requireUsable(await originOf('sqlite', (query) => database.prepare(query).all()))
   } finally {
     database.close()
   }
@@ -102,6 +96,31 @@ export function createPrivateFile(path: string): boolean {
 /** The database and what SQLite keeps beside it. */
 export const ownFiles = ['', '-wal', '-shm', '-journal'] as const
 const otherUsers = 0o077
+
+/**
+ * Renames a database of another pre-release to the first free of `PATH-old`, `PATH-old-2` and so on. Returns the new name;
+ * undefined where another process did it first. @throws Error where the file is in use or cannot be renamed.
+ */
+export async function setAside(path: string): Promise<string | undefined> {
+  const before = identityOf(path)
+  foldLog(path)
+  const database = new DatabaseSync(path, { timeout: 1_000 })
+  try {
+    // Keeps out writers, and any other process that is setting the same file aside.
+    database.exec('begin exclusive')
+    if (identityOf(path) !== before) return undefined
+    if ((await originOf('sqlite', (query) => database.prepare(query).all())) !== 'other') return undefined
+    let name = `${path}-old`
+    for (let number = 2; existsSync(name); number++) name = `${path}-old-${number}`
+    // The file itself goes last: until then the next start finds it and sets it aside again.
+    for (const suffix of ownFiles.toReversed()) {
+      if (existsSync(path + suffix)) renameSync(path + suffix, name + suffix)
+    }
+    return name
+  } finally {
+    database.close()
+  }
+}
 
 /**
  * Takes from other users what an existing file gave them: signing keys and the root keys are in it. It is not opened, for

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../../core/system.ts'
-import { migrate } from '../schema/migrations.ts'
+import { creationOf } from './creation.ts'
 import { FairQueue } from './fair-queue.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
@@ -33,12 +33,8 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     await whenUnlocked(system, () => database.exec(settings))
-    if (isEmpty(database)) {
-      const { createSchema } = await import('./sqlite-schema.ts')
-      await whenUnlocked(system, () => createSchema(database, system))
-    }
+    if (isEmpty(database)) await whenUnlocked(system, () => createTables(database, system))
     const store = new GroupCommittingStore(database, { path, system, wrapping, isResettable })
-    await store.transaction((tx) => migrate(tx.db))
     // Neither the file nor its log keeps what stood there before.
     if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
     return store
@@ -239,11 +235,23 @@ class GroupCommittingStore implements Store {
   }
 }
 
+/** Makes the tables. When another process was faster, it leaves the database to that one. */
+function createTables(database: DatabaseSync, system: System): void {
+  database.exec('begin immediate')
+  try {
+    if (isEmpty(database)) database.exec(creationOf('sqlite', system))
+    database.exec('commit')
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback')
+    throw error
+  }
+}
+
 /** Runs `use` when no other connection has the lock it needs. Waits without blocking the thread. */
-async function whenUnlocked(system: System, use: () => void): Promise<void> {
+async function whenUnlocked(system: System, use: () => void | Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return use()
+      return await use()
     } catch (error) {
       if (attempt === lockAttemptLimit || !isLocked(error)) throw asBusy(error) ?? error
     }

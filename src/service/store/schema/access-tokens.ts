@@ -1,36 +1,30 @@
-import { bigint, filled, type RowOf, table, text } from './table.ts'
+import { bigint, type RowOf, table, text } from './table.ts'
 
 /** A short-lived token that a key was exchanged for. */
 export const accessTokens = table({
-  '0004_credentials': {
-    id: text,
-    /** The key's. */
-    credentialId: text,
-    secretHash: text,
-    /** On real time: how long a bearer token works is no part of what the sandbox's clock rehearses. */
-    expiresAtMs: bigint,
-    $indexes: ['expiresAtMs'],
-    $uniqueIndexes: ['secretHash'],
-  },
-  '0024_tenants': {
-    /** Whose key it is. */
-    partyId: filled(text, ''),
-  },
+  id: text,
+  /** The key's. */
+  credentialId: text,
+  secretHash: text,
+  /** On real time: how long a bearer token works is no part of what the sandbox's clock rehearses. */
+  expiresAtMs: bigint,
+  /** Whose key it is. */
+  partyId: text,
+  $indexes: ['expiresAtMs'],
+  $uniqueIndexes: ['secretHash'],
 })
 
 export type AccessTokenRow = RowOf<typeof accessTokens>
 
 /** A short-lived token that an access token was exchanged for. */
 export const grantTokens = table({
-  '0008_oauth': {
-    id: text,
-    grantId: text,
-    scopes: text,
-    secretHash: text,
-    expiresAtMs: bigint,
-    $indexes: ['expiresAtMs'],
-    $uniqueIndexes: ['secretHash'],
-  },
+  id: text,
+  grantId: text,
+  scopes: text,
+  secretHash: text,
+  expiresAtMs: bigint,
+  $indexes: ['expiresAtMs'],
+  $uniqueIndexes: ['secretHash'],
 })
 
 export type GrantTokenRow = RowOf<typeof grantTokens>

@@ -2,68 +2,54 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 /** One thing that was done, or recorded as refused. Rows are only added; each names the hash of the one before. */
 export const activity = table({
-  '0004_credentials': {
-    id: text,
-    /** The party whose credential did it: each has a chain of its own. */
-    partyId: text,
-    operation: text,
-    /** `visitor`: somebody without a credential, whom the link of a page let in. */
-    actorType: text as Column<'user' | 'party' | 'agent' | 'visitor'>,
-    agentId: nullable(text),
-    userId: nullable(text),
-    keyId: text,
-    instanceId: nullable(text),
-    /** The customer it was done for. */
-    customerPartyId: nullable(text),
-    /** JSON array. */
-    resourceIds: text,
-    /** The error it answered, if it did. */
-    code: nullable(text),
-    previousHash: text,
-    hash: text,
-    /** The HTTP status it answered. */
-    status: integer,
-    /** 1 is the chain's first row. */
-    sequence: bigint,
-    createdAtMs: bigint,
-    $indexes: ['partyId instanceId sequence'],
-    $uniqueIndexes: ['partyId sequence'],
-  },
-  '0020_lists': {
-    $droppedIndexes: ['partyId instanceId sequence'],
-  },
-  '0024_tenants': {
-    $tenantKey: ['partyId', 'id'],
-  },
-  '0043_activity_lists': {
-    $indexes: ['partyId agentId sequence', 'partyId instanceId sequence'],
-  },
+  id: text,
+  /** The party whose credential did it: each has a chain of its own. */
+  partyId: text,
+  operation: text,
+  /** `visitor`: somebody without a credential, whom the link of a page let in. */
+  actorType: text as Column<'user' | 'party' | 'agent' | 'visitor'>,
+  agentId: nullable(text),
+  userId: nullable(text),
+  keyId: text,
+  instanceId: nullable(text),
+  /** The customer it was done for. */
+  customerPartyId: nullable(text),
+  /** JSON array. */
+  resourceIds: text,
+  /** The error it answered, if it did. */
+  code: nullable(text),
+  previousHash: text,
+  hash: text,
+  /** The HTTP status it answered. */
+  status: integer,
+  /** 1 is the chain's first row. */
+  sequence: bigint,
+  createdAtMs: bigint,
+  $tenant: 'partyId',
+  $indexes: ['partyId agentId sequence', 'partyId instanceId sequence'],
+  $uniqueIndexes: ['partyId sequence'],
 })
 
 export type ActivityRow = RowOf<typeof activity>
 
 /** The resources that each row of a party's chain names. */
 export const activityResources = table({
-  '0043_activity_lists': {
-    partyId: text,
-    resourceId: text,
-    sequence: bigint,
-    $key: ['partyId', 'resourceId', 'sequence'],
-    $keyOnly: true,
-  },
+  partyId: text,
+  resourceId: text,
+  sequence: bigint,
+  $key: ['partyId', 'resourceId', 'sequence'],
+  $keyOnly: true,
 })
 
 /** How far a party's chain of activity reaches, sealed: rows that are cut off its end are missed. */
 export const activityHeads = table({
-  '0017_activity_heads': {
-    partyId: text,
-    hash: text,
-    /** A root key's signature of the rest. */
-    seal: text,
-    /** The number of the last row, which is also how many there are. */
-    sequence: bigint,
-    $key: ['partyId'],
-  },
+  partyId: text,
+  hash: text,
+  /** A root key's signature of the rest. */
+  seal: text,
+  /** The number of the last row, which is also how many there are. */
+  sequence: bigint,
+  $key: ['partyId'],
 })
 
 export type ActivityHeadRow = RowOf<typeof activityHeads>

@@ -2,30 +2,21 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 /** What has to be decided before a payment goes on. The database allows one for each. */
 export const approvals = table({
-  '0003_payments': {
-    id: text,
-    partyId: text,
-    walletId: text,
-    paymentId: text,
-    status: text as Column<'pending' | 'approved' | 'denied' | 'canceled'>,
-    /** JSON array of `LimitReason`. */
-    reasons: text,
-    denialReason: nullable(text),
-    version: integer,
-    createdAtMs: bigint,
-    updatedAtMs: bigint,
-    resolvedAtMs: nullable(bigint),
-    $indexes: ['partyId id'],
-    $uniqueIndexes: ['paymentId'],
-  },
-  '0020_lists': {
-    $indexes: ['partyId status id', 'partyId walletId status id'],
-    $droppedIndexes: ['partyId id'],
-  },
-  '0024_tenants': {
-    $tenantKey: ['partyId', 'id'],
-    $postgresIndexes: ['id'],
-  },
+  id: text,
+  partyId: text,
+  walletId: text,
+  paymentId: text,
+  status: text as Column<'pending' | 'approved' | 'denied' | 'canceled'>,
+  /** JSON array of `LimitReason`. */
+  reasons: text,
+  denialReason: nullable(text),
+  version: integer,
+  createdAtMs: bigint,
+  updatedAtMs: bigint,
+  resolvedAtMs: nullable(bigint),
+  $tenant: 'partyId',
+  $indexes: ['partyId status id', 'partyId walletId status id', 'id'],
+  $uniqueIndexes: ['paymentId'],
 })
 
 export type ApprovalRow = RowOf<typeof approvals>

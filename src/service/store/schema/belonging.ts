@@ -72,6 +72,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   webhooks: 'kept',
   webhookDeliveries: 'kept',
   // The service's own. The clock and the faults are set besides.
+  schemas: 'kept',
   clock: 'kept',
   deployment: 'kept',
   faults: 'kept',

@@ -2,21 +2,19 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /** A page that shows a card's number once. */
 export const cardPages = table({
-  '0010_card_pages': {
-    /** SHA-256 of the token in its address, hexadecimal; the token itself is not stored. */
-    tokenHash: text,
-    cardId: text,
-    /** The card's. */
-    partyId: text,
-    /** The party of the agent that the card was issued to. */
-    agentPartyId: text,
-    createdAtMs: bigint,
-    expiresAtMs: bigint,
-    /** Null: it has not shown the number yet. */
-    shownAtMs: nullable(bigint),
-    $key: ['tokenHash'],
-    $indexes: ['expiresAtMs'],
-  },
+  /** SHA-256 of the token in its address, hexadecimal; the token itself is not stored. */
+  tokenHash: text,
+  cardId: text,
+  /** The card's. */
+  partyId: text,
+  /** The party of the agent that the card was issued to. */
+  agentPartyId: text,
+  createdAtMs: bigint,
+  expiresAtMs: bigint,
+  /** Null: it has not shown the number yet. */
+  shownAtMs: nullable(bigint),
+  $key: ['tokenHash'],
+  $indexes: ['expiresAtMs'],
 })
 
 export type CardPageRow = RowOf<typeof cardPages>

@@ -5,17 +5,15 @@ import { integer, type RowOf, table, text } from './table.ts'
  * Each works as before, and its key is gone.
  */
 export const carriedSecrets = table({
-  '0042_retired_keys': {
-    /** SHA-256 of the text that it was derived from. */
-    textHash: text,
-    /** The root key that derived it. */
-    keyId: integer,
-    /** The root key that seals it now. */
-    sealedBy: integer,
-    sealed: text,
-    $key: ['textHash', 'keyId'],
-    $indexes: ['sealedBy'],
-  },
+  /** SHA-256 of the text that it was derived from. */
+  textHash: text,
+  /** The root key that derived it. */
+  keyId: integer,
+  /** The root key that seals it now. */
+  sealedBy: integer,
+  sealed: text,
+  $key: ['textHash', 'keyId'],
+  $indexes: ['sealedBy'],
 })
 
 export type CarriedSecretRow = RowOf<typeof carriedSecrets>

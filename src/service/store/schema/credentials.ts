@@ -1,49 +1,39 @@
-import { bigint, type Column, filled, flag, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
 
 export const credentials = table({
-  '0001_first_schema': {
-    id: text,
-    kind: text as Column<'api_key' | 'agent_key' | 'user_token'>,
-    partyId: text,
-    /** The agent of an agent key. */
-    agentId: nullable(text),
-    name: nullable(text),
-    /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
-    secretHash: text,
-    /** The first characters of the credential, for people to recognize it. */
-    displayPrefix: text,
-    /** JSON array of scopes; null for what takes none: agent keys and users' tokens. */
-    scopes: nullable(text),
-    /** Made by the seed, so that a start can set its secret. */
-    seeded: flag,
-    revokedAtMs: nullable(bigint),
-    /** Set by a rotation: when its grace period ends. */
-    expiresAtMs: nullable(bigint),
-    createdAtMs: bigint,
-    $uniqueIndexes: ['secretHash'],
-  },
-  '0004_credentials': {
-    /** The user of a user's token. */
-    userId: nullable(text),
-    /** JSON object of texts. */
-    tags: filled(text, '{}'),
-    createdBy: nullable(text),
-    revokedBy: nullable(text),
-    /** Up to a minute late. */
-    lastUsedAtMs: nullable(bigint),
-    $indexes: ['partyId kind id', 'agentId id'],
-  },
-  '0020_lists': {
-    $namedIndexes: {
-      living: '("partyId", "kind", "id") where "revokedAtMs" is null',
-      revoked: '("partyId", "kind", "id") where "revokedAtMs" is not null',
-      seeded: '("id") where "seeded" = 1',
-    },
-    $droppedIndexes: ['partyId kind id'],
-  },
-  '0024_tenants': {
-    $tenantKey: ['partyId', 'id'],
-    $postgresIndexes: ['id'],
+  id: text,
+  kind: text as Column<'api_key' | 'agent_key' | 'user_token'>,
+  partyId: text,
+  /** The agent of an agent key. */
+  agentId: nullable(text),
+  name: nullable(text),
+  /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
+  secretHash: text,
+  /** The first characters of the credential, for people to recognize it. */
+  displayPrefix: text,
+  /** JSON array of scopes; null for what takes none: agent keys and users' tokens. */
+  scopes: nullable(text),
+  /** Made by the seed, so that a start can set its secret. */
+  seeded: flag,
+  revokedAtMs: nullable(bigint),
+  /** Set by a rotation: when its grace period ends. */
+  expiresAtMs: nullable(bigint),
+  createdAtMs: bigint,
+  /** The user of a user's token. */
+  userId: nullable(text),
+  /** JSON object of texts. */
+  tags: text,
+  createdBy: nullable(text),
+  revokedBy: nullable(text),
+  /** Up to a minute late. */
+  lastUsedAtMs: nullable(bigint),
+  $tenant: 'partyId',
+  $indexes: ['agentId id', 'id'],
+  $uniqueIndexes: ['secretHash'],
+  $namedIndexes: {
+    living: '("partyId", "kind", "id") where "revokedAtMs" is null',
+    revoked: '("partyId", "kind", "id") where "revokedAtMs" is not null',
+    seeded: '("id") where "seeded" = 1',
   },
 })
 

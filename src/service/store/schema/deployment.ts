@@ -3,11 +3,9 @@ import { type Column, integer, type RowOf, table, text } from './table.ts'
 
 /** One row from the first start on: the environment that the database belongs to. A start of the other one is refused. */
 export const deployment = table({
-  '0040_environment': {
-    id: integer as Column<1>,
-    environment: text as Column<Environment>,
-    $checks: { one_row: '"id" = 1' },
-  },
+  id: integer as Column<1>,
+  environment: text as Column<Environment>,
+  $checks: { one_row: '"id" = 1' },
 })
 
 export type DeploymentRow = RowOf<typeof deployment>

@@ -2,12 +2,10 @@ import { type RowOf, table, text } from './table.ts'
 
 /** A party's rows as they stood before its last change, kept while a rule of the kind `stale` is set. */
 export const earlierStates = table({
-  '0031_faults': {
-    partyId: text,
-    /** By table, as JSON. */
-    rows: text,
-    $key: ['partyId'],
-  },
+  partyId: text,
+  /** By table, as JSON. */
+  rows: text,
+  $key: ['partyId'],
 })
 
 export type EarlierStateRow = RowOf<typeof earlierStates>

@@ -6,39 +6,33 @@ import { bigint, type Column, nullable, type RowOf, table, text } from './table.
  * is known by its party and its number.
  */
 export const events = table({
-  '0027_events': {
-    partyId: text,
-    /** 1 is the party's first. Whoever has read up to one misses none: a smaller one never comes later. */
-    sequence: bigint,
-    type: text as Column<EventType>,
-    /** What it happened to; what kind of record that is, the type tells. */
-    resourceId: text,
-    /** Whose card or request it is about: what other agents of the party are not told of. */
-    agentId: nullable(text),
-    /** On the service's clock, which the sandbox moves. */
-    createdAtMs: bigint,
-    /** In real time, by which old ones are deleted. */
-    recordedAtMs: bigint,
-    $key: ['partyId', 'sequence'],
-    $keyOnly: true,
-    $indexes: ['recordedAtMs'],
-  },
-  '0035_whole_api': {
-    /** What changes of the record, as it was then, as JSON; null: the event is older than this column. */
-    state: nullable(text),
-  },
+  partyId: text,
+  /** 1 is the party's first. Whoever has read up to one misses none: a smaller one never comes later. */
+  sequence: bigint,
+  type: text as Column<EventType>,
+  /** What it happened to; what kind of record that is, the type tells. */
+  resourceId: text,
+  /** Whose card or request it is about: what other agents of the party are not told of. */
+  agentId: nullable(text),
+  /** On the service's clock, which the sandbox moves. */
+  createdAtMs: bigint,
+  /** In real time, by which old ones are deleted. */
+  recordedAtMs: bigint,
+  /** What changes of the record, as it was then, as JSON; null: the event is older than this column. */
+  state: nullable(text),
+  $key: ['partyId', 'sequence'],
+  $keyOnly: true,
+  $indexes: ['recordedAtMs'],
 })
 
 export type EventRow = RowOf<typeof events>
 
 /** The number of a party's last event, deleted ones included. Who writes one holds this row until the commit. */
 export const eventHeads = table({
-  '0027_events': {
-    partyId: text,
-    sequence: bigint,
-    $key: ['partyId'],
-    $keyOnly: true,
-  },
+  partyId: text,
+  sequence: bigint,
+  $key: ['partyId'],
+  $keyOnly: true,
 })
 
 export type EventHeadRow = RowOf<typeof eventHeads>

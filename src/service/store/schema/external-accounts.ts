@@ -3,27 +3,24 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 /** Accounts at banks that parties linked. Of their numbers only the last four digits are known. */
 export const externalAccounts = table({
-  '0035_whole_api': {
-    id: text,
-    partyId: text,
-    status: text as Column<(typeof externalAccountStatuses)[number]>,
-    connectionStatus: text as Column<(typeof connectionStatuses)[number]>,
-    bankName: text,
-    accountName: text,
-    accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
-    lastFour: text,
-    /** What the test bank knows it as: linking it again mends the connection instead of making another one. */
-    bankAccountId: text,
-    agentId: nullable(text),
-    instanceId: nullable(text),
-    version: integer,
-    createdAtMs: bigint,
-    updatedAtMs: bigint,
-    $tenantKey: ['partyId', 'id'],
-    $postgresIndexes: ['id'],
-    $indexes: ['partyId status id'],
-    $uniqueIndexes: ['partyId bankAccountId'],
-  },
+  id: text,
+  partyId: text,
+  status: text as Column<(typeof externalAccountStatuses)[number]>,
+  connectionStatus: text as Column<(typeof connectionStatuses)[number]>,
+  bankName: text,
+  accountName: text,
+  accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
+  lastFour: text,
+  /** What the test bank knows it as: linking it again mends the connection instead of making another one. */
+  bankAccountId: text,
+  agentId: nullable(text),
+  instanceId: nullable(text),
+  version: integer,
+  createdAtMs: bigint,
+  updatedAtMs: bigint,
+  $tenant: 'partyId',
+  $indexes: ['partyId status id', 'id'],
+  $uniqueIndexes: ['partyId bankAccountId'],
 })
 
 export type ExternalAccountRow = RowOf<typeof externalAccounts>

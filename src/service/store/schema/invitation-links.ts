@@ -3,35 +3,27 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 /** A developer's address at which anybody who has it can connect its agents. */
 export const invitationLinks = table({
-  '0007_invitation_links': {
-    id: text,
-    /** The developer's: the party of the agents. */
-    partyId: text,
-    name: text,
-    /** JSON array of `ProposedAgent`. */
-    proposedAgents: text,
-    status: text as Column<LinkStatus>,
-    /** JSON object of texts. */
-    tags: text,
-    /** SHA-256 of the token in its address, hexadecimal; the token itself is not stored. */
-    tokenHash: text,
-    /** The token's first and last characters, for people to recognize it. */
-    maskedToken: text,
-    version: integer,
-    /** Null: it does not expire. */
-    expiresAtMs: nullable(bigint),
-    createdAtMs: bigint,
-    updatedAtMs: bigint,
-    $indexes: ['partyId id'],
-    $uniqueIndexes: ['tokenHash'],
-  },
-  '0020_lists': {
-    $indexes: ['partyId status id'],
-    $droppedIndexes: ['partyId id'],
-  },
-  '0024_tenants': {
-    $tenantKey: ['partyId', 'id'],
-  },
+  id: text,
+  /** The developer's: the party of the agents. */
+  partyId: text,
+  name: text,
+  /** JSON array of `ProposedAgent`. */
+  proposedAgents: text,
+  status: text as Column<LinkStatus>,
+  /** JSON object of texts. */
+  tags: text,
+  /** SHA-256 of the token in its address, hexadecimal; the token itself is not stored. */
+  tokenHash: text,
+  /** The token's first and last characters, for people to recognize it. */
+  maskedToken: text,
+  version: integer,
+  /** Null: it does not expire. */
+  expiresAtMs: nullable(bigint),
+  createdAtMs: bigint,
+  updatedAtMs: bigint,
+  $tenant: 'partyId',
+  $indexes: ['partyId status id'],
+  $uniqueIndexes: ['tokenHash'],
 })
 
 export type InvitationLinkRow = RowOf<typeof invitationLinks>

@@ -2,8 +2,6 @@ import { table, text } from './table.ts'
 
 /** Claims of names, each of which is there only inside of the transaction that has it; PostgreSQL alone needs them. */
 export const locks = table({
-  '0025_locks': {
-    name: text,
-    $key: ['name'],
-  },
+  name: text,
+  $key: ['name'],
 })

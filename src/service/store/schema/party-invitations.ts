@@ -3,24 +3,22 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 /** A person is asked to join a party. */
 export const partyInvitations = table({
-  '0035_whole_api': {
-    id: text,
-    partyId: text,
-    /** Lower case. */
-    email: text,
-    role: text as Column<'ADMIN' | 'MEMBER'>,
-    status: text as Column<(typeof partyInvitationStatuses)[number]>,
-    /** SHA-256 of the token in the address of its page, which is derived and not stored. */
-    tokenHash: text,
-    /** Who joined. */
-    userId: nullable(text),
-    version: integer,
-    createdAtMs: bigint,
-    updatedAtMs: bigint,
-    $tenantKey: ['partyId', 'id'],
-    $indexes: ['partyId status id', 'partyId email status id'],
-    $uniqueIndexes: ['tokenHash'],
-  },
+  id: text,
+  partyId: text,
+  /** Lower case. */
+  email: text,
+  role: text as Column<'ADMIN' | 'MEMBER'>,
+  status: text as Column<(typeof partyInvitationStatuses)[number]>,
+  /** SHA-256 of the token in the address of its page, which is derived and not stored. */
+  tokenHash: text,
+  /** Who joined. */
+  userId: nullable(text),
+  version: integer,
+  createdAtMs: bigint,
+  updatedAtMs: bigint,
+  $tenant: 'partyId',
+  $indexes: ['partyId status id', 'partyId email status id'],
+  $uniqueIndexes: ['tokenHash'],
 })
 
 export type PartyInvitationRow = RowOf<typeof partyInvitations>

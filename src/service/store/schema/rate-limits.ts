@@ -2,14 +2,12 @@ import { bigint, type RowOf, table, text } from './table.ts'
 
 /** How much of its limit a credential has used up in its latest window: one row for each that ever sent a request. */
 export const rateLimits = table({
-  '0023_processes': {
-    keyId: text,
-    /** What processes took for it, which may be more than there is. */
-    taken: bigint,
-    /** In real time. */
-    endsAtMs: bigint,
-    $key: ['keyId'],
-  },
+  keyId: text,
+  /** What processes took for it, which may be more than there is. */
+  taken: bigint,
+  /** In real time. */
+  endsAtMs: bigint,
+  $key: ['keyId'],
 })
 
 export type RateLimitRow = RowOf<typeof rateLimits>

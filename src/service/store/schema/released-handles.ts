@@ -2,13 +2,11 @@ import { bigint, type RowOf, table, text } from './table.ts'
 
 /** Handles that a party gave up, without the `@`: nobody else takes them until then. */
 export const releasedHandles = table({
-  '0035_whole_api': {
-    handle: text,
-    partyId: text,
-    untilMs: bigint,
-    $key: ['handle'],
-    $keyOnly: true,
-  },
+  handle: text,
+  partyId: text,
+  untilMs: bigint,
+  $key: ['handle'],
+  $keyOnly: true,
 })
 
 export type ReleasedHandleRow = RowOf<typeof releasedHandles>

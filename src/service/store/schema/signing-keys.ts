@@ -2,13 +2,11 @@ import { bigint, type RowOf, table, text } from './table.ts'
 
 /** A key that access tokens are signed with. Its instants are real time. */
 export const signingKeys = table({
-  '0008_oauth': {
-    kid: text,
-    /** JSON Web Key, the private part included. */
-    jwk: text,
-    createdAtMs: bigint,
-    $key: ['kid'],
-  },
+  kid: text,
+  /** JSON Web Key, the private part included. */
+  jwk: text,
+  createdAtMs: bigint,
+  $key: ['kid'],
 })
 
 export type SigningKeyRow = RowOf<typeof signingKeys>

@@ -5,17 +5,15 @@ import { bigint, type RowOf, table, text } from './table.ts'
  * compared with. It moves with what it counts, in the same transaction.
  */
 export const spending = table({
-  '0021_totals_and_due': {
-    partyId: text,
-    /** Empty for what no agent started. */
-    agentId: text,
-    /** When the day began, and what was spent since. */
-    dayMs: bigint,
-    dayCents: bigint,
-    monthMs: bigint,
-    monthCents: bigint,
-    $key: ['partyId', 'agentId'],
-  },
+  partyId: text,
+  /** Empty for what no agent started. */
+  agentId: text,
+  /** When the day began, and what was spent since. */
+  dayMs: bigint,
+  dayCents: bigint,
+  monthMs: bigint,
+  monthCents: bigint,
+  $key: ['partyId', 'agentId'],
 })
 
 export type SpendingRow = RowOf<typeof spending>

@@ -37,6 +37,7 @@ import { releasedHandles } from './released-handles.ts'
 import { rootKeys } from './root-keys.ts'
 import { runEntries, runs } from './runs.ts'
 import { sandboxMessages } from './sandbox-messages.ts'
+import { schemas } from './schemas.ts'
 import { secondFactors } from './second-factors.ts'
 import { sentCalls } from './sent-calls.ts'
 import { shopCheckouts } from './shop-checkouts.ts'
@@ -91,6 +92,7 @@ export const tables = {
   events,
   eventHeads,
   idempotencyRecords,
+  schemas,
   clock,
   deployment,
   locks,

@@ -1,20 +1,16 @@
-import { bigint, filled, flag, type RowOf, table, text } from './table.ts'
+import { bigint, flag, type RowOf, table, text } from './table.ts'
 
 /** An agent of the owner's that may use the wallet. */
 export const walletAgents = table({
-  '0001_first_schema': {
-    walletId: text,
-    agentId: text,
-    isDefault: flag,
-    attachedAtMs: bigint,
-    $key: ['walletId', 'agentId'],
-    $indexes: ['agentId walletId'],
-  },
-  '0024_tenants': {
-    /** Whose wallet and agent they are. */
-    partyId: filled(text, ''),
-    $tenantKey: ['partyId', 'walletId', 'agentId'],
-  },
+  walletId: text,
+  agentId: text,
+  isDefault: flag,
+  attachedAtMs: bigint,
+  /** Whose wallet and agent they are. */
+  partyId: text,
+  $tenant: 'partyId',
+  $key: ['walletId', 'agentId'],
+  $indexes: ['agentId walletId'],
 })
 
 export type WalletAgentRow = RowOf<typeof walletAgents>

@@ -1,21 +1,15 @@
-import { filled, type RowOf, table, text } from './table.ts'
+import { type RowOf, table, text } from './table.ts'
 
 /** What an attached agent holds on the wallet (`cards.read`, …), a row each. */
 export const walletPermissions = table({
-  '0001_first_schema': {
-    walletId: text,
-    agentId: text,
-    permission: text,
-    $key: ['walletId', 'agentId', 'permission'],
-  },
-  '0020_lists': {
-    $indexes: ['agentId permission walletId'],
-  },
-  '0024_tenants': {
-    /** Whose wallet and agent they are. */
-    partyId: filled(text, ''),
-    $tenantKey: ['partyId', 'walletId', 'agentId', 'permission'],
-  },
+  walletId: text,
+  agentId: text,
+  permission: text,
+  /** Whose wallet and agent they are. */
+  partyId: text,
+  $tenant: 'partyId',
+  $key: ['walletId', 'agentId', 'permission'],
+  $indexes: ['agentId permission walletId'],
 })
 
 export type WalletPermissionRow = RowOf<typeof walletPermissions>

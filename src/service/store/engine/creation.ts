@@ -1,0 +1,14 @@
+import { newSecret, type System } from '../../../core/system.ts'
+import { creation, schemaDigest, schemaVersion } from '../schema/ddl.ts'
+import type { Store } from './store.ts'
+
+/** The statements that make the tables of an empty database, and its first rows. They belong into one transaction. */
+export function creationOf(dialect: Store['dialect'], system: Pick<System, 'now' | 'randomBytes'>): string {
+  const rows = [
+    `insert into "schemas" ("id", "version", "digest") values (1, ${schemaVersion}, '${schemaDigest}')`,
+    `insert into "clock" ("id", "offsetMs", "epoch", "highestMs", "faultRules", "staleRules", "settingsRevision")
+      values (1, 0, 1, 0, 0, 0, 0)`,
+    `insert into "rootKeys" ("id", "secret", "createdAtMs") values (1, '${newSecret(system)}', ${system.now()})`,
+  ]
+  return [creation(dialect), ...rows].join(';\n')
+}

@@ -1,0 +1,56 @@
+import { sha256 } from '../../../core/system.ts'
+import { type Column, columnsOf, keyOf, type Table } from './table.ts'
+import { tables } from './tables.ts'
+
+export type Dialect = 'sqlite' | 'postgres'
+
+const declared: readonly (readonly [name: string, table: Table])[] = Object.entries(tables)
+
+/** The number of the schema. The first release will have 1, and later ones migrate from it. */
+export const schemaVersion = 1
+
+/**
+ * Tells a database with exactly these tables from one of another pre-release. Until the first release the schema has no
+ * history: a change is an edit of the declaration, and a database with another digest is not used.
+ */
+export const schemaDigest = sha256(JSON.stringify(declared)).slice(0, 32)
+
+/** The statements that make all tables and indexes in an empty database. */
+export function creation(dialect: Dialect): string {
+  return declared
+    .flatMap(([name, table]) => [tableIn(dialect, name, table), ...indexesOf(dialect, name, table)])
+    .join(';\n')
+}
+
+function tableIn(dialect: Dialect, name: string, table: Table): string {
+  const columns = columnsOf(table).map(([column, { type, isNullable }]) => {
+    return `"${column}" ${typeIn(dialect, type)}${isNullable ? '' : ' not null'}`
+  })
+  const key = `constraint "${name}_key" primary key (${quoted(keyOf(dialect, table))})`
+  const checks = Object.entries(table.$checks ?? {}).map(([check, condition]) => {
+    return `constraint "${name}_${check}" check (${condition})`
+  })
+  const end = dialect === 'sqlite' && table.$keyOnly === true ? ' without rowid' : ''
+  return `create table "${name}" (${[...columns, key, ...checks].join(', ')})${end}`
+}
+
+function typeIn(dialect: Dialect, type: Column<unknown>['type']): string {
+  if (type !== 'bytes') return type
+  return dialect === 'postgres' ? 'bytea' : 'blob'
+}
+
+function indexesOf(dialect: Dialect, name: string, table: Table): string[] {
+  const { $indexes = [], $uniqueIndexes = [], $namedIndexes = {} } = table
+  const key = keyOf(dialect, table).join(' ')
+  const index = (kind: string, suffix: string, of: string) => `create ${kind} "${name}_by_${suffix}" on "${name}" ${of}`
+  const byColumns = (kind: string) => (columns: string) =>
+    index(kind, columns.replaceAll(' ', '_'), `(${quoted(columns.split(' '))})`)
+  return [
+    // The key's own index does the work of another over the same columns.
+    ...$indexes.filter((columns) => columns !== key).map(byColumns('index')),
+    ...$uniqueIndexes.map(byColumns('unique index')),
+    ...Object.entries($namedIndexes).map(([suffix, of]) => index('index', suffix, of)),
+  ]
+}
+
+const quoted = (columns: readonly string[]) => columns.map((column) => `"${column}"`).join(', ')
