@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
-import { realSystem, timestamp } from '../core/system.ts'
+import { realSystem } from '../core/system.ts'
 import type { Service } from '../service/service.ts'
 import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
@@ -35,10 +35,8 @@ async function rotated(service: Service): Promise<string> {
 }
 
 async function retired(service: Service): Promise<string> {
-  const { rootKey, signingKey, retired: ids, untilMs } = await service.retireKeys()
+  const { rootKey, signingKey, retired: ids } = await service.retireKeys()
   const used = `Root key ${rootKey} and signing key ${signingKey} are in use from now on.`
   const gone = `Removed: ${ids.length === 0 ? 'no older root key' : `root key ${ids.join(', ')}`}. What they made stays good.`
-  if (untilMs === undefined) return `${used} ${gone}`
-  return `${used} ${gone}
-An older root key stays: an earlier version recorded answers that need it until ${timestamp(untilMs)}. Run this again then.`
+  return `${used} ${gone}`
 }

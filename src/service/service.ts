@@ -21,7 +21,6 @@ import type { Caller } from './request/client-address.ts'
 import { Deliveries } from './request/deliver/deliveries.ts'
 import { createSender, type Send } from './request/deliver/sender.ts'
 import { type DoorRequest, planAtDoor } from './request/faults.ts'
-import { replayWindowMs } from './request/idempotency.ts'
 import { asUser } from './request/in-process.ts'
 import type { counted } from './request/incoming.ts'
 import { createLastUses } from './request/last-use.ts'
@@ -216,7 +215,7 @@ export function createService({
     deliveries,
     ...shared,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
-    retireKeys: async () => (await import('./tokens/rotate-keys.ts')).retireKeys(store, system, replayWindowMs),
+    retireKeys: async () => (await import('./tokens/rotate-keys.ts')).retireKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).lasting(lastingTexts[purpose]),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(lastingTexts[purpose]),
     seedPassword: (given) => signIn.seedPassword(given),

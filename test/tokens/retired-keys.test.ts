@@ -1,7 +1,6 @@
-import { deflateRawSync } from 'node:zlib'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { realSystem, sealBytes, sha256 } from '../../src/core/system.ts'
+import { realSystem } from '../../src/core/system.ts'
 import { mfaLifetimeMs } from '../../src/service/rules/approvals.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { activityHead, headIsSealed } from '../../src/service/store/activity.ts'
@@ -22,7 +21,7 @@ const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const somebody = { type: 'email', value: 'somebody@example.org' }
 const held = { tool: 'create_payment', arguments: { amount: 5 }, facts: ['Pay'], effect: '', tick: 'Yes', spends: true }
-const hourMs = 3_600_000
+const _hourMs = 3_600_000
 
 onEachDatabase('root keys that are retired', (database) => {
   let world: World
@@ -159,7 +158,7 @@ onEachDatabase('root keys that are retired', (database) => {
 
   test('are gone, and all that they made works as it did, also when the next ones are retired', async () => {
     const works = await makeThings()
-    expect(await (await another()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1], untilMs: undefined })
+    expect(await (await another()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1] })
     expect(await keys()).toEqual([
       { id: 1, secret: '' },
       { id: 2, secret: expect.stringMatching(/.{40}/) },
@@ -247,37 +246,4 @@ onEachDatabase('root keys that are retired', (database) => {
     expect((await keys()).filter(({ secret }) => secret !== '')).toHaveLength(1)
     await works()
   })
-
-  test('stay while answers need them that an earlier version recorded, and say until when', async () => {
-    const sent = { idempotencyKey: 'of the earlier version' }
-    const payment = { amount: 100, currency: 'USD', counterparty: somebody }
-    const answered = await world.post('/payments', payment, sent)
-    const { partyId } = await world.whoami()
-    const old = await world.store.read(rootKeys)
-    const dictionary = await phrasesOf(partyId)
-    const small = Buffer.concat([Buffer.of(1), deflateRawSync(answered.text, { level: 1, dictionary })])
-    const secret = old.derive(1, `recorded answer ${partyId} ${sent.idempotencyKey}`)
-    const answer = Buffer.concat([Buffer.from('1.'), sealBytes(world.system, secret, small)])
-    const short = Buffer.from(sha256(sent.idempotencyKey).slice(0, 32), 'hex').toString('base64url')
-    await world.store.transaction((tx) =>
-      tx.db.updateTable('idempotencyRecords').set({ answer }).where('key', '=', short).execute(),
-    )
-    expectReplay(await world.post('/payments', payment, sent), answered)
-    const untilMs = world.system.now() + 48 * hourMs
-    const kept = await world.service.retireKeys()
-    expect(kept).toMatchObject({ rootKey: 2, retired: [] })
-    expect(Math.abs(Number(kept.untilMs) - untilMs)).toBeLessThan(60_000)
-    expectReplay(await world.post('/payments', payment, sent), answered)
-    world.system.pass(48 * hourMs + 1)
-    expect(await world.service.retireKeys()).toMatchObject({ rootKey: 3, retired: [2, 1], untilMs: undefined })
-  })
-
-  /** The texts that answers are deflated with: those of an answer that is there. */
-  async function phrasesOf(partyId: string): Promise<Buffer> {
-    const { readFileSync } = await import('node:fs')
-    const source = readFileSync(new URL('../../src/service/request/recorded-answers.ts', import.meta.url), 'utf8')
-    const list = /const phrases = \[\n {2}\[\n([\s\S]*?)\n {2}\]\.join\(''\)/.exec(source)?.[1] ?? ''
-    const texts = [...list.matchAll(/^ {4}'(.*)',$/gm)].map(([, text]) => text)
-    return Buffer.from(texts.join('') + partyId)
-  }
 })

@@ -77,7 +77,7 @@ export function claim(
   }
   if (record.state === 'unresolved') return { attempt: 'repeated' }
   if (record.status === null) throw new Error('Bug: a finished record without its answer.')
-  const body = openedAnswer(keys, mine, record)
+  const body = openedAnswer(keys, mine, record.answer)
   return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 

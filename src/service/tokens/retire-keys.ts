@@ -3,7 +3,6 @@ import { carrySecrets, sealCarriedSecret, secretsSealedBefore } from '../store/c
 import { readTimes, realNow, type Times } from '../store/clock.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/rows-of.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
-import { lastSealedByKey } from '../store/idempotency-records.ts'
 import { addRootKey, carriedBox, forgetRootKeys, haveKeysAlone, openCarried, rootKeys } from '../store/root-keys.ts'
 import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
@@ -19,8 +18,6 @@ export interface Retired {
   rootKey: number
   /** The ids of the keys that are gone. */
   retired: number[]
-  /** Why older keys stay: an earlier version recorded answers that only their Idempotency-Keys open, until then. */
-  untilMs: number | undefined
 }
 
 /**
@@ -28,18 +25,15 @@ export interface Retired {
  * key it needs, and both keys are there until the end, so that it may be killed and started again at any time, more than
  * once at a time, while other processes serve the database.
  */
-export async function retireRootKeys(store: Store, system: System, replayWindowMs: number): Promise<Retired> {
+export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
   const { nowMs: endsAtMs } = await store.transaction(timesAlone)
   for (let pass = 1; pass <= mostPasses; pass++) {
     const { epoch } = await store.read(readTimes)
     await carryOn(store, system, endsAtMs)
     await sealAnew(store, system, rootKey)
-    const needed = await store.read((tx) => neededByAnswers(tx, rootKey, replayWindowMs))
-    const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch, needed }))
-    if (retired === undefined) continue
-    const untilMs = needed.size === 0 ? undefined : Math.max(...needed.values())
-    return { rootKey, retired, untilMs }
+    const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch }))
+    if (retired !== undefined) return { rootKey, retired }
   }
   throw new Error(`The sandbox was reset ${mostPasses} times meanwhile: run this again when it is not.`)
 }
@@ -124,33 +118,19 @@ async function sealAnew(store: Store, system: System, rootKey: number): Promise<
   }
 }
 
-/** Until when recorded answers need older keys, by their ids. */
-async function neededByAnswers(tx: Transaction, rootKey: number, windowMs: number): Promise<Map<number, number>> {
-  const { earliestMs, nowMs, realNowMs } = await readTimes(tx)
-  const needed = new Map<number, number>()
-  for (const id of (await rootKeys(tx)).ids) {
-    if (id >= rootKey) continue
-    const lastMs = await lastSealedByKey(tx, id, earliestMs - windowMs)
-    // Told in real time: the service's clock may be moved.
-    if (lastMs !== undefined) needed.set(id, lastMs + windowMs - (nowMs - realNowMs))
-  }
-  return needed
-}
-
 interface Forget {
   rootKey: number
   epoch: number
-  needed: ReadonlyMap<number, number>
 }
 
 /** Forgets the keys older than this one; undefined where rows may have come that were not seen. */
 async function forget(tx: Transaction, system: System, given: Forget): Promise<number[] | undefined> {
-  const { rootKey, epoch, needed } = given
+  const { rootKey, epoch } = given
   await haveKeysAlone(tx)
   // The world was replaced since, or another process retires keys too.
   if ((await readTimes(tx)).epoch !== epoch) return undefined
   if ((await secretsSealedBefore(tx, rootKey, 1)).length > 0) return undefined
-  const retired = (await rootKeys(tx)).ids.filter((id) => id < rootKey && !needed.has(id))
+  const retired = (await rootKeys(tx)).ids.filter((id) => id < rootKey)
   await forgetRootKeys(tx, system, retired)
   return retired
 }

@@ -12,10 +12,6 @@ export async function rotateKeys(store: Store, system: System): Promise<{ rootKe
 }
 
 /** New keys take over at once, and the older root keys go. Older signing keys go by themselves, after a month. */
-export async function retireKeys(
-  store: Store,
-  system: System,
-  replayWindowMs: number,
-): Promise<Retired & { signingKey: string }> {
-  return { ...(await retireRootKeys(store, system, replayWindowMs)), signingKey: await addSigningKey(store) }
+export async function retireKeys(store: Store, system: System): Promise<Retired & { signingKey: string }> {
+  return { ...(await retireRootKeys(store, system)), signingKey: await addSigningKey(store) }
 }

@@ -7,10 +7,8 @@ export const idempotencyRecords = table({
   key: text,
   /** The first half of the SHA-256 of method, path and canonical body. */
   fingerprint: text,
-  /** `unresolved`: accepted, answered 503, to be repeated. `finished`: `status` and `body` replay. */
+  /** `unresolved`: accepted, answered 503, to be repeated. `finished`: `status` and `answer` replay. */
   state: text as Column<'unresolved' | 'finished'>,
-  /** What was recorded before 0022: sealed, only the Idempotency-Key itself opens it. */
-  body: nullable(text),
   status: nullable(integer),
   finishedAtMs: nullable(bigint),
   /** Deflated, then sealed: only the Idempotency-Key itself opens it. */
