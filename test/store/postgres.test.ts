@@ -23,7 +23,7 @@ describe('the store on PostgreSQL', () => {
 
   test('runs again when another request wrote the same idempotency key first', async () => {
     const { store, drop } = await postgres.create({ ...realSystem, sleep: async () => {} })
-    const record = { partyId: 'pty_1', key: 'k', fingerprint: 'f', status: null, body: null, finishedAtMs: null }
+    const record = { partyId: 'pty_1', key: 'k', fingerprint: 'f', status: null, finishedAtMs: null }
     const found = await times(20, () =>
       store.transaction(async ({ db }) => {
         const row = await db.selectFrom('idempotencyRecords').selectAll().where('key', '=', 'k').executeTakeFirst()

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { columnsOf, type Table } from '../../src/service/store/schema/table.ts'
 import { type Tables, tables } from '../../src/service/store/schema/tables.ts'
 import { databases } from '../support/databases.ts'
+import { addWallet } from './wallets.ts'
 
 type Columns = Record<string, string>
 
@@ -52,5 +53,15 @@ describe.each(databases)('the schema on $name', (database) => {
   test('has the columns of the row types, and no others', async () => {
     const columns = await opened.store.read(({ db }) => found(db, database.name))
     expect(columns).toEqual(declared())
+  })
+
+  test('lets a wallet be below zero by what banks took back, and by no more', async () => {
+    const { store } = opened
+    await store.transaction((tx) => addWallet(tx))
+    const set = (availableCents: number, returnedCents: number) =>
+      store.transaction(({ db }) => db.updateTable('wallets').set({ availableCents, returnedCents }).execute())
+    await set(-300, 300)
+    await expect(set(-301, 300)).rejects.toThrow('wallets_below_zero_by_returns')
+    await expect(set(-1, 0)).rejects.toThrow('wallets_below_zero_by_returns')
   })
 })
