@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it, test } from 'vitest'
+import { unansweredError } from '../../src/mcp/bridge/unanswered.ts'
 import { freePort } from '../support/free-port.ts'
 import { bridged, endpoint, event, json, key, messageOf, stream } from './bridged.ts'
 
@@ -101,6 +102,16 @@ test('a plain 401 says how to give a key, and how to sign in', async () => {
   expect((await ask('tools/call')).error.message).toBe(
     `The endpoint refused the request with status 401. Nothing was carried out. Start the bridge with a PAYMENTS_KEY that this endpoint accepts. To sign in as a person instead, run payments-mcp login --base-url ${origin}, and start payments-mcp --base-url ${origin} in place of the bridge.`,
   )
+})
+
+test.each([
+  ['https://pay.example/mcp', 'https://pay.example'],
+  ['https://pay.example/mcp/x/all', 'https://pay.example'],
+  ['https://example.com/pay/mcp/', 'https://example.com/pay'],
+])('of %s the sign-in is at %s', (url, base) => {
+  const request = { jsonrpc: '2.0', id: 1, method: 'ping' } as const
+  const { message } = unansweredError({ request, url: new URL(url), status: 401 })
+  expect(message).toContain(`payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in`)
 })
 
 test('a connection that was never made carried out nothing', async () => {

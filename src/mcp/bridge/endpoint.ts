@@ -34,6 +34,7 @@ interface Exchange {
 /** Why a request has no answer: words for it, or what the transport threw. */
 interface Why {
   reason?: string | undefined
+  isTooLarge?: boolean
   error?: unknown
 }
 
@@ -44,6 +45,8 @@ const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
 /** A request's stream is resumed for at least a quarter of an hour, at most so often. */
 const mostResumptions = 1_000
+/** An endpoint may keep so many streams open that nobody waits for any more. */
+const mostIdle = 32
 
 /** The endpoint, which answers each request that it is passed: by itself, or here where no answer came. */
 export class Endpoint {
@@ -52,6 +55,8 @@ export class Endpoint {
   readonly #options: EndpointOptions
   readonly #transport: StreamableHTTPClientTransport
   readonly #open = new Map<unknown, Exchange>()
+  /** Requests that are over for the host, and may still have a stream or a connection, oldest first. */
+  readonly #idle = new Set<Exchange>()
   /** The request that the transport is working for, also when it resumes a stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
   readonly #closing = new AbortController()
@@ -88,7 +93,10 @@ export class Endpoint {
     const ending = new AbortController()
     const exchange: Exchange = { request, ending, status: undefined, streams: false, resumptions: 0 }
     this.#open.set(request.id, exchange)
-    const onRequestStreamEnd = () => this.#fail(exchange)
+    const onRequestStreamEnd = () => {
+      this.#idle.delete(exchange)
+      this.#fail(exchange)
+    }
     try {
       const sending = () => this.#transport.send(request, { requestSignal: ending.signal, onRequestStreamEnd })
       await this.#current.run(exchange, sending)
@@ -114,7 +122,7 @@ export class Endpoint {
       ready: () => this.#lastTaken,
       exceeded: (reason) => {
         if (exchange === undefined) this.#options.log.warn({ reason }, 'the endpoint sends too much')
-        else this.#end(exchange, reason)
+        else this.#end(exchange, { reason, isTooLarge: true })
       },
     })
   }
@@ -126,7 +134,7 @@ export class Endpoint {
       if (this.#open.get(exchange.request.id) !== exchange) return
       exchange.resumptions += 1
       if (exchange.resumptions > mostResumptions) {
-        this.#end(exchange, `its stream ended without it ${mostResumptions} times`)
+        this.#end(exchange, { reason: `its stream ended without it ${mostResumptions} times` })
         return
       }
     }
@@ -139,7 +147,7 @@ export class Endpoint {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false
     const cancelled = this.#open.get(message.params?.requestId)
     if (cancelled === undefined) return true
-    this.#open.delete(cancelled.request.id)
+    this.#close(cancelled)
     if (!isModern(cancelled.request)) return false
     cancelled.ending.abort()
     return true
@@ -153,13 +161,24 @@ export class Endpoint {
     const asked = this.#open.get(message.id)
     // It was cancelled, or never asked.
     if (asked === undefined) return
-    this.#open.delete(message.id)
+    this.#close(asked)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
     // It goes into a header of every later request, which would fail with other characters.
     if (asked.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }
     this.#tell(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
+  }
+
+  /** Nobody waits for the request any more. What the endpoint keeps open for it ends by itself, or when it is too much. */
+  #close(exchange: Exchange): void {
+    this.#open.delete(exchange.request.id)
+    this.#idle.add(exchange)
+    for (const oldest of this.#idle) {
+      if (this.#idle.size <= mostIdle) return
+      this.#idle.delete(oldest)
+      oldest.ending.abort()
+    }
   }
 
   /** Tells the host. An answer that cannot be written, such as one nested too deep, is told as an error. */
@@ -171,8 +190,8 @@ export class Endpoint {
   }
 
   /** Answers a request here, and stops reading what the endpoint still sends for it. */
-  #end(exchange: Exchange, reason?: string): void {
-    this.#fail(exchange, { reason })
+  #end(exchange: Exchange, why: Why = {}): void {
+    this.#fail(exchange, why)
     exchange.ending.abort()
   }
 
@@ -183,9 +202,9 @@ export class Endpoint {
     this.#tell(this.#errorFor(exchange, why))
   }
 
-  #errorFor({ request, status }: Exchange, { reason, error }: Why): JSONRPCMessage {
-    const { url } = this.#options
-    return { jsonrpc: '2.0', id: request.id, error: unansweredError({ request, url, status, reason, error }) }
+  #errorFor({ request, status }: Exchange, why: Why): JSONRPCMessage {
+    const error = unansweredError({ ...why, request, status, url: this.#options.url })
+    return { jsonrpc: '2.0', id: request.id, error }
   }
 }
 

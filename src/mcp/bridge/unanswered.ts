@@ -17,9 +17,11 @@ export interface Unanswered {
   /** The HTTP status of the last response; undefined: none came. */
   status: number | undefined
   /** Words for why the bridge itself stopped reading; undefined: it did not. */
-  reason: string | undefined
+  reason?: string | undefined
+  /** Whether that was because the answer is too large. */
+  isTooLarge?: boolean
   /** Thrown by the transport; undefined: it took all that came, and the answer was not among it. */
-  error: unknown
+  error?: unknown
 }
 
 /** The code that JSON-RPC 2.0 leaves to implementations, which the endpoint uses too. */
@@ -108,13 +110,14 @@ function isCertain({ status, reason, error }: Unanswered): boolean {
 }
 
 function next(found: Unanswered): string {
-  const { url, status, reason, request } = found
+  const { url, status, isTooLarge, request } = found
   if (status === 401) {
-    return `Start the bridge with a PAYMENTS_KEY that this endpoint accepts. To sign in as a person instead, run payments-mcp login --base-url ${url.origin}, and start payments-mcp --base-url ${url.origin} in place of the bridge.`
+    const base = url.origin + url.pathname.replace(/\/mcp(\/.*)?$/, '')
+    return `Start the bridge with a PAYMENTS_KEY that this endpoint accepts. To sign in as a person instead, run payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in place of the bridge.`
   }
   if (!isCertain(found)) {
     const again = reading.test(request.method) ? 'Send it again' : 'Look with a tool that reads before calling again'
-    return reason === undefined ? `${again}.` : `${again}, and ask for less, such as fewer records.`
+    return isTooLarge === true ? `${again}, and ask for less, such as fewer records.` : `${again}.`
   }
   if (status === undefined) return 'Check the address and that something listens there, then send it again.'
   if (status < 400) return 'If the other address is the server that you mean, start the bridge with it.'
