@@ -76,7 +76,12 @@ const fault = {
   example: {
     attributes: {
       when: { nth: 1, every: null, times: null, probability: null, instanceId: null },
-      ...{ path: null, merchant: null, code: null, afterMs: null, seed: null, fault: 'effect_then_lost' },
+      path: null,
+      merchant: null,
+      code: null,
+      afterMs: null,
+      seed: null,
+      fault: 'effect_then_lost',
     },
   },
 } as const

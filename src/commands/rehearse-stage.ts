@@ -21,7 +21,10 @@ export async function openRehearsalStage({ world, confirm, system }: StageSettin
     if (agentKey === null) throw world.refusal(['parties', 0], 'must have an agent with a key, which is rehearsed')
     const site = await createSite({ config, service, store, publicUrl, system, log, offers: isOffered })
     return {
-      ...{ store, service, agentKey, url: publicUrl },
+      store,
+      service,
+      agentKey,
+      url: publicUrl,
       fetch: (request) => site.fetch(request),
       listen: async (door) => {
         const { corsPaths, publicPaths } = site

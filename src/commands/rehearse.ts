@@ -58,7 +58,12 @@ async function run(flags: RehearseFlags): Promise<void> {
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
   let passed = 0
   const { results, interrupted } = await runRehearsal({
-    ...{ scenarios, agent, trials, seed: flags.seed, openStage: openRehearsalStage, openFolder },
+    scenarios,
+    agent,
+    trials,
+    seed: flags.seed,
+    openStage: openRehearsalStage,
+    openFolder,
     concurrency: agent.byPerson === true ? 1 : concurrency,
     elapsed: () => realSystem.elapsed(),
     signal: interruption.signal,

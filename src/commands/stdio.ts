@@ -63,7 +63,12 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
   return serveOverStdio({
     createServer: (cut) =>
       createMcpServer({
-        ...{ client, environment, toolsets, actor, version, log },
+        client,
+        environment,
+        toolsets,
+        actor,
+        version,
+        log,
         ...{
           instanceId,
           readOnly,

@@ -88,8 +88,16 @@ function unavailable({ effect }: OperationDefinition, { _meta }: Answer): ApiErr
   const { status, detail, next } = errorTable.service_unavailable
   const idempotencyKey = _meta?.[idempotencyMetaKey] as string | undefined
   return new ApiError({
-    ...{ code: 'service_unavailable', status, detail, next, idempotencyKey, attempts: 1 },
-    ...{ supportId: undefined, source: undefined, accepts: undefined, retryAfterSeconds: undefined },
+    code: 'service_unavailable',
+    status,
+    detail,
+    next,
+    idempotencyKey,
+    attempts: 1,
+    supportId: undefined,
+    source: undefined,
+    accepts: undefined,
+    retryAfterSeconds: undefined,
     retryable: true,
     outcomeUnknown: effect !== 'read',
     unreached: false,

@@ -23,7 +23,9 @@ export const agentCustomerHandlers = {
     const list = {
       list: 'agentInvitations',
       ...scope,
-      ...{ statuses: statuses.join(), recipient: filter.recipient, of: filter.agentId },
+      statuses: statuses.join(),
+      recipient: filter.recipient,
+      of: filter.agentId,
     }
     const rows = await listInvitations(tx, scope, filter, pageRequest(input, list))
     const viewOf = await viewsOf(context)

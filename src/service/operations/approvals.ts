@@ -96,7 +96,11 @@ async function tellRun(
   const agent = payment.agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: payment.agentId })
   const partyId = agent?.partyId ?? payment.partyId
   context.tell({
-    ...{ partyId, agentId: payment.agentId, instanceId: payment.instanceId, kind: 'decision', outcome },
+    partyId,
+    agentId: payment.agentId,
+    instanceId: payment.instanceId,
+    kind: 'decision',
+    outcome,
     operation: operation.name,
     amountCents: payment.amountCents,
     remark: `${await deciderIn(context, partyId)} decided.`,

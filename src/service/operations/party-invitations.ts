@@ -105,8 +105,15 @@ async function invite(
   const { tokenHash } = await partyInvitationToken(tx, id)
   const at = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const row: PartyInvitationRow = {
-    ...{ id, partyId, email, role, tokenHash, ...at },
-    ...{ status: 'PENDING', userId: null, version: 1 },
+    id,
+    partyId,
+    email,
+    role,
+    tokenHash,
+    ...at,
+    status: 'PENDING',
+    userId: null,
+    version: 1,
   }
   await insertPartyInvitation(tx, row)
   const about = { partyId, id, agentId: causeAgentId }
@@ -133,7 +140,10 @@ export function partyInvitationView(row: PartyInvitationRow, url: string | null)
     type: 'invitation',
     id,
     attributes: {
-      ...{ email, role, status, url },
+      email,
+      role,
+      status,
+      url,
       expiresAt: timestamp(partyInvitationExpiryMs(row)),
       // An answered invitation never changes again.
       acceptedAt: status === 'ACCEPTED' ? timestamp(updatedAtMs) : null,

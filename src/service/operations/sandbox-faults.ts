@@ -57,8 +57,17 @@ function faultView({ id, rule, merchant = undefined, origin, matched, hits }: Sh
     type: 'sandboxFault',
     id,
     attributes: {
-      ...{ operation, path, merchant: merchant ?? null, when: { nth, every, times, probability, instanceId } },
-      ...{ fault, code, afterMs, seed, origin, matched, hits },
+      operation,
+      path,
+      merchant: merchant ?? null,
+      when: { nth, every, times, probability, instanceId },
+      fault,
+      code,
+      afterMs,
+      seed,
+      origin,
+      matched,
+      hits,
     },
   }
 }

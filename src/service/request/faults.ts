@@ -112,7 +112,10 @@ async function planFault({ store, system }: FaultDependencies, asked: Asked): Pr
     await recordAct(
       { tx, system, nowMs: times.nowMs },
       {
-        ...{ partyId: actor.partyId, actorType: actor.actorType, keyId: actor.keyId, instanceId },
+        partyId: actor.partyId,
+        actorType: actor.actorType,
+        keyId: actor.keyId,
+        instanceId,
         operation: faultEntry,
         resourceIds: [id, ...(operation === undefined ? [] : [operation.name])],
         status: 200,

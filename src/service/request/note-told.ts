@@ -37,7 +37,13 @@ function noteOf(told: Told, atMs: number): Note {
   const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = told
   const host = foreignName(maskedText(told.host ?? ''), '') || null
   return {
-    ...{ partyId, agentId, instanceId, kind, outcome, host, atMs },
+    partyId,
+    agentId,
+    instanceId,
+    kind,
+    outcome,
+    host,
+    atMs,
     // A host may call a tool that there is not by any name.
     operation: maskedText(operation),
     status: error?.status ?? null,

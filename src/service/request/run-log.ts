@@ -244,9 +244,21 @@ function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?
   if (of === undefined) return undefined
   const detail: RunDetail = { postings: [{ ...posting, sourceId }], resourceIds: [of.id] }
   const row: NotedEntry['row'] = {
-    ...{ partyId, id, runId: runIdOf(partyId, of.instanceId), kind: 'happened', operation: posting.reason },
-    ...{ agentId: of.agentId, outcome: 'happened', status: null, code: null, fault: null, ms: null },
-    ...{ supportId: null, keyHash: null, detail: JSON.stringify(detail), atMs: nowMs },
+    partyId,
+    id,
+    runId: runIdOf(partyId, of.instanceId),
+    kind: 'happened',
+    operation: posting.reason,
+    agentId: of.agentId,
+    outcome: 'happened',
+    status: null,
+    code: null,
+    fault: null,
+    ms: null,
+    supportId: null,
+    keyHash: null,
+    detail: JSON.stringify(detail),
+    atMs: nowMs,
     amountCents: Math.max(...posting.entries.map(({ amountCents }) => amountCents)),
   }
   return { row, instanceId: shownId(of.instanceId), host: null, epoch }

@@ -126,7 +126,12 @@ async function askAgain(
 ) {
   const id = newId('sco', system, atMs)
   await insertShopCheckout(tx, {
-    ...{ id, partyId, agentId, instanceId, shopId, cart },
+    id,
+    partyId,
+    agentId,
+    instanceId,
+    shopId,
+    cart,
     totalCents: cart.totalCents,
     note: null,
     decline: null,

@@ -133,7 +133,8 @@ export function otherHalfOf(cart: ShopCart): ShopCart {
   return {
     ...cart,
     extras: withoutSubscriptions(cart.extras),
-    ...{ totalCents: otherOrderCents, otherOrderCents: totalCents },
+    totalCents: otherOrderCents,
+    otherOrderCents: totalCents,
     half: 'second',
   }
 }

@@ -73,8 +73,16 @@ export async function updateExternalAccount(
   const { partyId, id, version } = before
   const { status, connectionStatus, bankName, agentId, instanceId, updatedAtMs } = after
   await update(tx, {
-    ...{ partyId, id, version, next: after.version },
-    ...{ status, connectionStatus, bankName, agentId, instanceId, updatedAtMs },
+    partyId,
+    id,
+    version,
+    next: after.version,
+    status,
+    connectionStatus,
+    bankName,
+    agentId,
+    instanceId,
+    updatedAtMs,
   })
   tell(tx, after, externalAccountEvents(before, after), updatedAtMs)
   return after

@@ -27,7 +27,9 @@ export function createMcpChanges(store: Store) {
         .limit(limit)
         .execute(),
     changeOf: ({ keyId, resourceIds, instanceId, customerPartyId }): Change => ({
-      ...{ principalId: keyId, instanceId, customerPartyId },
+      principalId: keyId,
+      instanceId,
+      customerPartyId,
       resourceIds: JSON.parse(resourceIds) as string[],
     }),
   })

@@ -13,7 +13,10 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
     .values(row)
     .onConflict((conflict) =>
       conflict.columns(['model', 'idHash']).doUpdateSet({
-        ...{ payload, grantId, uid, expiresAtMs },
+        payload,
+        grantId,
+        uid,
+        expiresAtMs,
         // A device code that was found by its id does not know its user code any more.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),

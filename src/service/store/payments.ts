@@ -100,8 +100,17 @@ export async function replacePayment(tx: Transaction, before: PaymentRow, after:
   const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
   const { bankDueAtMs, submittedAtMs, settledAtMs, failure, returned } = after
   const change = {
-    ...{ status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs },
-    ...{ bankDueAtMs, submittedAtMs, settledAtMs, failure, returned },
+    status,
+    heldCents,
+    recipientPartyId,
+    recipientAgentId,
+    transactionId,
+    updatedAtMs,
+    bankDueAtMs,
+    submittedAtMs,
+    settledAtMs,
+    failure,
+    returned,
   }
   const { partyId, id } = before
   const version = before.version + 1

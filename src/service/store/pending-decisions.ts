@@ -44,7 +44,13 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const id = newId('dcn', system, nowMs)
         const endsAtMs = nowMs + heldMs
         await insertDecision(tx, {
-          ...{ id, partyId, principalId, status: 'pending', tries: 0, answer: null, decidedBy: null },
+          id,
+          partyId,
+          principalId,
+          status: 'pending',
+          tries: 0,
+          answer: null,
+          decidedBy: null,
           call: await sealed(tx, system, { partyId, id, what: 'call' }, call),
           createdAtMs: nowMs,
           expiresAtMs: endsAtMs,

@@ -77,7 +77,10 @@ async function placeOrder(
   const state = agreed(shop, cart, nowMs)
   const order: ShopOrderRecord = {
     id: newId('sor', system, nowMs),
-    ...{ partyId, agentId, instanceId, checkoutId },
+    partyId,
+    agentId,
+    instanceId,
+    checkoutId,
     shopId: shop.id,
     cardTransactionId: purchase.id,
     status: 'placed',

@@ -95,8 +95,13 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   const marked = <R extends { id: string; instanceId: string | null }>(rows: R[]) =>
     rows.sort(byId).map((row) => ({ ...row, isOwn: isOwn(row) }))
   return {
-    ...{ cards, purchases, charged, wallets: sumByWallet(moved) },
-    ...{ payments: marked(payments), requests: marked(requests), subscriptions: marked(subscriptions) },
+    cards,
+    purchases,
+    charged,
+    wallets: sumByWallet(moved),
+    payments: marked(payments),
+    requests: marked(requests),
+    subscriptions: marked(subscriptions),
   }
 }
 
@@ -122,7 +127,11 @@ export async function doneForCustomers(
     const cards = (await store.read((tx) => cardsById(tx, partyId, [...ids]))).filter(isOwn)
     const payments = (await store.read((tx) => paymentsById(tx, partyId, [...ids]))).filter(isOwn)
     told.push({
-      ...{ partyId, done, refused, cards: cards.length, payments: payments.length },
+      partyId,
+      done,
+      refused,
+      cards: cards.length,
+      payments: payments.length,
       intendedCents: cards.reduce((sum, { maximumAmountCents }) => sum + maximumAmountCents, 0),
       askedCents: payments.reduce((sum, { amountCents }) => sum + amountCents, 0),
     })

@@ -49,7 +49,10 @@ export async function runReport(
   const approvals = await store.read((tx) => approvalsOf(tx, partyId, paymentIds))
   const agent = agentId === null ? undefined : await store.read((tx) => findAgent(tx, partyId, agentId))
   return {
-    ...{ runId: run.id, partyId, instanceId: run.instanceId, environment },
+    runId: run.id,
+    partyId,
+    instanceId: run.instanceId,
+    environment,
     agent: agent === undefined ? null : { id: agent.id, name: maskForeignText(agent.name) },
     host: run.host,
     from: timestamp(run.firstAtMs),
@@ -105,7 +108,9 @@ async function decided(store: Pick<Store, 'read'>, approval: ApprovalRow): Promi
   const userId = act?.userId ?? null
   const user = userId === null ? undefined : await store.read((tx) => findUser(tx, userId))
   return {
-    ...{ id, paymentId, status },
+    id,
+    paymentId,
+    status,
     decidedBy: user === undefined ? (userId ?? act?.keyId ?? null) : maskForeignText(user.name),
     by: act === undefined ? null : act.keyId === act.userId ? 'page' : 'api',
     decidedAt: resolvedAtMs === null ? null : timestamp(resolvedAtMs),

@@ -74,7 +74,10 @@ class Told {
 
   figures() {
     return {
-      ...{ entries: this.entries, calls: this.#calls, questions: this.#questions, postings: this.#postings },
+      entries: this.entries,
+      calls: this.#calls,
+      questions: this.#questions,
+      postings: this.#postings,
       repeats: this.#repeats.counts(),
       faults: this.#faults.counts(),
       refusals: this.#refusals.counts(),

@@ -102,7 +102,10 @@ async function toldOf(context: SettledContext, user: UserRow, id: string, status
   const { call, principalId } = await openDecision(tx, row)
   const { agentId } = await askerOf(context, partyId, principalId)
   return {
-    ...{ partyId, agentId, instanceId: call.instanceId ?? null, host: call.host },
+    partyId,
+    agentId,
+    instanceId: call.instanceId ?? null,
+    host: call.host,
     kind: 'decision',
     outcome: status === 'yes' ? 'agreed' : 'disagreed',
     operation: call.tool,

@@ -100,7 +100,10 @@ export class PostgresSignals implements Signals {
     const client = new pg.Client({
       // Several calls may be under way.
       pipeline: true,
-      ...{ connectionString: this.#url, connectionTimeoutMillis: answerMs, query_timeout: answerMs, keepAlive: true },
+      connectionString: this.#url,
+      connectionTimeoutMillis: answerMs,
+      query_timeout: answerMs,
+      keepAlive: true,
     })
     const lost = Promise.withResolvers<never>()
     lost.promise.catch(() => {})

@@ -100,7 +100,8 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
 /** What every list of records has. */
 const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
 const amountColumn: Column<Told<{ amount: number }>> = {
-  ...{ name: 'Amount', isNumber: true },
+  name: 'Amount',
+  isNumber: true,
   of: (row) => dollars(row.attributes.amount),
 }
 const whenColumn: Column<Told<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }

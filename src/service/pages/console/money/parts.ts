@@ -37,7 +37,12 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
     rows.flatMap((row) => row.attributes.agentId ?? []),
   )
   return {
-    ...{ cards, purchases, payments, transfers, requests, asked },
+    cards,
+    purchases,
+    payments,
+    transfers,
+    requests,
+    asked,
     whose: { partyId: user.partyId, agents: await reads.ownAgents(user, [...new Set(agents)]) },
     subscriptions: await Promise.all(
       subscriptions.rows.map(async (told) => {

@@ -250,7 +250,9 @@ function troubleParts({ environment, repeats, faults, refusals }: RunReport): Se
 
 function counted(id: string, title: string, none: string, what: string, rows: readonly Counted[]): Section {
   return {
-    ...{ id, title, none },
+    id,
+    title,
+    none,
     columns: [what, 'Call', 'Times'],
     amounts: [2],
     rows: rows.map(({ what, operation, count }) => [what, operation, String(count)]),

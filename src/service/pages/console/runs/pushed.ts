@@ -44,7 +44,11 @@ export function createRunDraw(pages: ConsoleDependencies): Draw {
 async function drawRuns(pages: ConsoleDependencies, reads: RunReads, partyId: string): Promise<string> {
   const { rows, lastId } = await reads.runs({ partyId }, { limit: runsAtOnce, beforeId: null })
   const table = runsTable({
-    ...{ runs: rows, choices: { agents: [] }, filter: {}, source: '', missed: null },
+    runs: rows,
+    choices: { agents: [] },
+    filter: {},
+    source: '',
+    missed: null,
     older: lastId === null ? null : `/console?${new URLSearchParams({ before: lastId })}`,
     nowMs: await reads.now(),
     sandbox: pages.environment === 'sandbox',

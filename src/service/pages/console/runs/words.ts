@@ -39,9 +39,15 @@ export function clockText(ms: number, nowMs: number): string {
   const formatter =
     format.get(key) ??
     new Intl.DateTimeFormat('en-US', {
-      ...{ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+      month: 'short',
+      day: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
       ...(isOtherYear ? { year: 'numeric' } : {}),
-      ...{ fractionalSecondDigits: 3, hourCycle: 'h23', timeZone: 'UTC' },
+      fractionalSecondDigits: 3,
+      hourCycle: 'h23',
+      timeZone: 'UTC',
     } as Intl.DateTimeFormatOptions)
   format.set(key, formatter)
   return formatter.format(ms)

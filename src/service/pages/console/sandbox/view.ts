@@ -123,7 +123,8 @@ ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><b
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
   const clearColumn: Column<Told<FaultTold>> = {
-    ...{ name: 'Clear', isUnseen: true },
+    name: 'Clear',
+    isUnseen: true,
     of: ({ id, attributes: { origin } }) =>
       origin === 'built_in'
         ? 'built in'
