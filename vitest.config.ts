@@ -85,7 +85,7 @@ export default defineConfig({
           name: 'doors',
           include: ['test/**/*.test.ts'],
           exclude: [...skipped, ...unit],
-          globalSetup: ['test/support/postgres.ts', 'test/support/bundled-cli.ts'],
+          globalSetup: ['test/support/on-demand.ts'],
         },
       },
     ],

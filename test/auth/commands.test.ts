@@ -6,15 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openBrowser } from '../../src/commands/open-browser.ts'
 import { sampleOf } from '../support/depth.ts'
 import { keepEach } from '../support/keep-each.ts'
+import { runResource } from '../support/run-resources.ts'
 import { createPerson } from './person.ts'
 import { type PlainProvider, startPlainProvider } from './plain-provider.ts'
 import { claimsOf } from './world.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 let home: string
 let provider: PlainProvider

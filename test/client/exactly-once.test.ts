@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
 import { realSystem } from '../../src/core/system.ts'
@@ -13,6 +13,7 @@ import { hosts } from '../mcp/hosts.ts'
 import { serve } from '../packaging/served.ts'
 import { databasesForLong } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 import { secrets } from '../support/world.ts'
 import {
   agentOver,
@@ -23,6 +24,8 @@ import {
   type Places,
   programOver,
 } from './exactly-once.ts'
+
+const cli = await runResource('cli')
 
 /** 20,000 calls in the deep run: 10,000 over each transport, most of them on the database that takes them quicker. */
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
@@ -84,14 +87,14 @@ type Connect = (env: Record<string, string>) => Promise<{ caller: Caller; close(
 /** A server process that an agent's host started. */
 async function overStdio(env: Record<string, string>): ReturnType<Connect> {
   const host = hosts[2].open()
-  const command = { command: process.execPath, args: [inject('cli')], env, stderr: 'inherit' as const }
+  const command = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
   await host.connect(new StdioClientTransport(command))
   return { caller: agentOver(host), close: () => host.close() }
 }
 
 /** A program that calls a `serve` process over the network. */
 async function overHttp(env: Record<string, string>): ReturnType<Connect> {
-  const served = await serve([inject('cli'), 'serve'], { ...env, PAYMENTS_PORT: '0' })
+  const served = await serve([cli, 'serve'], { ...env, PAYMENTS_PORT: '0' })
   const { fetch, close } = createRemoteFetch()
   const credential = () => `ak_ntl_sandbox_${secrets.agentKey}`
   const client = createClient({ baseUrl: served.url, fetch, credential, instanceId: 'program', system: realSystem })

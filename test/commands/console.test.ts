@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
+import { runResource } from '../support/run-resources.ts'
 import { hasTerminal } from '../support/terminal.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 let folder = ''
 const running: ChildProcess[] = []
 

@@ -6,11 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { inspectDatabase } from '../../src/service/store/engine/inspect.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const agentKey = 'ak_ntl_sandbox_agent-secret-0123456789abcd'
 const apiKey = 'sk_ntl_sandbox_api-secret-0123456789abcd'
 

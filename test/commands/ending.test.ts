@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { afterEach, expect, inject, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const secret = 'ending-agent-secret-0123456789'
 let child: ChildProcess | undefined
 

@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { serve } from '../packaging/served.ts'
+import { runResource } from '../support/run-resources.ts'
 import { secrets } from '../support/world.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 let directory: string
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'payments-mcp-fault-files-'))

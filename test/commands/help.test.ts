@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { examples } from '../../src/commands/help.ts'
 import { everyCommand } from '../../src/config/setting.ts'
 import { settings } from '../../src/config/settings.ts'
 import { sampleOf } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' })

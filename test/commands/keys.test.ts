@@ -4,12 +4,13 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { rootKeys } from '../../src/service/store/root-keys.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const secret = 'a-secret-that-is-long-enough-to-be-one'
 
 let home: string

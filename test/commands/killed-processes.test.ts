@@ -1,6 +1,9 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 import { runKilledProcesses } from './killed-processes.ts'
+
+const cli = await runResource('cli')
 
 /** A longer run: `KILLED_CALLS=100000 TEST_DEPTH=deep npx vitest run test/commands/killed-processes.test.ts`. */
 const calls = Number(process.env.KILLED_CALLS ?? 1_500)
@@ -9,7 +12,7 @@ const killEveryMs = calls > 10_000 ? 10_000 : 5_000
 test('three processes behind one address lose nothing and do nothing twice, whichever of them is killed', async () => {
   const { url, drop } = await postgres.createEmpty()
   try {
-    const run = await runKilledProcesses({ cli: inject('cli'), databaseUrl: url, calls, killEveryMs })
+    const run = await runKilledProcesses({ cli, databaseUrl: url, calls, killEveryMs })
     console.log(JSON.stringify(run))
     expect(run.kills).toBeGreaterThan(0)
     expect(run.repeats).toBeGreaterThan(calls / 8)

@@ -2,14 +2,15 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { type EventResource, followEvents } from '../../src/client/follow-events.ts'
 import { created, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 interface Ended {
   status: number | null

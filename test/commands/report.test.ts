@@ -2,10 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runIdOf } from '../../src/service/request/run-log.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
+
+const cli = await runResource('cli')
 
 onEachDatabase('report and verify', (database) => {
   let world: World
@@ -25,7 +28,7 @@ onEachDatabase('report and verify', (database) => {
 
   function run(args: string[], input = '', env: Record<string, string> = {}) {
     const given = { PATH: process.env.PATH, HOME: home, PAYMENTS_DATABASE_URL: world.url, ...env }
-    const { status, stdout, stderr } = spawnSync(process.execPath, [inject('cli'), ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
       ...{ env: given, input, encoding: 'utf8', timeout: 60_000, maxBuffer: 1e8 },
     })
     return { status, stdout, stderr }

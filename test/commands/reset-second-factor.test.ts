@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enrolAt } from '../approvals/authenticator.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 onEachDatabase('reset-second-factor', (database) => {
   let site: PersonSite

@@ -16,14 +16,15 @@ import { dirname, join } from 'node:path'
 import { parse as parseToml } from '@decimalturn/toml-patch'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { hostFiles } from '../../src/commands/host-files.ts'
 import { hostNames } from '../../src/core/host-setups.ts'
 import { isDeep } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 import { hasTerminal, onTerminal } from '../support/terminal.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const start = { command: process.execPath, args: [cli] }
 
 let home: string

@@ -4,11 +4,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Served, serve } from '../packaging/served.ts'
 import { postgres } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const secret = 'several-processes-0123456789'
 
 let database: Awaited<ReturnType<typeof postgres.createEmpty>>

@@ -8,11 +8,12 @@ import { Client as ModernClient } from '@modelcontextprotocol/client'
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
 import { keepEach } from '../support/keep-each.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
 

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { worldTemplate } from '../../src/worlds/template.ts'
 import { sampleOf } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const agentSecret = 'agent-secret-of-a-world-01'
 const apiSecret = 'api-secret-of-a-world-0001'
 

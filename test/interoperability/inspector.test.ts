@@ -2,15 +2,16 @@ import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Served, serveWorld } from '../oauth/served.ts'
+import { runResource } from '../support/run-resources.ts'
 import { emptyHome } from './credentials.ts'
 
 const inspector = new URL(
   '../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
   import.meta.url,
 )
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 let served: Served
 let home: string

@@ -2,13 +2,14 @@ import { rmSync } from 'node:fs'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { Transport } from '@modelcontextprotocol/server'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Host, hosts, type ToolResult } from '../mcp/hosts.ts'
 import { transportTo } from '../mcp-http/hosting.ts'
 import { type Served, serveWorld } from '../oauth/served.ts'
+import { runResource } from '../support/run-resources.ts'
 import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 /** Who the service finds to be calling. */
 const credentials = [

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { onEachDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 import { agentSecret, Journal, perform } from './journal.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const workers = 16
 /** Acknowledgements after which a round's process is killed. */
 const rounds = isDeep ? [60, 150, 240] : [60, 100]

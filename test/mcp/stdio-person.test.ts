@@ -1,11 +1,12 @@
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 import { no, person, yes } from './connected.ts'
 import { type Host, hosts, type Person } from './hosts.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 const opened: Host[] = []
 afterEach(async () => {

@@ -2,13 +2,16 @@ import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { scriptedClient } from '../client/scripted.ts'
 import { defaultSettings } from '../support/default-settings.ts'
+import { runResource } from '../support/run-resources.ts'
 import { hosts } from './hosts.ts'
+
+const cli = await runResource('cli')
 
 const [newest] = hosts
 
@@ -56,7 +59,7 @@ test.each([
   const env = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1', ...settings }
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [inject('cli')],
+    args: [cli],
     env,
     stderr: 'pipe',
   })

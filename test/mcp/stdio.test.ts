@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { listening } from '../client/listening.ts'
 import { sampleOf } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 const environment = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', PAYMENTS_LOG_LEVEL: 'error', NODE_NO_WARNINGS: '1' }
 
 const opened: Host[] = []

@@ -4,8 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Results } from '../../src/rehearse/results.ts'
+import { runResource } from '../support/run-resources.ts'
+
+const cli = await runResource('cli')
 
 /** Commands and people, rehearsed from the command line, in the directory where they are. */
 let here: string
@@ -16,7 +19,7 @@ afterEach(() => rmSync(here, { recursive: true }))
 
 function start(args: readonly string[], env: Record<string, string> = {}): ChildProcessWithoutNullStreams {
   const own = { PATH: process.env.PATH, HOME: here, ...env }
-  return spawn(process.execPath, [inject('cli'), 'rehearse', ...args], { cwd: here, env: own })
+  return spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: here, env: own })
 }
 
 async function ended(child: ChildProcessWithoutNullStreams) {

@@ -15,7 +15,7 @@ import { commandAgent } from '../../src/rehearse/agents/command.ts'
 import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
 import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
-import { ownStart } from './given.ts'
+import { ownStart } from './own-start.ts'
 
 /** Trials of agents that are commands: in a world of their own, over the network of this machine. */
 const shopper = (variable: string, wish = 'buy') =>
@@ -46,7 +46,7 @@ const notebooks: z.input<typeof Scenario> = {
 type More = Partial<z.input<typeof Scenario>>
 
 function trialOf(command: string, more: More = {}, bounds?: TrialOptions['bounds']) {
-  const agent = commandAgent(command, { env: { PATH: process.env.PATH }, start: ownStart(), system: realSystem })
+  const agent = commandAgent(command, { env: { PATH: process.env.PATH }, start: ownStart, system: realSystem })
   return rehearsed(agent, more, bounds)
 }
 
@@ -131,7 +131,7 @@ describe('what a command answers', () => {
 it('a person takes as long as they take, and buys at the address that they are told', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
-  const waiting = rehearsed(waitingAgent({ input, output, start: ownStart() }), {}, bounds)
+  const waiting = rehearsed(waitingAgent({ input, output, start: ownStart }), {}, bounds)
   const [told] = (await once(output, 'data')) as [Buffer]
   const [, file = ''] = /Config file +(\S+)/.exec(told.toString()) ?? []
   const { status, stdout } = await runShopper(file)

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { AgentError, type Given } from '../../src/rehearse/agent.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
-import { givenOf, ownStart } from './given.ts'
+import { givenOf } from './given.ts'
+import { ownStart } from './own-start.ts'
 
 let given: Given & Disposable
 beforeEach(() => {
@@ -17,7 +18,7 @@ afterEach(() => given[Symbol.dispose]())
 
 const options = (env: Record<string, string> = {}) => ({
   env: { PATH: process.env.PATH, ...env },
-  start: ownStart(),
+  start: ownStart,
   system: realSystem,
 })
 /** For whom two seconds last a tenth of one. */

@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { isDeep, sampleOf } from '../support/depth.ts'
+import { runResource } from '../support/run-resources.ts'
 import { smallWorld } from './rehearsed.ts'
+
+const cli = await runResource('cli')
 
 const folder = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -26,7 +29,7 @@ function rehearse(
   args: readonly string[],
   onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [inject('cli'), 'rehearse', ...args], { cwd: folder })
+  const child = spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: folder })
   const ended = { stdout: '', stderr: '' }
   child.stdout.on('data', (text) => (ended.stdout += text))
   child.stderr.on('data', (text) => (ended.stderr += text))

@@ -1,11 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inject } from 'vitest'
 import type { Given } from '../../src/rehearse/agent.ts'
-
-/** How tests start this package. */
-export const ownStart = () => ({ command: process.execPath, args: [inject('cli')], env: {} })
 
 /** What an agent is given, at an address where nobody listens. */
 export function givenOf(task: string): Given & Disposable {

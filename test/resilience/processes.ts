@@ -1,10 +1,12 @@
-import { inject } from 'vitest'
 import { agentSecret } from '../ledger/journal.ts'
 import { type Served, serve } from '../packaging/served.ts'
+import { runResource } from '../support/run-resources.ts'
+
+const cli = await runResource('cli')
 
 /** A process of the service on that database, for `Clients`. */
 export function serveOn(databaseUrl: string, env: Record<string, string> = {}): Promise<Served> {
-  return serve([inject('cli'), 'serve'], {
+  return serve([cli, 'serve'], {
     PATH: process.env.PATH ?? '',
     PAYMENTS_DATABASE_URL: databaseUrl,
     PAYMENTS_PORT: '0',

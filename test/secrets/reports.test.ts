@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
 import { openReportFolder, writeReport } from '../../src/commands/report-folder.ts'
 import { realSystem } from '../../src/core/system.ts'
@@ -15,11 +15,14 @@ import { commandAgent } from '../../src/rehearse/agents/command.ts'
 import { rehearse } from '../../src/rehearse/rehearse.ts'
 import { resultsTable } from '../../src/rehearse/table.ts'
 import { type ConsoleSite, createConsoleSite } from '../console/console-site.ts'
-import { ownStart } from '../rehearse/given.ts'
+import { ownStart } from '../rehearse/own-start.ts'
 import { agentBy, scenarioWith } from '../rehearse/rehearsed.ts'
 import { altering, type Fault, inProcess, matching, simulateInProcess } from '../simulate/in-process.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 import { secretNames, secretTexts } from './samples.ts'
+
+const cli = await runResource('cli')
 
 /** The samples found in a text, however HTML, XML or JSON writes them. The digits of ids and hashes do not count. */
 function leaksIn(text: string): string[] {
@@ -93,7 +96,11 @@ describe('a rehearsal', () => {
     const file = join(folder, 'samples.txt')
     await writeFile(file, secretTexts.map(({ text }) => `It is ${text}, so.\n`).join(''))
     const command = `cat "${file}"${more} # ${secretTexts[0]?.text}`
-    const agent = commandAgent(command, { env: { PATH: process.env.PATH }, start: ownStart(), system: realSystem })
+    const agent = commandAgent(command, {
+      env: { PATH: process.env.PATH },
+      start: ownStart,
+      system: realSystem,
+    })
     const told = await reportOf(agent)
     for (const [name, content] of Object.entries(told)) expect(leaksIn(content), name).toEqual([])
     expect(told['results.json']).toContain('It is')
@@ -157,7 +164,7 @@ describe('listen', () => {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
       const key = 'sk_ntl_sandbox_0123456789abcdef0123456789'
       const env = { ...process.env, PAYMENTS_BASE_URL: url, PAYMENTS_KEY: key }
-      const child = spawn(process.execPath, [inject('cli'), 'listen', ...args], {
+      const child = spawn(process.execPath, [cli, 'listen', ...args], {
         env,
         stdio: ['ignore', 'pipe', 'pipe'],
       })

@@ -4,15 +4,16 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/config/log.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { listen } from '../../src/service/listen.ts'
 import { databases } from '../support/databases.ts'
+import { runResource } from '../support/run-resources.ts'
 import { createWorld, type World } from '../support/world.ts'
 import type { Fault } from './in-process.ts'
 
-const cli = inject('cli')
+const cli = await runResource('cli')
 
 let folder: string
 beforeEach(async () => {

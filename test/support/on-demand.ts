@@ -1,0 +1,76 @@
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { commandLineFile } from './bundled-cli.ts'
+import type { PostgresServer } from './postgres.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The directory of the tests' files, in memory where there is room. */
+    fastDirectory: string
+    /** A SQLite file with the schema, to copy others from: migrating each takes twenty times as long. */
+    sqliteTemplate: string
+    /** The address that answers with `RunResources`. */
+    onDemand: string
+  }
+}
+
+/** Prepared once a run, when a test first asks for one: most runs of a few files need neither. */
+export interface RunResources {
+  postgres: PostgresServer
+  /** The file that tests start as the command line. */
+  cli: string
+}
+
+/** Prepares what all workers of a test run share; the function it returns removes it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const fast = await fastDirectory()
+  const directory = await mkdtemp(join(fast, 'payments-mcp-tests-'))
+  const sqliteTemplate = join(directory, 'template.sqlite')
+  await (await openStore({ url: `sqlite:${sqliteTemplate}`, system: realSystem })).close()
+  project.provide('fastDirectory', fast)
+  project.provide('sqliteTemplate', sqliteTemplate)
+
+  // Imported when it is needed: its package makes a process that imports it end with 0, whatever the tests said.
+  const postgres = once(async () => (await import('./postgres.ts')).startPostgres(directory))
+  const makers = { postgres: async () => (await postgres()).server, cli: once(commandLineFile) }
+  const server = createServer(async ({ url = '' }, response) => {
+    try {
+      response.end(JSON.stringify(await makers[url.slice(1) as keyof RunResources]()))
+    } catch (error) {
+      response.writeHead(500).end(error instanceof Error ? error.stack : String(error))
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  project.provide('onDemand', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+
+  return async () => {
+    server.close()
+    server.closeAllConnections()
+    if (postgres.started) await (await postgres()).stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Calls the function the first time only. */
+function once<T>(make: () => Promise<T>) {
+  const call = Object.assign(() => (call.started ??= make()), { started: undefined as Promise<T> | undefined })
+  return call
+}
+
+/** Memory, where Linux has room for a few hundred databases: creating one there takes a twentieth of the time. */
+async function fastDirectory(): Promise<string> {
+  const memory = '/dev/shm'
+  try {
+    const { bavail, bsize } = await statfs(memory)
+    return bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return tmpdir()
+    throw error
+  }
+}

@@ -1,0 +1,17 @@
+import { inject } from 'vitest'
+import type { RunResources } from './on-demand.ts'
+
+/** Returns a resource of the whole test run, which prepares it when it is first asked. */
+export function runResource<Name extends keyof RunResources>(name: Name): Promise<RunResources[Name]> {
+  const asked = known.get(name) ?? ask(name)
+  known.set(name, asked)
+  return asked as Promise<RunResources[Name]>
+}
+
+const known = new Map<keyof RunResources, Promise<unknown>>()
+
+async function ask(name: keyof RunResources): Promise<unknown> {
+  const answer = await fetch(`${inject('onDemand')}/${name}`)
+  if (!answer.ok) throw new Error(await answer.text())
+  return answer.json()
+}
