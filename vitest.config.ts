@@ -48,8 +48,8 @@ const skipped = [...needHosts, ...(isDeep ? [] : deepOnly)]
 const unit = [
   'test/*.test.ts',
   'test/bridge/*.test.ts',
-  'test/auth/{signed-in,stored-credential,token-store}.test.ts',
-  'test/client/{errors,follow-events,pages,remote,request,retry}.test.ts',
+  'test/auth/{signed-in,token-store}.test.ts',
+  'test/client/{errors,follow-events,pages,request,retry}.test.ts',
   'test/config/**',
   'test/console/report-rules.test.ts',
   'test/core/!(errors).test.ts',

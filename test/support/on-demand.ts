@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { realSystem } from '../../src/core/system.ts'
-import { openStore } from '../../src/service/store/engine/open.ts'
 import { commandLineFile } from './bundled-cli.ts'
 import type { PostgresServer } from './postgres.ts'
 
@@ -13,8 +11,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The directory of the tests' files, in memory where there is room. */
     fastDirectory: string
-    /** A SQLite file with the schema, to copy others from: migrating each takes twenty times as long. */
-    sqliteTemplate: string
+    /** A directory in there that goes when the run ends. */
+    runDirectory: string
     /** The address that answers with `RunResources`. */
     onDemand: string
   }
@@ -31,10 +29,8 @@ export interface RunResources {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const fast = await fastDirectory()
   const directory = await mkdtemp(join(fast, 'payments-mcp-tests-'))
-  const sqliteTemplate = join(directory, 'template.sqlite')
-  await (await openStore({ url: `sqlite:${sqliteTemplate}`, system: realSystem })).close()
   project.provide('fastDirectory', fast)
-  project.provide('sqliteTemplate', sqliteTemplate)
+  project.provide('runDirectory', directory)
 
   // Imported when it is needed: its package makes a process that imports it end with 0, whatever the tests said.
   const postgres = once(async () => (await import('./postgres.ts')).startPostgres(directory))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { Config } from '../../src/config/settings.ts'
 import type { Environment } from '../../src/core/operation.ts'
@@ -18,7 +18,7 @@ import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { createUser } from '../../src/service/store/users.ts'
 import { wholeCredential } from '../../src/service/tokens/secrets.ts'
 import { ownWorld } from '../../src/worlds/own-world.ts'
-import type { TestDatabase } from './databases.ts'
+import { sqliteTemplate, type TestDatabase } from './databases.ts'
 import { isDeep } from './depth.ts'
 import { type FakeSystem, fakeSystem, untouchedDraws } from './fake-system.ts'
 
@@ -137,8 +137,8 @@ let seeded: Promise<Seeded> | undefined
 async function seedFile(): Promise<Seeded> {
   const system = fakeSystem()
   const draws = untouchedDraws(system)
-  const file = join(dirname(inject('sqliteTemplate')), `seeded-${randomUUID()}.sqlite`)
-  await copyFile(inject('sqliteTemplate'), file)
+  const file = join(inject('runDirectory'), `seeded-${randomUUID()}.sqlite`)
+  await copyFile(await sqliteTemplate(), file)
   const store = await openStore({ url: `sqlite:${file}`, system })
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
