@@ -47,7 +47,6 @@ const skipped = [...needHosts, ...(isDeep ? [] : deepOnly)]
 /** Rules, schemas, documents and other pure code: they need no database, no server and no bundle. */
 const unit = [
   'test/*.test.ts',
-  'test/bridge/*.test.ts',
   'test/auth/{signed-in,token-store}.test.ts',
   'test/client/{errors,follow-events,pages,request,retry}.test.ts',
   'test/config/**',
