@@ -1,6 +1,6 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { WaitSeconds } from '../../../tools/schemas.ts'
-import { parseTimestamp } from '../../core/system.ts'
+import { parseTimestamp, sha256 } from '../../core/system.ts'
 import { isFinal } from '../rules/final-states.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Incoming, Unread } from './incoming.ts'
@@ -23,13 +23,15 @@ interface Told {
  * @param gone Aborts when nobody waits for the answer any more.
  */
 export async function answerInTime(
-  dependencies: Dependencies,
+  all: Dependencies,
   key: OperationKey,
   incoming: Incoming | Unread,
   gone: AbortSignal,
 ): Promise<Reply> {
   const ms = 1000 * secondsOf(key, incoming)
-  if (ms === 0) return answer(dependencies, key, incoming, { gone })
+  if (ms === 0) return answer(all, key, incoming, { gone })
+  const store = all.waits.reads.of(all.store, sha256(incoming.headers.get('authorization') ?? ''))
+  const dependencies = { ...all, store }
   const beganAtMs = dependencies.system.elapsed()
   const first = await answer(dependencies, key, incoming, { gone, isNoted: true })
   let last: Reply | undefined

@@ -4,6 +4,7 @@ import { changesTopic, clockTopic, type Signals } from '../store/engine/signals.
 import type { Store } from '../store/engine/store.ts'
 import { eventFeed } from '../store/events.ts'
 import type { EventRow } from '../store/schema/events.ts'
+import { FairReads } from './fair-reads.ts'
 
 /** What somebody waits for, and with which credential. */
 export interface Wanted {
@@ -45,6 +46,7 @@ export class Wait {
  * those to whose resource something happened, in whichever process.
  */
 export class Waits {
+  readonly reads = new FairReads()
   readonly #watch: Watch<EventRow>
   readonly #byResource = new Map<string, Set<Wait>>()
   readonly #ofParty = new Map<string, number>()

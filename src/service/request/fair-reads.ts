@@ -1,0 +1,40 @@
+import { nextTurn } from '../../core/system.ts'
+import { FairQueue } from '../store/engine/fair-queue.ts'
+import { type Store, StoreBusyError } from '../store/engine/store.ts'
+
+/** Fewer than the connections that read from PostgreSQL, so that requests that do not wait find one free. */
+const mostAtOnce = 2
+const mostQueued = 20_000
+
+/**
+ * Runs the reads of requests that wait, a few at a time. One credential may send hundreds of them at once: credentials take
+ * turns, and requests that do not wait are not queued at all.
+ */
+export class FairReads {
+  readonly #queue = new FairQueue<() => void>()
+  #running = 0
+
+  /** Returns the store with its reads in the credential's line. */
+  of(store: Store, credential: string): Store {
+    return { ...store, read: (work) => this.#run(credential, () => store.read(work)) }
+  }
+
+  async #run<T>(credential: string, read: () => Promise<T>): Promise<T> {
+    if (this.#running < mostAtOnce) this.#running += 1
+    else if (this.#queue.length < mostQueued) await new Promise<void>((begin) => this.#queue.push(credential, begin))
+    else throw new StoreBusyError('Too many requests that wait are being read.')
+    try {
+      return await read()
+    } finally {
+      void this.#beginNext()
+    }
+  }
+
+  async #beginNext(): Promise<void> {
+    // Reading from SQLite never yields, so this lets in the requests that arrived meanwhile.
+    await nextTurn()
+    const begin = this.#queue.shift()
+    if (begin === undefined) this.#running -= 1
+    else begin()
+  }
+}

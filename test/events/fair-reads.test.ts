@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FairReads } from '../../src/service/request/fair-reads.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { type Served, serveWorld } from '../oauth/served.ts'
+import { ok } from '../payments/payer.ts'
+import { databases } from '../support/databases.ts'
+import { addKey } from '../support/world.ts'
+
+/** More than a database answers before the other calls of this test have begun. */
+const burst = 200
+
+describe.each(databases)('requests that wait, on $name', (database) => {
+  let served: Served
+  let other: string
+  let path: string
+  beforeAll(async () => {
+    served = await serveWorld({ database })
+    const { world } = served
+    const { partyId } = await world.whoami()
+    other = await addKey(world, { partyId, agentId: null, scopes: ['cards.read'] })
+    const cardId = await world.issueCard()
+    ok(await world.authorize(cardId, 10))
+    path = `/agent-cards/${cardId}`
+    // All connections are open, so that the requests of a burst arrive together.
+    await Promise.all(Array.from({ length: burst + 1 }, () => get('', other)))
+  })
+  afterAll(() => served.close())
+
+  async function get(query: string, key: string): Promise<void> {
+    const response = await fetch(`${served.url}${path}${query}`, { headers: { Authorization: `Bearer ${key}` } })
+    expect([response.status, await response.json()]).toMatchObject([200, { data: { attributes: { status: 'used' } } }])
+  }
+
+  /** Sends a burst of one credential, and then a call of another one. Returns how many of the burst were answered before it. */
+  async function answeredBefore(query: string): Promise<number> {
+    let answered = 0
+    // The card is used, so nothing is waited for: only the reads count.
+    const sent = Array.from({ length: burst }, async () => {
+      await get('?waitSeconds=50', served.world.agentKey)
+      answered += 1
+    })
+    await get(query, other)
+    const before = answered
+    await Promise.all(sent)
+    expect(answered).toBe(burst)
+    return before
+  }
+
+  test.each([
+    { call: 'a call', query: '' },
+    { call: 'a call that waits, too,', query: '?waitSeconds=50' },
+  ])('$call of another credential is answered long before a burst of them', async ({ query }) => {
+    expect(await answeredBefore(query)).toBeLessThan(burst / 4)
+  })
+})
+
+test('credentials take turns, and two reads run at once', async () => {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const read = (async (work) => {
+    begun.push(String(await work(undefined as never)))
+    await new Promise<void>((end) => ends.push(end))
+  }) as Store['read']
+  const reads = new FairReads()
+  const line = (credential: string, count: number) =>
+    Array.from({ length: count }, () => reads.of({ read } as Store, credential).read(async () => credential))
+  const all = [...line('a', 4), ...line('b', 2), ...line('c', 1)]
+  for (const _ of all) {
+    await expect.poll(() => ends.length).toBeGreaterThan(0)
+    expect(ends.length).toBeLessThanOrEqual(2)
+    ends.shift()?.()
+  }
+  await Promise.all(all)
+  expect(begun.join('')).toBe('aaabcab')
+})
