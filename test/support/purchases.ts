@@ -53,7 +53,7 @@ export class Purchases {
   act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
     const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })
     if (prediction === undefined) throw new Error(`Bug: the model has nothing that ${tool} acts on`)
-    this.#madeMs.set(makes, this.nowMs)
+    if (!this.#madeMs.has(makes)) this.#madeMs.set(makes, this.nowMs)
     return prediction.facts.type === 'error' ? prediction.facts.status : 200
   }
 }
