@@ -4,6 +4,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
+import { sampleOf } from '../support/depth.ts'
 import { listening } from './listening.ts'
 import { card, cardId, credential, fakeSystem, issue, thrown } from './scripted.ts'
 
@@ -117,13 +118,18 @@ describe('an answer that is small until it is unpacked', () => {
   const bomb = Buffer.alloc(64 * 1024 * 1024)
   const zeros = (count: number) => bomb.subarray(0, count)
 
-  test.each([
-    ['gzip', (bytes: Buffer) => gzipSync(bytes)],
-    ['br', (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
-    ['deflate', (bytes: Buffer) => deflateSync(bytes)],
-    ['zstd', (bytes: Buffer) => zstdCompressSync(bytes)],
-    ['gzip, gzip', (bytes: Buffer) => gzipSync(gzipSync(bytes))],
-  ])('is cut off at the bound and not asked for again: %s', async (coding, pack) => {
+  test.each(
+    sampleOf<[string, (bytes: Buffer) => Buffer]>(
+      [
+        ['gzip', (bytes: Buffer) => gzipSync(bytes)],
+        ['br', (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+        ['deflate', (bytes: Buffer) => deflateSync(bytes)],
+        ['zstd', (bytes: Buffer) => zstdCompressSync(bytes)],
+        ['gzip, gzip', (bytes: Buffer) => gzipSync(gzipSync(bytes))],
+      ],
+      3,
+    ),
+  )('is cut off at the bound and not asked for again: %s', async (coding, pack) => {
     const body = pack(zeros(bomb.length))
     expect(body.length).toBeLessThan(1024 * 1024)
     let asked = 0

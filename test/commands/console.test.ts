@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
+import { isDeep } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { hasTerminal } from '../support/terminal.ts'
 
@@ -91,7 +92,7 @@ async function kept() {
   return rows.map(({ kind, operation, outcome, host }) => [kind, operation, outcome, host])
 }
 
-test('shows the database that an MCP server over stdio writes, and both end in order', async () => {
+test.runIf(isDeep)('shows the database that an MCP server over stdio writes, and both end in order', async () => {
   const client = new Client({ name: 'a host', version: '7' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
   const call = (name: string, input: Record<string, unknown> = {}) => client.callTool({ name, arguments: input })
@@ -148,7 +149,7 @@ test('opens a browser where there is one', async () => {
   expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 
-test.runIf(hasTerminal).each(['console --no-open', 'serve --port 0'])(
+test.runIf(isDeep && hasTerminal).each(['console --no-open', 'serve --port 0'])(
   'a terminal shows the link: %s',
   async (command) => {
     const line = `'${process.execPath}' '${cli}' ${command}`
@@ -180,7 +181,7 @@ test('serve tells a pipe of no one-time link', async () => {
   await store.close()
 })
 
-test('says so where no browser opens, and goes on', async () => {
+test.runIf(isDeep)('says so where no browser opens, and goes on', async () => {
   const { child, ended, line, said } = start([], { PATH: folder })
   expect(await line).toContain('The console is at')
   await expect.poll(() => said.stderr).toBe('payments-mcp: no browser could be opened here; open the address in one.\n')
@@ -188,7 +189,7 @@ test('says so where no browser opens, and goes on', async () => {
   expect(await ended).toBe(0)
 })
 
-test('tells in one line of a port that is in use', async () => {
+test.runIf(isDeep)('tells in one line of a port that is in use', async () => {
   const first = start(['--no-open', '--json'])
   const { port } = new URL(JSON.parse(await first.line).url)
   const second = start(['--no-open', '--port', port])
@@ -199,7 +200,7 @@ test('tells in one line of a port that is in use', async () => {
   )
 })
 
-test('leads to the console of a deployed API, and refuses production without one', async () => {
+test.runIf(isDeep)('leads to the console of a deployed API, and refuses production without one', async () => {
   const deployed = start(['--no-open', '--json', '--base-url', 'https://payments.example'], {
     PAYMENTS_DATABASE_URL: '',
   })

@@ -8,6 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { serve } from '../packaging/served.ts'
+import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { secrets } from '../support/world.ts'
 
@@ -32,7 +33,7 @@ const environment = (more: Record<string, string> = {}) => ({
   ...more,
 })
 
-test.each([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const])(
+test.each(sampleOf([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const], 2))(
   'a mistake stops the start of %s with a line each',
   async (_command, args) => {
     const path = await written(
@@ -90,7 +91,7 @@ test('over stdio, a file has a tool answer 503 after its effect, and its advice 
   await host.close()
 })
 
-test('the rules of a file last until serve is started without it', async () => {
+test.runIf(isDeep)('the rules of a file last until serve is started without it', async () => {
   const path = await written('down.yaml', 'faults: [{ operation: whoami, fault: error, code: service_unavailable }]')
   const database = `sqlite:${join(directory, 'served.sqlite')}`
   const env = environment({ PAYMENTS_DATABASE_URL: database, PAYMENTS_SANDBOX_AGENT_KEY: secrets.agentKey })

@@ -13,7 +13,7 @@ function run(...args: string[]) {
   return { status, stdout, stderr }
 }
 
-test.each(sampleOf(everyCommand, 3))(
+test.each(sampleOf(everyCommand, 6))(
   'the help of %s has its own options first, what it reads, and two examples',
   (name) => {
     const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')

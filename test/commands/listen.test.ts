@@ -7,6 +7,7 @@ import { createClient } from '../../src/client/client.ts'
 import { type EventResource, followEvents } from '../../src/client/follow-events.ts'
 import { created, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
@@ -84,14 +85,19 @@ test('forwards what happened, again where that failed, signed as a webhook is, a
   }
 })
 
-test.each([
-  [
-    'a refusal',
-    400,
-    { errors: [{ code: 'x', status: '400', detail: `No.${steering}`, meta: { supportId: steering } }] },
-  ],
-  ['an event', 200, { data: [event], meta: { pagination: { nextCursor: null } } }],
-])('%s of a service that says anything steers no terminal', async (_, status, answer) => {
+test.each(
+  sampleOf(
+    [
+      [
+        'a refusal',
+        400,
+        { errors: [{ code: 'x', status: '400', detail: `No.${steering}`, meta: { supportId: steering } }] },
+      ],
+      ['an event', 200, { data: [event], meta: { pagination: { nextCursor: null } } }],
+    ] as const,
+    2,
+  ),
+)('%s of a service that says anything steers no terminal', async (_, status, answer) => {
   let asked = 0
   const server = createServer((_request, response) => {
     asked += 1
@@ -119,11 +125,21 @@ test.each([
 
 const unknownEvent = 'evt_00000000000000000000000000000000'
 
-test.each([
-  [['--forward-to', 'http://example.com/hooks'], 2, '--forward-to got "http://example.com/hooks"; it accepts an https'],
-  [['--count', '0'], 2, '--count got "0"; it accepts an integer from 1 to 999999.'],
-  [['--since', unknownEvent], 1, 'There is no event evt_'],
-])('%j ends with one line', async (args, exitCode, line) => {
+test.each(
+  sampleOf(
+    [
+      [
+        ['--forward-to', 'http://example.com/hooks'],
+        2,
+        '--forward-to got "http://example.com/hooks"; it accepts an https',
+      ],
+      [['--count', '0'], 2, '--count got "0"; it accepts an integer from 1 to 999999.'],
+      [['--since', unknownEvent], 1, 'There is no event evt_'],
+    ] as const,
+    3,
+    1,
+  ),
+)('%j ends with one line', async (args, exitCode, line) => {
   const { status, stdout, stderr } = await listen(...args)
   expect({ status, stdout }).toEqual({ status: exitCode, stdout: '' })
   const lines = stderr.trim().split('\n')

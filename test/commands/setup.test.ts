@@ -20,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { hostFiles } from '../../src/commands/host-files.ts'
 import { hostNames } from '../../src/core/host-setups.ts'
-import { isDeep } from '../support/depth.ts'
+import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { hasTerminal, onTerminal } from '../support/terminal.ts'
 
@@ -65,9 +65,9 @@ test('writes what starts this very program, and the host that reads it lists the
   expect(tools.map(({ name }) => name)).toContain('list_wallets')
 })
 
-test('each host has its own file and form, and a second run changes nothing', () => {
+test.runIf(isDeep)('each host has its own file and form, and a second run changes nothing', () => {
   const machine = { platform: process.platform, home, env: {} }
-  for (const name of isDeep ? hostNames : (['claude-code', 'codex'] as const)) {
+  for (const name of hostNames) {
     const path = hostFiles[name].path(machine)
     expect(setup(name, '--yes').status).toBe(0)
     const before = read(path)
@@ -82,20 +82,20 @@ test('each host has its own file and form, and a second run changes nothing', ()
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: true } } })
 })
 
-test('over HTTP no host is told to wait: the server may be away', () => {
+test.runIf(isDeep)('over HTTP no host is told to wait: the server may be away', () => {
   expect(setup('codex', '--yes', '--http').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { url: 'http://127.0.0.1:4010/mcp' } } })
   expect(setup('claude-code', '--yes', '--http').status).toBe(0)
   expect(read(join(home, '.claude.json'))).not.toContain('alwaysLoad')
 })
 
-test("whether a host waits stays the person's choice", () => {
+test.runIf(isDeep)("whether a host waits stays the person's choice", () => {
   put(codex(), '[mcp_servers.payments]\ncommand = "/old"\nargs = []\nrequired = false\n')
   expect(setup('codex', '--yes').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: false } } })
 })
 
-test('the file as it was is kept beside it, with its mode, and the output names the copy', () => {
+test.runIf(isDeep)('the file as it was is kept beside it, with its mode, and the output names the copy', () => {
   const copy = `${codex()}.payments-mcp-backup`
   expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
   expect(existsSync(copy)).toBe(false)
@@ -108,7 +108,7 @@ test('the file as it was is kept beside it, with its mode, and the output names 
   }
 })
 
-test('an entry with an input in VS Code is told of as one that Copilot sessions are not given', () => {
+test.runIf(isDeep)('an entry with an input in VS Code is told of as one that Copilot sessions are not given', () => {
   const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
   expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
   const written = read(path)
@@ -119,7 +119,7 @@ test('an entry with an input in VS Code is told of as one that Copilot sessions 
   )
 })
 
-test('opencode is told in the file that it has, with comments or without', () => {
+test.runIf(isDeep)('opencode is told in the file that it has, with comments or without', () => {
   const folder = join(home, '.config/opencode')
   put(join(folder, 'opencode.jsonc'), '{\n  // mine\n  "mcp": {}\n}\n')
   expect(setup('opencode', '--yes', '--toolsets', 'all').status).toBe(0)
@@ -137,7 +137,7 @@ describe('the list of servers of Continue', () => {
   const other = 'mcpServers:\n  - name: other # odd\n    command: x\n  - uses: a/b\n'
   const payments = { name: 'payments', ...start }
 
-  test.each([
+  test.runIf(isDeep).each([
     ['no file', undefined, [payments]],
     ['no list', mine, [payments]],
     ['a list', mine + other, [{ name: 'other', command: 'x' }, { uses: 'a/b' }, payments]],
@@ -157,7 +157,7 @@ describe('the list of servers of Continue', () => {
     expect(setup('continue', '--yes').stdout).toMatch(/ is already set up: /)
   })
 
-  test('a file that is no YAML is refused, and stays as it was', () => {
+  test.runIf(isDeep)('a file that is no YAML is refused, and stays as it was', () => {
     put(path(), 'models: [\n')
     const { status, stderr } = setup('continue', '--yes')
     expect({ status, stderr }).toEqual({
@@ -197,7 +197,7 @@ describe('what else is in the file stays, to the character', () => {
     expect(text.endsWith(`\n\t\t}\n\t},\n${after}`)).toBe(true)
   })
 
-  test.each([
+  test.runIf(isDeep).each([
     ['a new member', '{"a": 1}', '{"a": 1, "mcpServers": {"payments":'],
     [
       'lines that end with CR LF',
@@ -231,7 +231,7 @@ args = [ "a",   "b" ] # odd
     expect(parseToml(read(codex()))).toMatchObject({ mcp_servers: { payments: { env: { PAYMENTS_TOOLSETS: 'all' } } } })
   })
 
-  test('what a person added to the entry', () => {
+  test.runIf(isDeep)('what a person added to the entry', () => {
     const entry = { command: '/old', args: ['x'], env: { MINE: '1' }, trust: true }
     put(cursor(), JSON.stringify({ mcpServers: { payments: entry } }, null, 4))
     const { stdout } = setup('cursor', '--yes', '--toolsets', 'all')
@@ -240,7 +240,7 @@ args = [ "a",   "b" ] # odd
     expect(JSON.parse(read(cursor()))).toEqual({ mcpServers: { payments: { ...start, env, trust: true } } })
   })
 
-  test('the mode of the file, and the link that leads to it', () => {
+  test.runIf(isDeep)('the mode of the file, and the link that leads to it', () => {
     const real = join(home, 'dotfiles.json')
     put(real, '{}')
     chmodSync(real, 0o640)
@@ -252,11 +252,16 @@ args = [ "a",   "b" ] # odd
   })
 })
 
-test.each([
-  ['no JSON', '{\n  "mcpServers": {\n', /mcp\.json: line \d is no JSON \(\w+\)\. Nothing was written; mend it/],
-  ['no object', '[]', /mcp\.json: it holds no object/],
-  ['servers that are none', '{"mcpServers": 3}', /mcp\.json: mcpServers is no table of servers/],
-])('a file with %s is refused in one line, and stays as it was', (_, text, line) => {
+test.each(
+  sampleOf(
+    [
+      ['no JSON', '{\n  "mcpServers": {\n', /mcp\.json: line \d is no JSON \(\w+\)\. Nothing was written; mend it/],
+      ['no object', '[]', /mcp\.json: it holds no object/],
+      ['servers that are none', '{"mcpServers": 3}', /mcp\.json: mcpServers is no table of servers/],
+    ] as const,
+    3,
+  ),
+)('a file with %s is refused in one line, and stays as it was', (_, text, line) => {
   put(cursor(), text)
   const { status, stderr, stdout } = setup('cursor', '--yes')
   expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
@@ -264,7 +269,7 @@ test.each([
   expect(read(cursor())).toBe(text)
 })
 
-test('without a terminal and without --yes it shows the change and writes nothing', () => {
+test.runIf(isDeep)('without a terminal and without --yes it shows the change and writes nothing', () => {
   const { status, stdout } = setup('cursor')
   expect(stdout).toContain(JSON.stringify(cli))
   expect(stdout).toContain('Nothing was written')
@@ -281,7 +286,7 @@ test('no secret gets into a file or is shown', () => {
   expect(read(cursor())).toMatch(/0123456789abcdef01.*foreign-secret/s)
 })
 
-test('with --http it writes the address of serve, and another address afterwards', () => {
+test.runIf(isDeep)('with --http it writes the address of serve, and another address afterwards', () => {
   const { stdout } = setup('gemini', '--yes', '--http', '--port', '4123')
   expect(stdout).toContain('The server has to run meanwhile')
   const path = join(home, '.gemini/settings.json')
@@ -294,7 +299,7 @@ test('with --http it writes the address of serve, and another address afterwards
   })
 })
 
-test('a host that is not known is answered with the nearest, and without one they are listed', () => {
+test.runIf(isDeep)('a host that is not known is answered with the nearest, and without one they are listed', () => {
   expect(setup('cursr')).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(
@@ -310,7 +315,7 @@ test('a host that is not known is answered with the nearest, and without one the
   for (const name of hostNames) expect(stdout).toContain(`  ${name} `)
 })
 
-describe.runIf(hasTerminal)('on a terminal', () => {
+describe.runIf(isDeep && hasTerminal)('on a terminal', () => {
   const asked = (typed: string, ...args: string[]) =>
     onTerminal([process.execPath, cli, 'setup', ...args], { env: { HOME: home }, typed })
 

@@ -9,7 +9,7 @@ import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/c
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { sampleOf } from '../support/depth.ts'
+import { isDeep, sampleOf } from '../support/depth.ts'
 import { keepEach } from '../support/keep-each.ts'
 import { runResource } from '../support/run-resources.ts'
 
@@ -108,7 +108,7 @@ describe('serve', () => {
     expect(document).toMatchObject({ openapi: '3.1.1', info: { version: '0.2.0' }, servers: [{ url }] })
   })
 
-  keepEach(2)
+  keepEach(4)
 })
 
 describe('a start that cannot succeed ends with one line', () => {
@@ -140,7 +140,7 @@ describe('a start that cannot succeed ends with one line', () => {
     expect(exitCode).toBe(code)
   })
 
-  test('a port that is in use', async () => {
+  test.runIf(isDeep)('a port that is in use', async () => {
     const { url } = await served()
     const { exitCode, stderr } = await ended(process.execPath, [cli, 'serve'], { PAYMENTS_PORT: new URL(url).port })
     expect(stderr).toMatch(/^payments-mcp: PAYMENTS_PORT .* in use.*\n$/)
@@ -204,7 +204,7 @@ describe('on an older Node.js', () => {
     expect(engines.node).toBe('>=22.19')
   })
 
-  test.each([
+  test.runIf(isDeep).each([
     ['2025', () => new Client({ name: 'test', version: '1' }), (options: Launch) => new StdioClientTransport(options)],
     [
       '2026',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ErrorCode, errorTable, maskSecrets } from '../../src/core/errors.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { type Connected, connected } from './connected.ts'
 import { errorOf, hosts, type ToolResult } from './hosts.ts'
@@ -187,7 +188,7 @@ describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open })
         if (how === 'looked')
           expect(['cancel', 'reverse twice'].includes(tool) || codes.includes('conflict')).toBe(true)
       }),
-      { numRuns: 25 },
+      { numRuns: isDeep ? 25 : 10 },
     )
     await connection.close()
   })
