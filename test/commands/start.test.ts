@@ -9,11 +9,12 @@ import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/c
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { commandLineSource } from '../support/bundled-cli.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { keepEach } from '../support/keep-each.ts'
 import { runResource } from '../support/run-resources.ts'
 
-const cli = await runResource('cli')
+const cli = isDeep ? commandLineSource : await runResource('cli')
 
 const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
 

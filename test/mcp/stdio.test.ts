@@ -6,11 +6,12 @@ import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprot
 import { afterEach, describe, expect, test } from 'vitest'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { listening } from '../client/listening.ts'
+import { commandLineSource } from '../support/bundled-cli.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 
-const cli = await runResource('cli')
+const cli = isDeep ? commandLineSource : await runResource('cli')
 const environment = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', PAYMENTS_LOG_LEVEL: 'error', NODE_NO_WARNINGS: '1' }
 
 const opened: Host[] = []

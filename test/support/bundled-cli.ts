@@ -2,17 +2,18 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isDeep } from './depth.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** The command line as `npm start` starts it. */
+export const commandLineSource = join(root, 'src/cli.ts')
+
 /**
- * The file that tests start as the command line. Starting it from one bundle takes a third of what some 600 files of source
- * take, and tests start it some 150 times. The deep run starts it from its source.
+ * Returns the file that tests start as the command line. Starting it from one bundle takes a third of what some 600 files of
+ * source take, and tests start it hundreds of times. Some of the deep run start the source.
  */
-export async function commandLineFile(): Promise<string> {
-  const source = join(root, 'src/cli.ts')
-  return isDeep ? source : join(await bundled(source), 'server/cli.js')
+export async function bundledCommandLine(): Promise<string> {
+  return join(await bundled(commandLineSource), 'server/cli.js')
 }
 
 /** Named by its contents: a test run beside this one shares it, and Node.js finds it in its compile cache again. */
@@ -23,8 +24,12 @@ async function bundled(entry: string): Promise<string> {
   const made = join(cache, `made-by-${process.pid}`)
   await bundle({ entry, folder: made, alone: false })
   const folder = join(cache, hashOf(made))
-  if (existsSync(folder)) rmSync(made, { recursive: true })
-  else renameSync(made, folder)
+  try {
+    renameSync(made, folder)
+  } catch (error) {
+    if (!existsSync(folder)) throw error
+    rmSync(made, { recursive: true })
+  }
   return folder
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { commandLineFile } from './bundled-cli.ts'
+import { bundledCommandLine } from './bundled-cli.ts'
 import type { PostgresServer } from './postgres.ts'
 
 declare module 'vitest' {
@@ -34,7 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
   // Imported when it is needed: its package makes a process that imports it end with 0, whatever the tests said.
   const postgres = once(async () => (await import('./postgres.ts')).startPostgres(directory))
-  const makers = { postgres: async () => (await postgres()).server, cli: once(commandLineFile) }
+  const makers = { postgres: async () => (await postgres()).server, cli: once(bundledCommandLine) }
   const server = createServer(async ({ url = '' }, response) => {
     try {
       response.end(JSON.stringify(await makers[url.slice(1) as keyof RunResources]()))
