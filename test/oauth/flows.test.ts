@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { oauthScopes } from '../../src/core/permissions.ts'
 import { scopeAliases } from '../../src/core/scope-aliases.ts'
 import { mountEndpoints } from '../../src/service/oauth/endpoints.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -182,6 +183,11 @@ onEachDatabase('OAuth', (database) => {
     expect(exchanged.access_token).toMatch(/^xt_ntl_sandbox_/)
     expect(exchanged.expires_in).toBeLessThanOrEqual(900)
     expect(await whoami(exchanged.access_token)).toEqual(await whoami(tokens.access_token))
+    // `expires_in` is in whole seconds, the end itself is not.
+    world.system.pass(exchanged.expires_in * 1000 - 1)
+    expect((await world.get('/whoami', { key: exchanged.access_token })).status).toBe(200)
+    world.system.pass(1000)
+    expectRefusal(await world.get('/whoami', { key: exchanged.access_token }), 'unauthenticated')
   })
 
   test('grants, sessions, clients and keys outlive the process', async () => {
