@@ -60,19 +60,19 @@ const people = [
 
 const cents = fc.oneof(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 20_000, max: 60_000 }))
 
-/** Anything that one party does. */
+/** Any action of a party. */
 export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   ...purchases,
   ...payments(cents, just('agent', 'party')),
   ...people,
 )
 
-/** Whatever moves money, in amounts at and around limits of 100 and 250 cents, mostly by the agent that they bind. */
+/** An action that moves money, in amounts at and around limits of 100 and 250 cents, mostly by the agent that they bind. */
 export const moneyAction: fc.Arbitrary<Action> = fc.oneof(
   ...payments(fc.constantFrom(1, 50, 100, 100, 101, 300, 900), just('agent', 'agent', 'agent', 'party')),
 )
 
-/** Purchases and payments of an agent, which count into the same limits. */
+/** A purchase or payment of an agent: both count into the same limits. */
 export const spendingAction: fc.Arbitrary<Action> = fc.oneof(
   ...purchases,
   ...payments(fc.constantFrom(1, 100, 250, 400, 401), just('agent')),

@@ -7,7 +7,7 @@ export interface State {
   nowMs: number
 }
 
-/** Which party. */
+/** The index of a party. */
 export type Side = 0 | 1
 
 /** What an agent may spend without an approval, in cents. Days and months are UTC. */
@@ -114,7 +114,7 @@ export function passTo(state: State, nowMs: number): void {
   }
 }
 
-/** Returns the one that a number chooses, mostly of those that fit where there are any; undefined where there is none. */
+/** Returns the item that a number chooses, mostly one that fits where there are any; undefined where there is none. */
 export function chosen<T>(all: readonly T[], pick: number, fits: (one: T) => boolean = () => true): T | undefined {
   const fitting = pick % 4 === 0 ? [] : all.filter(fits)
   const from = fitting.length === 0 ? all : fitting

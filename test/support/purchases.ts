@@ -21,7 +21,7 @@ export class Purchases {
     return this.#startMs + this.#model.nowMs()
   }
 
-  /** What other payments of the same wallet change too. */
+  /** The balance of the wallet. Payments from the same wallet change it too. */
   get balance() {
     return this.#model.balance('own')
   }
