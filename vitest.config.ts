@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isDeep } from './test/support/depth.ts'
 
 /** These need hosts that `npm run test:hosts` installs. */
@@ -66,6 +67,32 @@ const unit = [
   'test/worlds/{parse,schema}.test.ts',
 ]
 
+/** These take minutes: begun last, they would run alone in the end. */
+const longest = [
+  'test/webhooks/all-arrive.test.ts',
+  'test/client/exactly-once.test.ts',
+  'test/resilience/failover.test.ts',
+  'test/isolation/isolation.test.ts',
+  'test/secrets/secrets.test.ts',
+  'test/adversary/operations.test.ts',
+  'test/simulate/command.test.ts',
+  'test/simulate/simulate.test.ts',
+  'test/adversary/tools.test.ts',
+  'test/commands/report.test.ts',
+  'test/packaging/examples.test.ts',
+  'test/ledger/crash.test.ts',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = longest.findIndex((file) => moduleId.endsWith(file))
+      return at === -1 ? longest.length : at
+    }
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other))
+  }
+}
+
 export default defineConfig({
   test: {
     // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
@@ -76,6 +103,7 @@ export default defineConfig({
     maxWorkers: 4,
     // Nothing in the product is shared but by being passed on, so files may share the loaded modules.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'unit', include: unit, exclude: skipped } },
       {

@@ -185,7 +185,7 @@ onEachDatabase('any history of bank transfers', (database) => {
           target.dueMs = dueOf((await at.read(target.id, sent)).attributes)
         }
       }),
-      { numRuns: isDeep ? 60 : database === sqlite ? 4 : 2 },
+      { numRuns: database === sqlite ? (isDeep ? 60 : 4) : isDeep ? 20 : 2 },
     ),
   )
 })

@@ -11,7 +11,7 @@ import { rootKeys } from '../../src/service/store/root-keys.ts'
 import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
 import { expectReplay } from '../request/replays.ts'
 import { everything, shopOf, startCheckout } from '../shops/shopping.ts'
-import { onEachDatabase } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { hooksOf } from '../webhooks/hooks.ts'
@@ -234,7 +234,9 @@ onEachDatabase('root keys that are retired', (database) => {
 
   test('may be retired again when that was killed, wherever it was', async () => {
     const works = await makeThings()
-    for (let survives = 0; ; survives += isDeep ? 1 : 4) {
+    // PostgreSQL is asked the same statements, so each fourth of them is enough there.
+    const step = isDeep && database === sqlite ? 1 : 4
+    for (let survives = 0; ; survives += step) {
       let left = survives
       const killed = storeWith((run) => (left-- === 0 ? Promise.reject(new Error('killed')) : run()))
       const ended = await serviceOn(killed)
