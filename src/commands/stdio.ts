@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import type { Client } from '../client/client.ts'
 import { ConfigError } from '../config/load.ts'
@@ -191,6 +192,8 @@ function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logg
 
 /** Ends the process where no later try can open the database. Any other failure is told to each call, which tries again. */
 function endIfWrongDatabase(error: unknown): void {
-  if (error instanceof ConfigError && isWrongDatabase(error))
-    process.stderr.write(`payments-mcp: ${error.message}\n`, () => process.exit(2))
+  if (!(error instanceof ConfigError) || !isWrongDatabase(error)) return
+  // Written at once: until the process ends, calls that wait for the database would tell the same again.
+  writeSync(process.stderr.fd, `payments-mcp: ${error.message}\n`)
+  process.exit(2)
 }
