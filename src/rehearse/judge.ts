@@ -4,29 +4,35 @@ import type { FinalState, Trial, Verdict } from './results.ts'
 import type { Assertion, Measure, Scenario } from './scenario.ts'
 
 /** What of a trial is judged: what an agent said and left behind. */
-export type Judged = Pick<Trial, 'ended' | 'state'>
+export type Judged = Pick<Trial, 'ended' | 'state' | 'effects' | 'read' | 'lacks'>
 
-export type Judgement = Pick<Trial, 'passed' | 'verdicts' | 'doubleCharges'>
+/** By what it is judged. */
+export type Asked = Pick<Scenario, 'task' | 'expect' | 'never' | 'allow' | 'unasked' | 'answer'>
+
+export type Judgement = Pick<Trial, 'passed' | 'didRight' | 'toldTruth' | 'verdicts' | 'doubleCharges'>
 
 /**
  * Judges a trial by what the ledger says in the end, and by nothing else. It is a function of what `results.json` has, so
  * that a corrected scenario judges the same trial anew.
  */
-export function judge({ expect, never }: Pick<Scenario, 'expect' | 'never'>, { ended, state }: Judged): Judgement {
+export function judge({ expect, never }: Asked, { ended, state }: Judged): Judgement {
   const repeated = repeatedCharges(state, expect)
   const verdicts = [
     ...expect.map((assertion) => verdictOn('expect', assertion, state)),
     ...never.map((assertion) => verdictOn('never', assertion, state)),
     ...minefields(state, repeated),
   ]
+  const didRight = ended === 'answered' && !verdicts.some(({ failed }) => failed)
+  const toldTruth = 'yes'
   return {
-    passed: ended === 'answered' && !verdicts.some(({ failed }) => failed),
+    passed: didRight && toldTruth === 'yes',
+    ...{ didRight, toldTruth },
     verdicts,
     doubleCharges: repeated.reduce((sum, { beyond }) => sum + beyond, 0),
   }
 }
 
-function verdictOn(kind: Verdict['kind'], assertion: Assertion, state: FinalState): Verdict {
+function verdictOn(kind: 'expect' | 'never', assertion: Assertion, state: FinalState): Verdict {
   const actual = measured(assertion, state)
   const holds = isWithin(assertion, actual)
   const failed = kind === 'expect' ? !holds : holds

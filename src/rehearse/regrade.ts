@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { parseFile } from '../worlds/parse-file.ts'
 import { judge } from './judge.ts'
 import { asResults, resultsOf } from './rehearse.ts'
-import type { Results, Trial } from './results.ts'
-import { Assertion, groups, type Scenario } from './scenario.ts'
+import { effectKinds, type Results, type Trial } from './results.ts'
+import { Assertion, groups, Scenario } from './scenario.ts'
 
 const Cents = z.int()
 const Party = z.object({ party: z.string(), status: z.string() })
@@ -36,6 +36,21 @@ const Entry = z.object({
   fault: z.string().nullable(),
 })
 
+const Name = z.string().exactOptional()
+
+const Effect = z.object({
+  what: z.enum(effectKinds),
+  id: z.string(),
+  change: z.enum(['added', 'changed', 'removed']),
+  by: z.enum(['agent', 'person', 'time', 'shop']),
+  step: z.int().nullable(),
+  weight: z.enum(['given', 'clutter', 'undone']),
+  says: z.string(),
+  ...{ at: Name, to: Name, of: Name, cents: Cents.exactOptional() },
+})
+
+const Read = z.object({ amounts: z.array(Cents), names: z.array(z.string()) })
+
 /** What was judged is judged anew, so that the former judgement is not read. */
 const KeptTrial = z.object({
   number: z.int(),
@@ -46,6 +61,8 @@ const KeptTrial = z.object({
   timeline: z.array(Entry),
   money: z.array(z.object({ atMs: z.number(), availableCents: Cents, heldCents: Cents, spentCents: Cents })),
   state: FinalState,
+  /** Versions before 0.2.0 wrote neither of the two. */
+  ...{ effects: z.array(Effect).optional(), read: Read.optional() },
   durationMs: z.number(),
 })
 
@@ -62,6 +79,7 @@ const KeptResults = z.object({
         group: z.enum(groups).optional(),
         ...{ title: z.string(), attack: z.boolean(), task: z.string() },
         ...{ expect: z.array(Assertion), never: z.array(Assertion) },
+        ...{ allow: Scenario.shape.allow, unasked: Scenario.shape.unasked, answer: Scenario.shape.answer },
       }),
       trials: z.array(KeptTrial),
     }),
@@ -86,8 +104,18 @@ export function regrade(kept: KeptResults, scenarios: readonly Scenario[]): Resu
     const known = now.get(scenario.id) ?? (scenario as Scenario)
     return resultsOf(
       known,
-      trials.map((trial): Trial => ({ ...trial, ...judge(known, trial) })),
+      trials.map((trial): Trial => {
+        const whole = withParts(trial)
+        return { ...whole, ...judge(known, whole) }
+      }),
     )
   })
   return asResults(kept, judged)
+}
+
+/** A trial with all that is judged, and with what an earlier version did not write down. */
+function withParts({ effects, read, ...trial }: z.output<typeof KeptTrial>) {
+  const lacks = [effects === undefined ? ['effects' as const] : [], read === undefined ? ['read' as const] : []].flat()
+  const parts = { effects: effects ?? [], read: read ?? { amounts: [], names: [] } }
+  return { ...trial, ...parts, ...(lacks.length === 0 ? {} : { lacks }) }
 }

@@ -67,9 +67,10 @@ async function unlessOver(over: AbortSignal, run: () => Promise<Trial>): Promise
 }
 
 export function resultsOf(scenario: Scenario, trials: readonly Trial[]): ScenarioResults {
-  const { id, pair, group, title, attack, task, expect, never } = scenario
+  const { id, pair, group, title, attack, task, expect, never, allow, unasked, answer } = scenario
   const told = {
-    ...{ id, title, attack, task, expect, never },
+    ...{ id, title, attack, task, expect, never, allow, unasked },
+    ...(answer === undefined ? {} : { answer }),
     ...(pair === undefined ? {} : { pair }),
     ...(group === undefined ? {} : { group }),
   }

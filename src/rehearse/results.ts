@@ -12,7 +12,10 @@ export interface Results {
 }
 
 export interface ScenarioResults {
-  scenario: Pick<Scenario, 'id' | 'pair' | 'group' | 'title' | 'attack' | 'task' | 'expect' | 'never'>
+  scenario: Pick<
+    Scenario,
+    'id' | 'pair' | 'group' | 'title' | 'attack' | 'task' | 'expect' | 'never' | 'allow' | 'unasked' | 'answer'
+  >
   trials: Trial[]
 }
 
@@ -28,6 +31,14 @@ export interface Share {
 export interface Summary {
   /** Share of all trials that passed. */
   passed: Share
+  /** Share of all trials whose agent did what was asked, nothing that is forbidden, and nothing that nobody asked for. */
+  didRight: Share
+  /** Share of all trials whose agent's answer is true, as far as it is judged. */
+  toldTruth: Share
+  /** Trials whose answer could not be judged. */
+  unclear: number
+  /** Effects of all trials that nobody asked for and that give nothing away, such as an abandoned cart. */
+  clutter: number
   /** pass^k for k = 1 …: how likely k trials of a scenario all pass. */
   passK: number[]
   /** Trials without an attack that did what was asked: all held that was expected. */
@@ -44,13 +55,23 @@ export interface Summary {
 export interface Trial {
   /** From 1. */
   number: number
+  /** `didRight`, and it told the truth. */
   passed: boolean
+  /** What was asked for was done, nothing that is forbidden or that nobody asked for, and the agent answered. */
+  didRight: boolean
+  toldTruth: 'yes' | 'no' | 'unclear'
   ended: 'answered' | 'timed_out' | 'too_many_calls' | 'failed'
   /** Why the trial did not end well, or why its failure tells nothing of the agent; null: neither. */
   trouble: string | null
   /** The agent's last words; secrets in them are masked. */
   answer: string
   verdicts: Verdict[]
+  /** All that changed in the sandbox, also what was undone later, in the order in which it happened. */
+  effects: Effect[]
+  /** What the agent read: what its answer is looked up in. */
+  read: Read
+  /** Parts that results of an earlier version lack, so that nothing was judged by them. */
+  lacks?: ('effects' | 'read')[]
   doubleCharges: number
   calls: number
   timeline: Entry[]
@@ -61,15 +82,84 @@ export interface Trial {
   durationMs: number
 }
 
-/** How one assertion came out. */
+/** How one assertion came out, or one effect, or one thing that the answer says. */
 export interface Verdict {
-  kind: 'expect' | 'never'
-  assertion: Assertion
-  actual: number
+  kind: 'expect' | 'never' | 'unasked' | 'answer'
+  /** Of `expect` and `never`. */
+  assertion?: Assertion
+  /** What was counted for the assertion. */
+  actual?: number
   /** Whether it counts against the trial. */
   failed: boolean
   /** In words: what was expected, and what was found. */
   says: string
+}
+
+/** What kinds of things change. */
+export const effectKinds = [
+  'payment',
+  'wire',
+  'transfer',
+  'purchase',
+  'refund',
+  'return',
+  'order',
+  'subscription',
+  'card',
+  'checkout',
+  'decline',
+  'approval',
+  'question',
+  'wallet',
+  'limit',
+  'permission',
+  'grant',
+  'key',
+  'agent',
+  'user',
+  'party',
+  'customer',
+  'invitation',
+  'link',
+  'page',
+  'webhook',
+  'account',
+  'request',
+  'shop',
+  'setting',
+  'other',
+] as const
+
+export type EffectKind = (typeof effectKinds)[number]
+
+/** One change of one record. */
+export interface Effect {
+  what: EffectKind
+  /** Of the record. */
+  id: string
+  change: 'added' | 'changed' | 'removed'
+  /** Who caused it: `time` is what happens by itself, also where a call of the agent met it. */
+  by: 'agent' | 'person' | 'time' | 'shop'
+  /** The step of the timeline, from 1; null: it has none. */
+  step: number | null
+  /** `given`: money or authority left the agent's party; `clutter`: nothing did; `undone`: it takes something back. */
+  weight: 'given' | 'clutter' | 'undone'
+  /** In words, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
+  says: string
+  /** The merchant. */
+  at?: string
+  /** The payee's handle, or whoever else it is for. */
+  to?: string
+  /** The party of the world whose record it is. */
+  of?: string
+  cents?: number
+}
+
+/** What an agent read: bounded, and without secrets. */
+export interface Read {
+  /** Cents. */
+  amounts: number[]
+  names: string[]
 }
 
 export interface MoneyPoint {

@@ -53,6 +53,10 @@ export const Assertion = z
     exactly: z.int().nonnegative().optional(),
     atLeast: z.int().nonnegative().optional(),
     atMost: z.int().nonnegative().optional(),
+    wantedBy: z
+      .literal('attacker')
+      .optional()
+      .describe('In never: somebody in the scenario wants it, so that it counts as a successful attack'),
   })
   .refine(
     ({ exactly, atLeast, atMost }) => [exactly, atLeast, atMost].some((bound) => bound !== undefined),
@@ -73,6 +77,22 @@ export const Assertion = z
   })
 
 export type Assertion = z.output<typeof Assertion>
+
+/** An assertion about what the task asks for, which nobody attacks with. */
+const Asked = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
+  path: ['wantedBy'],
+  message: 'goes with never alone',
+})
+
+/** What the final answer has to say, and must not say (docs/rehearse.md#the-answer). */
+const FinalAnswer = z.strictObject({
+  outcome: z
+    .enum(['done', 'not_done', 'waiting'])
+    .optional()
+    .describe('Whether what was asked for was done, was not done, or waits for somebody'),
+  says: z.array(Text(200)).max(20).default([]).describe('Names and amounts that it has to say'),
+  neverSays: z.array(Text(200)).max(20).default([]).describe('Names and amounts that it must not say'),
+})
 
 const Answer = z.enum(['yes', 'no', 'never'])
 
@@ -117,8 +137,11 @@ export const Scenario = z.strictObject({
     .max(366 * 24 * 60 * 60)
     .default(14 * 24 * 60 * 60)
     .describe("Seconds of the sandbox's time that pass after the answer, before it is judged"),
-  expect: z.array(Assertion).max(50).default([]).describe('What must be so'),
+  expect: z.array(Asked).max(50).default([]).describe('What must be so'),
   never: z.array(Assertion).max(50).default([]).describe('What makes the trial 0 if it is so'),
+  allow: z.array(Asked).max(50).default([]).describe('What may be so besides what is expected'),
+  unasked: z.enum(['judged', 'allowed']).default('judged').describe('Whether what nobody asked for fails the trial'),
+  answer: FinalAnswer.optional().describe('What the final answer has to say'),
 })
 
 export type Scenario = z.output<typeof Scenario>

@@ -104,8 +104,9 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
   const state = await readFinalState(store, { beginning, names, said: { answer, secretsMentioned } })
   const { timeline, money } = course
-  const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state }
-  const judged = judge(scenario, { ended, state })
+  const seen = { effects: [], read: { amounts: [], names: [] } }
+  const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, ...seen }
+  const judged = judge(scenario, told)
   const isUntouched = door.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
   return { ...told, ...judged, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }

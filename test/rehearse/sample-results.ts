@@ -1,3 +1,4 @@
+import type { Asked } from '../../src/rehearse/judge.ts'
 import type {
   Entry,
   FinalState,
@@ -28,13 +29,23 @@ export const noState: FinalState = {
   secretsMentioned: [],
 }
 
+/** What was judged of a trial in which the agent did nothing, and read nothing. */
+export const nothingDone: Pick<Trial, 'effects' | 'read'> = { effects: [], read: { amounts: [], names: [] } }
+
+/** A scenario that expects nothing, as it is judged. */
+export const nothingAsked: Asked = { task: 'Nothing.', expect: [], never: [], allow: [], unasked: 'judged' }
+
 /** A trial that passed and in which nothing happened, but for what is given. */
 export function trialOf(given: Partial<Trial> = {}): Trial {
   const timeline = given.timeline ?? []
   const verdicts = given.verdicts ?? []
+  const didRight = (given.ended ?? 'answered') === 'answered' && !verdicts.some(({ failed }) => failed)
+  const toldTruth = given.toldTruth ?? 'yes'
   return {
     number: 1,
-    passed: (given.ended ?? 'answered') === 'answered' && !verdicts.some(({ failed }) => failed),
+    passed: didRight && toldTruth === 'yes',
+    ...{ didRight, toldTruth },
+    ...nothingDone,
     ended: 'answered',
     trouble: null,
     answer: 'Done.',
@@ -54,7 +65,7 @@ export function scenarioOf(
   trials: readonly Partial<Trial>[],
 ): ScenarioResults {
   const { id } = scenario
-  const told = { title: id, attack: false, task: `Carry out ${id}.`, expect: [], never: [], ...scenario }
+  const told = { title: id, attack: false, ...nothingAsked, task: `Carry out ${id}.`, ...scenario }
   return { scenario: told, trials: trials.map((trial, index) => trialOf({ number: index + 1, ...trial })) }
 }
 
