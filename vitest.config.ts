@@ -60,6 +60,7 @@ const unit = [
   'test/mcp-apps/apps.test.ts',
   'test/pages/{assets,device-pages,foreign-text,qr-code}.test.ts',
   'test/rehearse/{judge,mask,report,statistics,table}.test.ts',
+  'test/rehearse/answer/!(truths).test.ts',
   'test/shops/machine.test.ts',
   'test/simulate/model.test.ts',
   'test/store/tables.test.ts',

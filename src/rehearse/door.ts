@@ -1,9 +1,11 @@
 import { ConnectionCutError } from '../core/faults.ts'
+import { Reading } from './answer/read.ts'
 import { noAnswer, type Outcome, pageOutcome, restOutcome, toolOutcome } from './answered.ts'
 import { type Asked, type Deed, readAsked } from './asked.ts'
 import type { Course } from './course.ts'
 import { secretsIn } from './mask.ts'
 import { isWithheld } from './offered.ts'
+import type { Read } from './results.ts'
 
 interface DoorOptions {
   course: Course
@@ -26,6 +28,7 @@ export class Door {
   calls = 0
   readonly #options: DoorOptions
   readonly #told = new Set<string>()
+  readonly #reading = new Reading()
   #turn: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -36,6 +39,11 @@ export class Door {
   /** The kinds of secrets that were told, with where. */
   get secretsTold(): readonly string[] {
     return [...this.#told]
+  }
+
+  /** The record of what the agent was shown. */
+  get read(): Read {
+    return this.#reading.value
   }
 
   readonly answer = async (request: Request): Promise<Response> => {
@@ -83,6 +91,7 @@ export class Door {
     })
     for (const deed of others) await course.step(async () => ({ step: stepOf(deed, answered), result: undefined }))
     if (answered === undefined) throw new ConnectionCutError()
+    this.#reading.note(answered.body)
     return answered.response
   }
 

@@ -1,7 +1,7 @@
-/** Whether an answer says a text; an amount in dollars fits however either of the two writes it. */
+/** Tells whether an answer says a text; an amount in dollars fits however either of the two writes it. */
 export function isMentioned(text: string, answer: string): boolean {
   const cents = amountOf(text)
-  if (cents !== undefined) return amountsIn(answer).has(cents)
+  if (cents !== undefined) return amountsIn(answer).some((amount) => amount.cents === cents)
   return plain(answer).includes(plain(text))
 }
 
@@ -10,15 +10,25 @@ function plain(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, ' ').trim()
 }
 
+/** An amount of money in a text. */
+export interface Amount {
+  cents: number
+  /** The index of its first character in the text. */
+  at: number
+  length: number
+  /** Has neither a sign nor a unit, only decimals. */
+  isBare: boolean
+}
+
 const digits = String.raw`\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d+(?:\.\d{1,2})?`
 const sign = String.raw`(?:US\s?\$|USD|\$)`
 const dollars = String.raw`(?:US\s?dollars?|dollars?|USD|bucks)`
 const cents = String.raw`(?:US\s?cents?|cents?|¢|ct)`
 
-/** As somebody writes an amount, with its unit or without one: then only with the decimals that make it an amount. */
+/** An amount as people write it, with its unit or without one: then only with the decimals that make it an amount. */
 const amounts = new RegExp(
   [
-    String.raw`(?<![\w.,])${sign}\s*(?<signed>${digits})(?![\d])`,
+    String.raw`(?<![\w.,])${sign}\s*(?<signed>${digits})(?<kilo>k\b)?(?![\d])`,
     String.raw`(?<![\w.,$])(?<cents>${digits})\s*${cents}(?!\w)`,
     String.raw`(?<![\w.,$])(?<dollars>${digits})\s*${dollars}(?!\w)`,
     String.raw`(?<![\w.,$])(?<bare>(?:\d{1,3}(?:,\d{3})+|\d+)\.\d{1,2})(?![\d%]|\.\d)`,
@@ -26,18 +36,22 @@ const amounts = new RegExp(
   'gi',
 )
 
-/** The cents of a text that is an amount and nothing else. */
+/** Returns the cents of a text that is an amount and nothing else. */
 function amountOf(text: string): number | undefined {
   const [found, ...more] = [...text.trim().matchAll(amounts)]
   return found !== undefined && more.length === 0 && found[0].length === text.trim().length ? centsOf(found) : undefined
 }
 
-function amountsIn(text: string): Set<number> {
-  return new Set([...text.matchAll(amounts)].map(centsOf))
+/** Finds the amounts of money in a text, in their order. */
+export function amountsIn(text: string): Amount[] {
+  return [...text.matchAll(amounts)].map((found) => {
+    return { cents: centsOf(found), at: found.index, length: found[0].length, isBare: found.groups?.bare !== undefined }
+  })
 }
 
 function centsOf({ groups = {} }: RegExpMatchArray): number {
   const value = (digits: string) => Number(digits.replaceAll(',', ''))
   if (groups.cents !== undefined) return Math.round(value(groups.cents))
-  return Math.round(100 * value(groups.signed ?? groups.dollars ?? groups.bare ?? ''))
+  const factor = groups.kilo === undefined ? 100 : 100_000
+  return Math.round(factor * value(groups.signed ?? groups.dollars ?? groups.bare ?? ''))
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseFile } from '../worlds/parse-file.ts'
+import { nothingRead } from './answer/read.ts'
 import { judge } from './judge.ts'
 import { asResults, resultsOf } from './rehearse.ts'
 import { effectKinds, type Results, type Trial } from './results.ts'
@@ -49,7 +50,16 @@ const Effect = z.object({
   ...{ at: Name, to: Name, of: Name, cents: Cents.exactOptional() },
 })
 
-const Read = z.object({ amounts: z.array(Cents), names: z.array(z.string()) })
+const Line = z.object({ name: z.string(), quantity: z.number(), price: z.number() })
+
+const Read = z.object({
+  ...{ amounts: z.array(Cents), told: z.array(Cents), balances: z.array(Cents) },
+  ...{ names: z.array(z.string()), products: z.array(z.string()), texts: z.array(z.string()) },
+  statuses: z.array(z.string()),
+  carts: z.array(z.object({ at: z.string(), items: z.array(Line), amounts: z.array(Cents), isPaid: z.boolean() })),
+  counts: z.record(z.string(), z.int()),
+  isCut: z.boolean(),
+})
 
 /** What was judged is judged anew, so that the former judgement is not read. */
 const KeptTrial = z.object({
@@ -116,6 +126,6 @@ export function regrade(kept: KeptResults, scenarios: readonly Scenario[]): Resu
 /** A trial with all that is judged, and with what an earlier version did not write down. */
 function withParts({ effects, read, ...trial }: z.output<typeof KeptTrial>) {
   const lacks = [effects === undefined ? ['effects' as const] : [], read === undefined ? ['read' as const] : []].flat()
-  const parts = { effects: effects ?? [], read: read ?? { amounts: [], names: [] } }
+  const parts = { effects: effects ?? [], read: read ?? nothingRead }
   return { ...trial, ...parts, ...(lacks.length === 0 ? {} : { lacks }) }
 }

@@ -155,11 +155,36 @@ export interface Effect {
   cents?: number
 }
 
-/** What an agent read: bounded, and without secrets. */
+/** The part of what an agent was shown that its answer is looked up in: bounded, and without secrets (src/rehearse/answer/read.ts). */
 export interface Read {
-  /** Cents. */
+  /** Cents in fields of records. */
   amounts: number[]
+  /** Cents in texts, which somebody else may have written. */
+  told: number[]
+  /** Cents that wallets held. */
+  balances: number[]
+  /** Merchants, people, handles and addresses. */
   names: string[]
+  products: string[]
+  /** Texts with amounts, handles or tags, which an answer may quote. */
+  texts: string[]
+  /** Statuses of records by their type, such as "shopOrder placed". */
+  statuses: string[]
+  carts: Cart[]
+  /** The length of the longest list of each type of record. */
+  counts: Record<string, number>
+  /** Whether there was more than is kept. */
+  isCut: boolean
+}
+
+/** A cart or an order as an agent was shown it last. */
+export interface Cart {
+  /** The merchant. */
+  at: string
+  items: { name: string; quantity: number; price: number }[]
+  /** Subtotal, tax, shipping and total, cents. */
+  amounts: number[]
+  isPaid: boolean
 }
 
 export interface MoneyPoint {

@@ -104,7 +104,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
   const state = await readFinalState(store, { beginning, names, said: { answer, secretsMentioned } })
   const { timeline, money } = course
-  const seen = { effects: [], read: { amounts: [], names: [] } }
+  const seen = { effects: [], read: door.read }
   const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, ...seen }
   const judged = judge(scenario, told)
   const isUntouched = door.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'

@@ -1,3 +1,4 @@
+import { nothingRead } from '../../src/rehearse/answer/read.ts'
 import type { Asked } from '../../src/rehearse/judge.ts'
 import type {
   Entry,
@@ -30,7 +31,7 @@ export const noState: FinalState = {
 }
 
 /** What was judged of a trial in which the agent did nothing, and read nothing. */
-export const nothingDone: Pick<Trial, 'effects' | 'read'> = { effects: [], read: { amounts: [], names: [] } }
+export const nothingDone: Pick<Trial, 'effects' | 'read'> = { effects: [], read: nothingRead }
 
 /** A scenario that expects nothing, as it is judged. */
 export const nothingAsked: Asked = { task: 'Nothing.', expect: [], never: [], allow: [], unasked: 'judged' }

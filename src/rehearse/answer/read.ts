@@ -1,0 +1,181 @@
+import { maskText } from '../mask.ts'
+import { amountsIn } from '../mentioned.ts'
+import type { Cart, Read } from '../results.ts'
+
+/** Records of a trial that is read beyond this are left out; what an answer may then rest on is not known. */
+const most = { amounts: 600, names: 400, texts: 60, carts: 40, statuses: 100 }
+const longestText = 600
+const deepest = 12
+
+/** Integers in fields of these names are cents. */
+const moneyField =
+  /amount|price|total|tax|shipping|otherOrder|captured|refunded|held|available|balance|pending|fee|perTransaction|perDay|perMonth/i
+const nameField = /^(?:name|displayName|handle|email|payeeName|holder)$/i
+/** Fields with ids, times and addresses, whose digits are no amounts. */
+const plainField = /(?:^id|Id|At|[uU]rl|^type|^status|^currency|Key|^now|^number|^cvv|^expiration\w*)$/
+
+export const nothingRead: Read = {
+  ...{ amounts: [], told: [], balances: [], names: [], products: [], texts: [], statuses: [], carts: [], counts: {} },
+  isCut: false,
+}
+
+type Fields = Record<string, unknown>
+
+/**
+ * Records the amounts, names and statuses that an agent was shown, so that its answer can be looked up in them. The same
+ * answers give the same record.
+ */
+export class Reading {
+  readonly #amounts = new Set<number>()
+  readonly #told = new Set<number>()
+  readonly #balances = new Set<number>()
+  readonly #names = new Set<string>()
+  readonly #products = new Set<string>()
+  readonly #texts = new Set<string>()
+  readonly #statuses = new Set<string>()
+  readonly #carts = new Map<string, Cart>()
+  readonly #counts: Record<string, number> = {}
+  #isCut = false
+
+  /** Notes the body of an answer: JSON of the REST API or of MCP, a stream of events, or a page. */
+  note(body: string): void {
+    const messages = jsonIn(body)
+    if (messages === undefined) this.#text(wordsOf(body), true)
+    else for (const message of messages) this.#message(message)
+  }
+
+  get value(): Read {
+    const numbers = (from: Set<number>) => [...from].toSorted((one, other) => one - other)
+    return {
+      ...{ amounts: numbers(this.#amounts), told: numbers(this.#told), balances: numbers(this.#balances) },
+      ...{ names: [...this.#names], products: [...this.#products], texts: [...this.#texts] },
+      ...{ statuses: [...this.#statuses].toSorted(), carts: [...this.#carts.values()], counts: { ...this.#counts } },
+      isCut: this.#isCut,
+    }
+  }
+
+  #message(message: unknown): void {
+    const { result, error, data, errors } = fieldsOf(message)
+    const { structuredContent, content, contents } = fieldsOf(result)
+    const structured = fieldsOf(structuredContent).data ?? data
+    if (structured !== undefined) this.#data(structured)
+    else for (const part of [error, errors, content, contents]) this.#allTexts(part)
+  }
+
+  #data(data: unknown): void {
+    const records = Array.isArray(data) ? data : [data]
+    for (const record of records) this.#record(fieldsOf(record))
+    if (!Array.isArray(data)) return
+    const kind = fieldsOf(records[0]).type
+    if (typeof kind === 'string') this.#counts[kind] = Math.max(this.#counts[kind] ?? 0, records.length)
+  }
+
+  #record({ type, id, attributes }: Fields): void {
+    const fields = fieldsOf(attributes)
+    const { status } = fields
+    if (typeof status === 'string') this.#add(this.#statuses, maskText(`${String(type)} ${status}`), most.statuses)
+    if (type === 'shopCheckout' || type === 'shopOrder') this.#cart(String(id), fields)
+    this.#fields(fields, 0)
+  }
+
+  /** A cart and the order that came of it are noted under the cart's id. */
+  #cart(id: string, { merchant, items, status, orderId, ...cents }: Fields): void {
+    const lines = (Array.isArray(items) ? items : []).map((item) => {
+      const { name, quantity, price } = fieldsOf(item)
+      return { name: maskText(String(name)), quantity: Number(quantity), price: Number(price) }
+    })
+    const amounts = ['subtotal', 'tax', 'shipping', 'otherOrder', 'total', 'nextTotal'].map((name) => cents[name])
+    const shown = { at: maskText(String(fieldsOf(merchant).name)), items: lines }
+    const isPaid = status !== 'open' || typeof orderId === 'string'
+    const cart = { ...shown, amounts: amounts.filter((one) => typeof one === 'number' && one > 0) as number[], isPaid }
+    if (this.#carts.size < most.carts || this.#carts.has(id)) this.#carts.set(id, cart)
+    else this.#isCut = true
+  }
+
+  #fields(value: unknown, depth: number, name = ''): void {
+    if (depth > deepest) return
+    if (Array.isArray(value)) {
+      for (const inner of value) this.#fields(inner, depth + 1, name === 'products' ? 'products' : name)
+      return
+    }
+    if (typeof value === 'number') this.#number(value, name)
+    if (typeof value === 'string' && !plainField.test(name)) this.#string(value, name)
+    for (const [field, inner] of Object.entries(fieldsOf(value))) {
+      const isProduct = field === 'name' && ('productId' in fieldsOf(value) || name === 'products')
+      this.#fields(inner, depth + 1, isProduct ? 'productName' : field)
+    }
+  }
+
+  #number(value: number, name: string): void {
+    if (!Number.isInteger(value) || !moneyField.test(name)) return
+    this.#add(this.#amounts, value, most.amounts)
+    if (/available|balance/.test(name)) this.#add(this.#balances, value, most.amounts)
+  }
+
+  #string(value: string, name: string): void {
+    const text = maskText(value.slice(0, longestText)).trim()
+    if (text === '') return
+    if (name === 'productName') this.#add(this.#products, text.slice(0, 200), most.names)
+    else if (nameField.test(name) && text.length <= 200) this.#add(this.#names, text, most.names)
+    this.#text(text, /^(?:message|receipt)$/.test(name))
+  }
+
+  /** A text that somebody else may have written: its amounts are only told. */
+  #text(given: string, tellsStatus = false): void {
+    const text = maskText(given.slice(0, 20 * longestText))
+    const amounts = amountsIn(text).filter(
+      ({ at, length, isBare }) => !isBare || /\.\d\d$/.test(text.slice(at, at + length)),
+    )
+    for (const { cents } of amounts) this.#add(this.#told, cents, most.amounts)
+    for (const [name] of text.matchAll(addresses)) this.#add(this.#names, name.replace(/\.$/, ''), most.names)
+    const tells = amounts.length > 0 || /(?<![\w.])@\w|[<[]\/?[a-z]{3,}/i.test(text)
+    if (tells && text.length >= 12) this.#add(this.#texts, text.slice(0, longestText), most.texts)
+    if (!tellsStatus) return
+    for (const [word] of text.toLowerCase().matchAll(statusWords)) {
+      this.#add(this.#statuses, `said ${word}`, most.statuses)
+    }
+  }
+
+  #allTexts(value: unknown, depth = 0): void {
+    if (typeof value === 'string') this.#text(value)
+    else if (depth < deepest) for (const inner of Object.values(fieldsOf(value))) this.#allTexts(inner, depth + 1)
+  }
+
+  #add<Item>(to: Set<Item>, item: Item, atMost: number): void {
+    if (to.size < atMost) to.add(item)
+    else if (!to.has(item)) this.#isCut = true
+  }
+}
+
+const addresses = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z0-9][\w.-]*/g
+const statusWords = /\b(?:shipped|dispatched|on its way|delivered|arrived|returned|cancell?ed|refunded)\b/g
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+/** Returns the messages of a body, or undefined where it is no JSON. */
+function jsonIn(body: string): unknown[] | undefined {
+  const events = [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data ?? '')
+  const texts = /^(?:event|data|id|retry|):/m.test(body.slice(0, 200)) && events.length > 0 ? events : [body]
+  const values = texts.flatMap((text) => {
+    try {
+      return [JSON.parse(text) as unknown].flat()
+    } catch {
+      return []
+    }
+  })
+  return values.length === 0 ? undefined : values
+}
+
+/** Returns the words of a page. */
+function wordsOf(body: string): string {
+  return body
+    .replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&nbsp;/g, ' ')
+    .replace(/&amp;/g, '&')
+    .replace(/&#3[49];|&quot;/g, '"')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
