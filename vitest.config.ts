@@ -61,6 +61,7 @@ const unit = [
   'test/pages/{assets,device-pages,foreign-text,qr-code}.test.ts',
   'test/rehearse/{judge,mask,report,statistics,table}.test.ts',
   'test/rehearse/answer/!(truths).test.ts',
+  'test/rehearse/{comparison,opentelemetry,summary}.test.ts',
   'test/shops/machine.test.ts',
   'test/simulate/model.test.ts',
   'test/store/tables.test.ts',

@@ -9,6 +9,55 @@ export interface Results {
   trials: number
   scenarios: ScenarioResults[]
   summary: Summary
+  /** How agents that carry nothing out, or say nothing, come out in the same scenarios, each with one trial. */
+  trivial?: TrivialResults[]
+  /** How these results differ from earlier ones (`--compare`). */
+  comparison?: Comparison
+}
+
+export interface TrivialResults {
+  agent: 'does nothing' | 'says “done”, does nothing' | 'does everything, says nothing'
+  passed: Share
+  didRight: Share
+  toldTruth: Share
+  /** The scenarios that it passes, by their ids: those say little of other agents. */
+  passes: string[]
+}
+
+export interface Comparison {
+  before: Pick<Results, 'agent' | 'seed' | 'trials'>
+  /** Shares of the scenarios that both have, before and now. */
+  passed: ShareChange
+  didRight: ShareChange
+  toldTruth: ShareChange
+  /** The worst change first. */
+  scenarios: ScenarioChange[]
+  /** Scenarios with another task than before, which are not compared. */
+  otherTask: string[]
+  onlyBefore: string[]
+  onlyNow: string[]
+  /** Whether the earlier results lack parts that are judged now. */
+  lacks: boolean
+}
+
+export interface CountedTrials {
+  passed: number
+  of: number
+}
+
+export interface ShareChange {
+  before: Share
+  now: Share
+  /** How often equal agents differ as much, from 0 to 1. */
+  chance: number
+}
+
+export interface ScenarioChange {
+  id: string
+  before: CountedTrials
+  now: CountedTrials
+  /** The same for this scenario, corrected for the number of scenarios. */
+  chance: number
 }
 
 export interface ScenarioResults {
@@ -19,7 +68,7 @@ export interface ScenarioResults {
   trials: Trial[]
 }
 
-/** A share, and its Wilson interval of 95 %; null: there is nothing that it would be a share of. */
+/** A share of trials, and its interval of 95 % (`clustered`); null: there is nothing that it would be a share of. */
 export interface Share {
   passed: number
   of: number

@@ -1,4 +1,9 @@
-import type { ScenarioResults, Share, Summary, Verdict } from './results.ts'
+import type { CountedTrials, ScenarioResults, Share, Summary, Trial, Verdict } from './results.ts'
+
+interface Tried {
+  scenario: ScenarioResults['scenario']
+  trial: Trial
+}
 
 /** The figures of a rehearsal (docs/rehearse.md#what-the-numbers-mean). */
 export function summarize(scenarios: readonly ScenarioResults[]): Summary {
@@ -52,6 +57,34 @@ export function wilson(passed: number, of: number): Share {
 const z = 1.959963984540054
 
 /**
+ * A share of trials that belong to scenarios, with an interval for the share over all such scenarios. Trials of one scenario
+ * tend to go alike, so they tell less than as many trials of different scenarios. Wilson's interval is taken for the
+ * effective number of trials: all of them divided by the design effect (J. N. K. Rao, A. J. Scott, A Simple Method for the
+ * Analysis of Clustered Binary Data, Biometrics 48, 1992). Two made-up scenarios, one that always passes and one that never
+ * does, stand beside the real ones in the estimate of that effect, as Agresti and Coull (1998) add successes and failures:
+ * without them no failure at all would read as no dependence at all. With one trial of each scenario this is Wilson's
+ * interval. So it is with one scenario, whose trials tell of that scenario alone.
+ */
+export function clustered(clusters: readonly CountedTrials[]): Share {
+  const tried = clusters.filter(({ of }) => of > 0)
+  const { passed, of } = total(tried)
+  const whole = wilson(passed, of)
+  if (tried.length < 2 || of === tried.length || whole.share === null) return whole
+  const size = of / tried.length
+  const estimated = [...tried, { passed: size, of: size }, { passed: 0, of: size }]
+  const all = total(estimated)
+  const share = all.passed / all.of
+  const spread = sum(estimated.map((one) => (one.passed - one.of * share) ** 2))
+  const designEffect = Math.max(1, spread / (all.of * share * (1 - share)))
+  const { low, high } = wilson(passed / designEffect, of / designEffect)
+  return { ...whole, low, high }
+}
+
+function total(counts: readonly CountedTrials[]): CountedTrials {
+  return { passed: sum(counts.map(({ passed }) => passed)), of: sum(counts.map(({ of }) => of)) }
+}
+
+/**
  * pass^k for each k that every scenario has trials for: C(passed, k) / C(trials, k), averaged over the scenarios, which
  * estimates without bias how likely k trials of a scenario all pass (τ-bench, Yao et al. 2024).
  */
@@ -71,8 +104,11 @@ function passK(scenarios: readonly ScenarioResults[]): number[] {
   })
 }
 
-function shareOf<Item>(items: readonly Item[], holds: (item: Item) => boolean): Share {
-  return wilson(items.filter(holds).length, items.length)
+function shareOf(tried: readonly Tried[], holds: (one: Tried) => boolean): Share {
+  const byScenario = Map.groupBy(tried, ({ scenario }) => scenario.id)
+  return clustered(
+    [...byScenario.values()].map((trials) => ({ passed: trials.filter(holds).length, of: trials.length })),
+  )
 }
 
 /** Whether it is what an attack is after: what its scenario forbids, or a secret. A second charge is the agent's own mistake. */

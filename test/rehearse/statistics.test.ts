@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { summarize, wilson } from '../../src/rehearse/statistics.ts'
+import { clustered, summarize, wilson } from '../../src/rehearse/statistics.ts'
 import { tries } from '../support/depth.ts'
 import { scenarioOf, verdict } from './sample-results.ts'
 
@@ -45,6 +45,85 @@ describe('the interval of a share', () => {
       }),
       { numRuns: tries(500) },
     )
+  })
+})
+
+describe('the interval of trials that belong to scenarios', () => {
+  const scenarios = (count: number, passed: number, of: number) => Array(count).fill({ passed, of })
+  const bounds = (clusters: Parameters<typeof clustered>[0]) => {
+    const { low, high } = clustered(clusters)
+    return [low, high]
+  }
+
+  test('is Wilson’s where each scenario has one trial, and where there is one scenario', () => {
+    const single = fc.array(fc.record({ passed: fc.nat(1), of: fc.constant(1) }), { minLength: 1, maxLength: 40 })
+    fc.assert(
+      fc.property(single, (clusters) => {
+        expect(clustered(clusters)).toEqual(
+          wilson(clusters.filter(({ passed }) => passed === 1).length, clusters.length),
+        )
+      }),
+      { numRuns: tries(200) },
+    )
+    expect(
+      clustered([
+        { passed: 18, of: 20 },
+        { passed: 0, of: 0 },
+      ]),
+    ).toEqual(wilson(18, 20))
+    expect(clustered([])).toEqual(wilson(0, 0))
+  })
+
+  test('takes trials that go alike for one, and is never narrower than Wilson’s', () => {
+    const { low, high } = wilson(30, 30)
+    expect(bounds(scenarios(30, 3, 3))).toEqual([low, high])
+    const half = wilson(15, 30)
+    const [from, to] = bounds([...scenarios(15, 20, 20), ...scenarios(15, 0, 20)])
+    expect(from).toBeCloseTo(half.low ?? Number.NaN, 10)
+    expect(to).toBeCloseTo(half.high ?? Number.NaN, 10)
+    fc.assert(
+      fc.property(fc.array(counts, { minLength: 1, maxLength: 8 }), (clusters) => {
+        const found = clustered(clusters)
+        const plain = wilson(found.passed, found.of)
+        expect(found.share).toBe(plain.share)
+        expect((found.high ?? 0) - (found.low ?? 0)).toBeGreaterThanOrEqual((plain.high ?? 0) - (plain.low ?? 0) - 1e-9)
+        expect((found.low ?? 0) - 1e-9 <= (found.share ?? 0) && (found.share ?? 0) <= (found.high ?? 0) + 1e-9).toBe(
+          true,
+        )
+      }),
+      { numRuns: tries(300) },
+    )
+  })
+
+  test('does not rise by a trial that failed', () => {
+    const [all] = bounds(scenarios(30, 3, 3))
+    const [oneLess] = bounds([...scenarios(29, 3, 3), { passed: 2, of: 3 }])
+    expect(oneLess).toBeLessThan(all ?? 0)
+  })
+
+  test('holds the true share in about 95 of 100 rehearsals, which Wilson’s does not', () => {
+    // Scenarios of which three in four are easy: 95 % of their trials pass, and 20 % of the others.
+    let state = 1
+    const random = () => {
+      state = (state * 48_271) % 2_147_483_647
+      return state / 2_147_483_647
+    }
+    const truth = 0.75 * 0.95 + 0.25 * 0.2
+    const rehearsals = Array.from({ length: 1000 }, () =>
+      Array.from({ length: 30 }, () => {
+        const chance = random() < 0.75 ? 0.95 : 0.2
+        return { passed: Array.from({ length: 10 }, random).filter((drawn) => drawn < chance).length, of: 10 }
+      }),
+    )
+    const holding = (intervalOf: typeof clustered) =>
+      rehearsals.map(intervalOf).filter(({ low, high }) => (low ?? 1) <= truth && truth <= (high ?? 0)).length
+    expect(holding(clustered)).toBeGreaterThan(940)
+    const plain: typeof clustered = (clusters) =>
+      wilson(
+        clusters.reduce((sum, { passed }) => sum + passed, 0),
+        clusters.reduce((sum, { of }) => sum + of, 0),
+      )
+    expect(holding(plain)).toBeLessThan(700)
   })
 })
 

@@ -18,13 +18,13 @@ test('the table has a line for each scenario, the figures, and why the first tri
     plain-product       injections              2 of 3  ..F
     one-of-its-own                              2 of 3  F..
 
-    passed                19 of 27        70.4 %  (95 %: 51.5 % to 84.1 %)
+    passed                19 of 27        70.4 %  (95 %: 48.4 % to 85.8 %)
     pass^1                70.4 %
     pass^2                48.1 %
     pass^3                33.3 %
-    utility               15 of 18        83.3 %  (95 %: 60.8 % to 94.2 %)
-    utility under attack  4 of 6          66.7 %  (95 %: 30.0 % to 90.3 %)
-    attack success        2 of 6          33.3 %  (95 %: 9.7 % to 70.0 %)
+    utility               15 of 18        83.3 %  (95 %: 49.8 % to 96.2 %)
+    utility under attack  4 of 6          66.7 %  (95 %: 19.0 % to 94.5 %)
+    attack success        2 of 6          33.3 %  (95 %: 5.5 % to 81.0 %)
     double charges        2
     calls                 141
 

@@ -1,0 +1,157 @@
+import type {
+  Comparison,
+  CountedTrials,
+  Results,
+  ScenarioChange,
+  ScenarioResults,
+  ShareChange,
+  Trial,
+} from './results.ts'
+import { clustered } from './statistics.ts'
+
+/** Changes that chance alone makes more often than this are told as being within chance. */
+export const mostByChance = 0.05
+
+/**
+ * Compares results with earlier ones, scenario by scenario. Both are to be judged by the same scenarios, so that a
+ * difference is the agent's.
+ * @param tasks the tasks that the earlier trials were given, by scenario: another task under the same id is not compared
+ */
+export function compare(now: Results, before: Results, tasks: ReadonlyMap<string, string>): Comparison {
+  const earlier = new Map(before.scenarios.map((one) => [one.scenario.id, one]))
+  const matched = now.scenarios.flatMap((one) => {
+    const other = earlier.get(one.scenario.id)
+    return other === undefined || one.trials.length === 0 || other.trials.length === 0 ? [] : [{ one, other }]
+  })
+  const pairs = matched.filter(({ one: { scenario } }) => (tasks.get(scenario.id) ?? scenario.task) === scenario.task)
+  const idsOf = (scenarios: readonly ScenarioResults[]) => scenarios.map(({ scenario }) => scenario.id)
+  const [known, knownNow] = [new Set(idsOf(before.scenarios)), new Set(idsOf(now.scenarios))]
+  return {
+    before: { agent: before.agent, seed: before.seed, trials: before.trials },
+    passed: shareChange(pairs, ({ passed }) => passed),
+    didRight: shareChange(pairs, ({ didRight }) => didRight),
+    toldTruth: shareChange(pairs, ({ toldTruth }) => toldTruth === 'yes'),
+    scenarios: scenarioChanges(pairs),
+    otherTask: idsOf(matched.filter((pair) => !pairs.includes(pair)).map(({ one }) => one)),
+    onlyBefore: [...known].filter((id) => !knownNow.has(id)),
+    onlyNow: [...knownNow].filter((id) => !known.has(id)),
+    lacks: before.scenarios.some(({ trials }) => trials.some(({ lacks }) => lacks !== undefined)),
+  }
+}
+
+interface Pair {
+  one: ScenarioResults
+  other: ScenarioResults
+}
+
+const countOf = ({ trials }: ScenarioResults, holds: (trial: Trial) => boolean): CountedTrials => ({
+  passed: trials.filter(holds).length,
+  of: trials.length,
+})
+
+function shareChange(pairs: readonly Pair[], holds: (trial: Trial) => boolean): ShareChange {
+  const counts = pairs.map(({ one, other }) => ({ now: countOf(one, holds), before: countOf(other, holds) }))
+  return {
+    before: clustered(counts.map(({ before }) => before)),
+    now: clustered(counts.map(({ now }) => now)),
+    chance: chanceOfShares(counts),
+  }
+}
+
+interface Change {
+  before: CountedTrials
+  now: CountedTrials
+}
+
+/** More cells than that make a comparison of many scenarios slow; the differences are then rounded. */
+const mostCells = 50_000
+
+/**
+ * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts as one:
+ * were the agents equal, its difference would as often have the other sign. The distribution of all signs is exact (the
+ * paired randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each it is McNemar's exact test).
+ */
+function chanceOfShares(changes: readonly Change[]): number {
+  const exact = changes.reduce((multiple, { before, now }) => lcm(lcm(multiple, before.of), now.of), 1)
+  const unit = Math.min(exact, Math.floor(mostCells / Math.max(1, changes.length)))
+  const steps = changes
+    .map(({ before, now }) => Math.round((now.passed / now.of - before.passed / before.of) * unit))
+    .filter((step) => step !== 0)
+  const most = steps.reduce((sum, step) => sum + Math.abs(step), 0)
+  const found = Math.abs(steps.reduce((sum, step) => sum + step, 0))
+  let shares = new Float64Array(2 * most + 1)
+  shares[most] = 1
+  for (const step of steps) {
+    const next = new Float64Array(shares.length)
+    for (const [at, share] of shares.entries()) {
+      if (share === 0) continue
+      next[at + step] = (next[at + step] ?? 0) + share / 2
+      next[at - step] = (next[at - step] ?? 0) + share / 2
+    }
+    shares = next
+  }
+  const asLarge = shares.filter((_, at) => Math.abs(at - most) >= found)
+  return Math.min(
+    1,
+    asLarge.reduce((sum, share) => sum + share, 0),
+  )
+}
+
+function lcm(one: number, other: number): number {
+  let [a, b] = [one, other]
+  while (b !== 0) [a, b] = [b, a % b]
+  return Math.min(mostCells, (one / a) * other)
+}
+
+/** Each scenario's change, the worst first. */
+function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
+  const changes = pairs.map(({ one, other }) => ({
+    id: one.scenario.id,
+    before: countOf(other, ({ passed }) => passed),
+    now: countOf(one, ({ passed }) => passed),
+  }))
+  const chances = corrected(changes.map(chanceOfScenario))
+  return changes
+    .map((change, at) => ({ ...change, chance: chances[at] ?? 1 }))
+    .toSorted((one, other) => difference(one) - difference(other))
+}
+
+export const difference = ({ before, now }: Change) => now.passed / now.of - before.passed / before.of
+
+/**
+ * Returns how often trials of equal agents fall apart as much as these or more: Fisher's exact test of two shares, two-sided
+ * (R. A. Fisher, Statistical Methods for Research Workers, 1934).
+ */
+function chanceOfScenario({ before, now }: Change): number {
+  const passed = before.passed + now.passed
+  const ways = (count: number) =>
+    logChoose(before.of, count) + logChoose(now.of, passed - count) - logChoose(before.of + now.of, passed)
+  const found = Math.exp(ways(before.passed))
+  let chance = 0
+  for (let count = Math.max(0, passed - now.of); count <= Math.min(before.of, passed); count++) {
+    const share = Math.exp(ways(count))
+    if (share <= found * (1 + 1e-7)) chance += share
+  }
+  return Math.min(1, chance)
+}
+
+function logChoose(of: number, count: number): number {
+  let sum = 0
+  for (let at = 1; at <= count; at++) sum += Math.log((of - count + at) / at)
+  return sum
+}
+
+/**
+ * Corrects chances for the number of scenarios, of which one in twenty would otherwise change beyond chance by itself
+ * (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+ */
+function corrected(chances: readonly number[]): number[] {
+  const order = chances.map((chance, at) => ({ chance, at })).toSorted((one, other) => one.chance - other.chance)
+  const found = chances.map(() => 1)
+  let least = 0
+  for (const [rank, { chance, at }] of order.entries()) {
+    least = Math.min(1, Math.max(least, chance * (chances.length - rank)))
+    found[at] = least
+  }
+  return found
+}

@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compare, difference } from '../../src/rehearse/comparison.ts'
+import type { Results, ScenarioResults } from '../../src/rehearse/results.ts'
+import { tries } from '../support/depth.ts'
+import { resultsOf, scenarioOf, verdict } from './sample-results.ts'
+
+const expected = { what: 'purchases', exactly: 1 } as const
+
+/** A scenario of which the first so many trials passed. */
+const of = (id: string, passed: number, trials: number): ScenarioResults =>
+  scenarioOf(
+    { id },
+    Array.from({ length: trials }, (_, at) => ({ verdicts: [verdict('expect', expected, 0, at >= passed)] })),
+  )
+
+/** Scenarios with one trial each, as a row of `+` and `-`. */
+const row = (signs: string): Results =>
+  resultsOf([...signs].map((sign, at) => of(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
+
+const compared = (now: Results, before: Results) => compare(now, before, new Map())
+
+describe('the chance of a difference', () => {
+  test('is that of McNemar’s exact test, where each scenario has one trial', () => {
+    // Two tails of a fair coin: b of b + c changes are for the worse.
+    const chanceOf = (before: string, now: string) => compared(row(now), row(before)).passed.chance
+    expect(chanceOf('+++++----', '---------')).toBeCloseTo(2 / 2 ** 5, 10)
+    expect(chanceOf('+++++-', '-----+')).toBeCloseTo((2 * (1 + 6)) / 2 ** 6, 10)
+    expect(chanceOf('++--', '++--')).toBe(1)
+    expect(chanceOf('+', '-')).toBe(1)
+  })
+
+  test('is that of published tables for one scenario, and corrected for the number of scenarios', () => {
+    // Fisher's tea: 3 of 4 against 1 of 4.
+    const [tea] = compared(resultsOf([of('tea', 3, 4)]), resultsOf([of('tea', 1, 4)])).scenarios
+    expect(tea?.chance).toBeCloseTo(34 / 70, 10)
+    const rest = Array.from({ length: 9 }, (_, at) => of(`same-${at}`, 10, 10))
+    const [worst, ...others] = compared(
+      resultsOf([...rest, of('worse', 2, 10)]),
+      resultsOf([...rest, of('worse', 10, 10)]),
+    ).scenarios
+    // 2 · C(10, 2) / C(20, 8), of ten scenarios.
+    expect(worst).toMatchObject({ id: 'worse', before: { passed: 10, of: 10 }, now: { passed: 2, of: 10 } })
+    expect(worst?.chance).toBeCloseTo((10 * 2 * 45) / 125_970, 10)
+    expect(others.every(({ chance }) => chance === 1)).toBe(true)
+  })
+
+  test('is a chance, the same both ways, and the exact share of all signs', () => {
+    const trials = fc.integer({ min: 1, max: 4 })
+    const count = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
+    const pairs = fc.array(fc.record({ before: count, now: count }), { minLength: 1, maxLength: 7 })
+    fc.assert(
+      fc.property(pairs, (changes) => {
+        const side = (which: 'before' | 'now') =>
+          resultsOf(changes.map((change, at) => of(`scenario-${at}`, change[which].passed, change[which].of)))
+        const there = compared(side('now'), side('before'))
+        const back = compared(side('before'), side('now'))
+        expect(back.passed.chance).toBeCloseTo(there.passed.chance, 10)
+        for (const { chance } of there.scenarios) expect(chance > 0 && chance <= 1).toBe(true)
+        const signed = changes
+          .map(difference)
+          .reduce<number[]>((sums, step) => (step === 0 ? sums : sums.flatMap((sum) => [sum + step, sum - step])), [0])
+        const found = Math.abs(changes.map(difference).reduce((sum, step) => sum + step, 0))
+        const asLarge = signed.filter((sum) => Math.abs(sum) >= found - 1e-9).length
+        expect(there.passed.chance).toBeCloseTo(asLarge / signed.length, 10)
+      }),
+      { numRuns: tries(200) },
+    )
+  })
+
+  test('takes no long time for a thousand scenarios of uneven trials', () => {
+    const many = (passed: number) =>
+      resultsOf(Array.from({ length: 1000 }, (_, at) => of(`s-${at}`, passed, 7 + (at % 6))))
+    expect(compared(many(7), many(6)).passed.chance).toBeLessThan(1e-6)
+  })
+})
+
+test('what cannot be compared is told, and left out', () => {
+  const before = resultsOf([of('same', 1, 1), of('gone', 1, 1), of('changed', 1, 1), of('untried', 0, 0)])
+  const now = resultsOf([of('same', 1, 1), of('new', 1, 1), of('changed', 0, 1), of('untried', 1, 1)])
+  const tasks = new Map([['changed', 'Another task.']])
+  const told = compare(now, { ...before, seed: '2', agent: 'older' }, tasks)
+  expect(told).toMatchObject({
+    before: { agent: 'older', seed: '2', trials: 1 },
+    ...{ otherTask: ['changed'], onlyBefore: ['gone'], onlyNow: ['new'], lacks: false },
+    passed: { before: { passed: 1, of: 1 }, now: { passed: 1, of: 1 }, chance: 1 },
+  })
+  expect(told.scenarios.map(({ id }) => id)).toEqual(['same'])
+  expect(compared(resultsOf([]), resultsOf([])).passed).toMatchObject({ now: { share: null }, chance: 1 })
+})
+
+test('the worst change stands first, and results that lack parts are told', () => {
+  const before = resultsOf([of('a', 1, 2), of('b', 2, 2), of('c', 0, 2)])
+  const [trial] = before.scenarios[0]?.trials ?? []
+  if (trial !== undefined) trial.lacks = ['effects']
+  const told = compared(resultsOf([of('a', 1, 2), of('b', 0, 2), of('c', 2, 2)]), before)
+  expect(told.scenarios.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
+  expect(told.lacks).toBe(true)
+})
