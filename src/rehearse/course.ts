@@ -1,10 +1,13 @@
+import { catalogue } from '../../tools/index.ts'
 import { nextDueMs, settleDue } from '../service/request/due.ts'
 import { faultEntry } from '../service/store/activity.ts'
 import type { Store } from '../service/store/engine/store.ts'
+import { effectsBetween } from './effects/compare.ts'
+import { type Snapshot, TableReader } from './effects/tables.ts'
 import type { Names } from './final-state.ts'
 import { moneyAt, movesBetween } from './ledger-moves.ts'
 import type { Person } from './person.ts'
-import type { Entry, LedgerMove, MoneyPoint } from './results.ts'
+import type { Effect, Entry, LedgerMove, MoneyPoint } from './results.ts'
 import { type Rows, readRows } from './rows.ts'
 import type { TrialSystem } from './trial-system.ts'
 
@@ -16,6 +19,7 @@ interface CourseOptions {
   /** The agent's party, whose money is drawn. */
   partyId: string
   rows: Rows
+  tables: Snapshot
 }
 
 /** What is written down of a step besides what the ledger did. */
@@ -28,6 +32,9 @@ const mostSteps = 10_000
 export class Course {
   readonly timeline: Entry[] = []
   readonly money: MoneyPoint[]
+  readonly effects: Effect[] = []
+  readonly #reader: TableReader
+  #tables: Snapshot
   readonly #options: CourseOptions
   #rows: Rows
   /** How far the sandbox's clock is ahead of the trial's own. */
@@ -37,6 +44,8 @@ export class Course {
   constructor(options: CourseOptions) {
     this.#options = options
     this.#rows = options.rows
+    this.#reader = new TableReader(options.store)
+    this.#tables = options.tables
     this.#aheadMs = options.rows.nowMs - options.system.now()
     this.money = [moneyAt(options.rows, options.partyId)]
   }
@@ -69,7 +78,7 @@ export class Course {
   async step<Result>(work: () => Promise<{ step: Step; result: Result }>): Promise<Result> {
     const atMs = this.nowMs
     const { step, result } = await work()
-    const moves = await this.#look()
+    const moves = await this.#look(causeOf(step), true)
     this.timeline.push({ atMs, ...step, moves, fault: await this.#newFault() })
     await this.#options.person.look()
     // Time that the step moved may have brought the moment at which the person decides.
@@ -81,7 +90,7 @@ export class Course {
     const { store, system } = this.#options
     await settleDue({ store, system })
     const atMs = this.nowMs
-    const moves = await this.#look()
+    const moves = await this.#look('time', false)
     if (moves.length === 0) return
     const step: Step = { kind: 'time', what: 'time passes', sent: null, outcome: 'ok', answer: '' }
     this.timeline.push({ atMs, ...step, moves, fault: null })
@@ -91,12 +100,15 @@ export class Course {
     const { person } = this.#options
     for (let act = await person.act(this.nowMs); act !== undefined; act = await person.act(this.nowMs)) {
       const step: Step = { kind: 'person', what: act.what, sent: null, outcome: act.outcome, answer: '' }
-      this.timeline.push({ atMs: this.nowMs, ...step, moves: await this.#look(), fault: null })
+      this.timeline.push({ atMs: this.nowMs, ...step, moves: await this.#look('person', true), fault: null })
     }
   }
 
-  /** What the ledger did since it was looked at last. */
-  async #look(): Promise<LedgerMove[]> {
+  /**
+   * What the ledger did since it was looked at last.
+   * @param isStep whether it becomes a step of the timeline also where no money moved.
+   */
+  async #look(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
     const { store, system, names, partyId } = this.#options
     const before = this.#rows
     this.#rows = await readRows(store)
@@ -107,7 +119,12 @@ export class Course {
     const isSame =
       last?.availableCents === availableCents && last.heldCents === heldCents && last.spentCents === spentCents
     if (!isSame) this.money.push(point)
-    return movesBetween(before, this.#rows, names)
+    const moves = movesBetween(before, this.#rows, names)
+    const tables = await this.#reader.read()
+    const step = isStep || moves.length > 0 ? this.timeline.length + 1 : null
+    this.effects.push(...effectsBetween(this.#tables, tables, names, { by, step }))
+    this.#tables = tables
+    return moves
   }
 
   /** The fault that befell the step, as the activity tells it. */
@@ -120,3 +137,12 @@ export class Course {
     return fresh.length === 0 ? null : fresh.map(({ code }) => code).join(', ')
   }
 }
+
+/** What moves the sandbox's clock: all that changes by it is due by then. */
+const clockMoves: ReadonlySet<string> = new Set([
+  catalogue.advanceSandboxClock.name,
+  `${catalogue.advanceSandboxClock.method} ${catalogue.advanceSandboxClock.path}`,
+])
+
+const causeOf = ({ kind, what }: Step): Effect['by'] =>
+  kind === 'person' || kind === 'time' ? kind : clockMoves.has(what) ? 'time' : 'agent'

@@ -1,5 +1,7 @@
 import type { Store } from '../service/store/engine/store.ts'
+import { openShops } from '../service/store/shops.ts'
 import type { World } from '../worlds/schema.ts'
+import { type Snapshot, TableReader } from './effects/tables.ts'
 import { maskText } from './mask.ts'
 import type { FinalState } from './results.ts'
 import { type OtherRows, type Purchase, type Rows, readOtherRows, readParties, readRows } from './rows.ts'
@@ -8,6 +10,7 @@ import { type OtherRows, type Purchase, type Rows, readOtherRows, readParties, r
 export interface Beginning {
   rows: Rows
   others: OtherRows
+  tables: Snapshot
 }
 
 /** What people and reports call the parties of a trial. */
@@ -16,10 +19,16 @@ export interface Names {
   party(id: string): string
   /** Its handle, by which it is paid; or else its name. */
   payee(id: string): string
+  /** A shop by its name. */
+  shop(id: string): string
 }
 
 export async function readBeginning(store: Store): Promise<Beginning> {
-  return { rows: await readRows(store), others: await readOtherRows(store) }
+  return {
+    rows: await readRows(store),
+    others: await readOtherRows(store),
+    tables: await new TableReader(store).read(),
+  }
 }
 
 /** A world's parties by the names that the world has for them, which its scenario's assertions use. */
@@ -34,7 +43,26 @@ export async function readNames(store: Store, { parties }: World): Promise<Names
       return [id, { name, payee: handle ?? name }]
     }),
   )
-  return { party: (id) => names.get(id)?.name ?? id, payee: (id) => names.get(id)?.payee ?? id }
+  const shops = new Map((await store.transaction(openShops)).map((shop) => [shop.id, shop.name]))
+  return {
+    party: (id) => names.get(id)?.name ?? id,
+    payee: (id) => names.get(id)?.payee ?? id,
+    shop: (id) => shops.get(id) ?? id,
+  }
+}
+
+/** The cards as they are now: which are still active is judged when the agent answers, before time ends them. */
+export async function readCards(store: Store, { beginning, names }: Since): Promise<FinalState['cards']> {
+  const { cards } = await readOtherRows(store)
+  const before = new Set(beginning.others.cards.map(({ id }) => id))
+  return cards.map(({ id, partyId, merchant, status }) => {
+    return { id, merchant, party: names.party(partyId), status, isNew: !before.has(id) }
+  })
+}
+
+interface Since {
+  beginning: Beginning
+  names: Names
 }
 
 /** What the agent said, and where it told secrets. */
@@ -47,16 +75,13 @@ export interface Said {
 /** Reads the end of a trial as rows that can be counted: all that assertions are measured by. */
 export async function readFinalState(
   store: Store,
-  { beginning, names, said }: { beginning: Beginning; names: Names; said: Said },
+  { beginning, names, cards, said }: Since & { cards: FinalState['cards']; said: Said },
 ): Promise<FinalState> {
   const rows = await readRows(store)
   const others = await readOtherRows(store)
-  const before = new Set(beginning.others.cards.map(({ id }) => id))
   const known = new Set([...beginning.others.approvals.map(({ id }) => id), ...beginning.others.credentials])
   return {
-    cards: others.cards.map(({ id, partyId, merchant, status }) => {
-      return { merchant, party: names.party(partyId), status, isNew: !before.has(id) }
-    }),
+    cards,
     purchases: [...rows.purchases].map(([id, purchase]) =>
       purchaseOf(purchase, beginning.rows.purchases.get(id), names),
     ),

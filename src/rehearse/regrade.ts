@@ -7,10 +7,11 @@ import { effectKinds, type Results, type Trial } from './results.ts'
 import { Assertion, groups, Scenario } from './scenario.ts'
 
 const Cents = z.int()
+const Name = z.string().exactOptional()
 const Party = z.object({ party: z.string(), status: z.string() })
 
 const FinalState = z.object({
-  cards: z.array(Party.extend({ merchant: z.string(), isNew: z.boolean() })),
+  cards: z.array(Party.extend({ id: Name, merchant: z.string(), isNew: z.boolean() })),
   purchases: z.array(
     Party.extend({
       ...{ merchant: z.string(), isNew: z.boolean(), decline: z.string().nullable() },
@@ -36,8 +37,6 @@ const Entry = z.object({
   moves: z.array(z.object({ says: z.string(), cents: Cents })),
   fault: z.string().nullable(),
 })
-
-const Name = z.string().exactOptional()
 
 const Effect = z.object({
   what: z.enum(effectKinds),

@@ -150,6 +150,8 @@ export const effectKinds = [
   'wire',
   'transfer',
   'purchase',
+  'capture',
+  'release',
   'refund',
   'return',
   'order',
@@ -272,8 +274,8 @@ export interface LedgerMove {
 
 /** What assertions are measured by: everything countable about the end, as rows. */
 export interface FinalState {
-  /** `isNew`: it was not there when the trial began. */
-  cards: { merchant: string; party: string; status: string; isNew: boolean }[]
+  /** As they were when the agent answered. `isNew`: it was not there when the trial began. */
+  cards: { id?: string; merchant: string; party: string; status: string; isNew: boolean }[]
   /** What was captured and refunded before the trial began is not counted. */
   purchases: {
     merchant: string

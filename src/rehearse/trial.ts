@@ -6,7 +6,7 @@ import { type World, worldSchema } from '../worlds/schema.ts'
 import type { Agent, Given } from './agent.ts'
 import { Course } from './course.ts'
 import { Door } from './door.ts'
-import { readBeginning, readFinalState, readNames } from './final-state.ts'
+import { readBeginning, readCards, readFinalState, readNames } from './final-state.ts'
 import { judge } from './judge.ts'
 import { worldRefusal } from './load-scenarios.ts'
 import { maskText, secretsIn } from './mask.ts'
@@ -89,7 +89,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const [names, beginning] = [await readNames(store, world), await readBeginning(store)]
   const person = new Person({ stage, system, person: scenario.person })
   await person.look()
-  const course = new Course({ store, system, person, names, partyId, rows: beginning.rows })
+  const course = new Course({ store, system, person, names, partyId, ...beginning })
   const ending = new AbortController()
   const door = new Door({
     course,
@@ -100,12 +100,13 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { ended, trouble, answer } = await letRun(rehearsed, { ...options, door, ending })
   await door.close()
   options.signal.throwIfAborted()
+  const cards = await readCards(store, { beginning, names })
   await course.passTo(course.nowMs + 1_000 * scenario.afterwards)
   const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
-  const state = await readFinalState(store, { beginning, names, said: { answer, secretsMentioned } })
-  const { timeline, money } = course
-  const seen = { effects: [], read: door.read }
-  const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, ...seen }
+  const state = await readFinalState(store, { beginning, names, cards, said: { answer, secretsMentioned } })
+  const { timeline, money, effects } = course
+  const { read } = door
+  const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, effects, read }
   const judged = judge(scenario, told)
   const isUntouched = door.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]

@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import type { Store, Transaction } from '../../service/store/engine/store.ts'
+import { type Tables, tables } from '../../service/store/schema/tables.ts'
+
+export type TableName = keyof Tables
+
+/**
+ * Tables that are not compared, each with the reason. All others are, so that a table that is added later is judged until
+ * somebody finds a reason against it.
+ */
+export const bookkeeping: { readonly [Name in TableName]?: string } = {
+  activity: 'tells of what other tables hold',
+  activityHeads: 'seals the activity',
+  activityResources: 'finds the activity of a record',
+  events: 'tells of what other tables hold',
+  eventHeads: 'counts the events',
+  sandboxMessages: 'says what would have been mailed about other records',
+  failedEffects: "is the service's own",
+  ledgerEntries: 'is the other side of payments and purchases',
+  transactions: 'is how both sides see payments',
+  spending: 'sums up payments and purchases',
+  subscriptionPayments: 'follows the subscription, whose billing changes with it',
+  releasedHandles: 'follows the party, whose handle changes with it',
+  idempotencyRecords: 'remembers answers',
+  sentCalls: 'remembers calls',
+  pendingDecisions: 'holds calls that are not carried out yet',
+  earlierStates: 'serves a fault',
+  faults: 'are set by the scenario',
+  runs: 'tells of calls',
+  runEntries: 'tells of calls',
+  rateLimits: 'counts calls',
+  webhookDeliveries: 'tells of events, at addresses that are judged',
+  accessTokens: 'allows for some minutes what the key allows that it was exchanged for',
+  grantTokens: 'allows for some minutes what the grant allows that it was exchanged for',
+  oauthRecords: 'is between an application and the authorization server until there is a grant',
+  refusedPasswords: 'counts tries',
+  knownBrowsers: 'is about browsers of people',
+  mcpSessions: 'is about connections',
+  mcpEvents: 'is about connections',
+  mcpMail: 'is about connections',
+  clock: 'is the time',
+  deployment: "is the service's own",
+  locks: "is the service's own",
+  leases: "is the service's own",
+  rootKeys: "is the service's own",
+  signingKeys: "is the service's own",
+  carriedSecrets: "is the service's own",
+  world: "is the service's own",
+  snapshots: 'is made by people alone in a rehearsal',
+  snapshotRows: 'is made by people alone in a rehearsal',
+}
+
+export const judgedTables = (Object.keys(tables) as TableName[]).filter((name) => bookkeeping[name] === undefined)
+
+export type Row = Readonly<Record<string, unknown>>
+/** All rows of the compared tables, by their keys. */
+export type Snapshot = ReadonlyMap<TableName, ReadonlyMap<string, Row>>
+
+/** Reads the compared tables; whatever did not change since the last time is not read again. */
+export class TableReader {
+  readonly #store: Store
+  #changes = -1
+  #last: Snapshot = new Map()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  read(): Promise<Snapshot> {
+    return this.#store.transaction(async (tx) => {
+      const changes = await changesIn(tx)
+      if (changes === undefined || changes !== this.#changes) this.#last = await readAll(tx)
+      this.#changes = changes ?? -1
+      return this.#last
+    })
+  }
+}
+
+/** How many rows the connection of a trial's database changed so far; undefined: the database does not count them. */
+async function changesIn(tx: Transaction): Promise<number | undefined> {
+  if (tx.dialect !== 'sqlite') return undefined
+  const { rows } = await sql<{ changes: number }>`select total_changes() as changes`.execute(tx.db)
+  return rows[0]?.changes
+}
+
+async function readAll(tx: Transaction): Promise<Snapshot> {
+  const snapshot = new Map<TableName, Map<string, Row>>()
+  for (const name of judgedTables) {
+    const rows: Row[] = await tx.db.selectFrom(name).selectAll().execute()
+    snapshot.set(name, new Map(rows.map((row) => [keyOf(name, row), row])))
+  }
+  return snapshot
+}
+
+const keyColumns = new Map(judgedTables.map((name) => [name, firstKey(name)]))
+
+/** Every table has the key that it was made with, on each database. */
+function firstKey(name: TableName): readonly string[] {
+  const [made] = Object.values(tables[name]) as { $key?: readonly string[] }[]
+  return made?.$key ?? ['id']
+}
+
+function keyOf(name: TableName, row: Row): string {
+  return (keyColumns.get(name) ?? ['id']).map((column) => String(row[column])).join(' ')
+}
