@@ -134,7 +134,7 @@ export interface Trial {
 /** How one assertion came out, or one effect, or one thing that the answer says. */
 export interface Verdict {
   kind: 'expect' | 'never' | 'unasked' | 'answer'
-  /** Of `expect` and `never`. */
+  /** What `expect` or `never` says. */
   assertion?: Assertion
   /** What was counted for the assertion. */
   actual?: number
@@ -186,7 +186,7 @@ export type EffectKind = (typeof effectKinds)[number]
 /** One change of one record. */
 export interface Effect {
   what: EffectKind
-  /** Of the record. */
+  /** The record's. */
   id: string
   change: 'added' | 'changed' | 'removed'
   /** Who caused it: `time` is what happens by itself, also where a call of the agent met it. */

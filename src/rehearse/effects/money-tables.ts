@@ -177,7 +177,7 @@ const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   noun: ({ amountCents, payerName, payerValue }) => `${money(amountCents)} asked of ${payerName ?? payerValue}`,
   changed: (before, after, telling) => {
     if (before.status === after.status) return undefined
-    // Of how it is paid, the payment tells.
+    // How it is paid, the payment tells.
     if (!['CANCELED', 'DECLINED'].includes(after.status)) return []
     const says = `${paymentRequests.noun(after, telling)}: ${after.status.toLowerCase()}`
     return [told('request', 'undone', says, paymentRequests.about?.(after, telling))]

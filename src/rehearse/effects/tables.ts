@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Store, Transaction } from '../../service/store/engine/store.ts'
 import { type Tables, tables } from '../../service/store/schema/tables.ts'
 
@@ -79,8 +78,8 @@ export class TableReader {
 /** How many rows the connection of a trial's database changed so far; undefined: the database does not count them. */
 async function changesIn(tx: Transaction): Promise<number | undefined> {
   if (tx.dialect !== 'sqlite') return undefined
-  const { rows } = await sql<{ changes: number }>`select total_changes() as changes`.execute(tx.db)
-  return rows[0]?.changes
+  const counted = tx.db.selectNoFrom(({ fn }) => fn<number>('total_changes', []).as('changes'))
+  return (await counted.executeTakeFirst())?.changes
 }
 
 async function readAll(tx: Transaction): Promise<Snapshot> {
