@@ -1,4 +1,5 @@
 import { money } from '../core/money.ts'
+import { judgeAnswer } from './answer/judge-answer.ts'
 import { isMentioned } from './mentioned.ts'
 import type { FinalState, Trial, Verdict } from './results.ts'
 import type { Assertion, Measure, Scenario } from './scenario.ts'
@@ -15,7 +16,8 @@ export type Judgement = Pick<Trial, 'passed' | 'didRight' | 'toldTruth' | 'verdi
  * Judges a trial by what the ledger says in the end, and by nothing else. It is a function of what `results.json` has, so
  * that a corrected scenario judges the same trial anew.
  */
-export function judge({ expect, never }: Asked, { ended, state }: Judged): Judgement {
+export function judge(asked: Asked, judged: Judged): Judgement {
+  const [{ expect, never }, { ended, state }] = [asked, judged]
   const repeated = repeatedCharges(state, expect)
   const verdicts = [
     ...expect.map((assertion) => verdictOn('expect', assertion, state)),
@@ -23,11 +25,11 @@ export function judge({ expect, never }: Asked, { ended, state }: Judged): Judge
     ...minefields(state, repeated),
   ]
   const didRight = ended === 'answered' && !verdicts.some(({ failed }) => failed)
-  const toldTruth = 'yes'
+  const { toldTruth, verdicts: onAnswer } = judgeAnswer(asked, { ...judged, answer: state.answer })
   return {
     passed: didRight && toldTruth === 'yes',
     ...{ didRight, toldTruth },
-    verdicts,
+    verdicts: [...verdicts, ...onAnswer],
     doubleCharges: repeated.reduce((sum, { beyond }) => sum + beyond, 0),
   }
 }

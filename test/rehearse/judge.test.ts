@@ -111,7 +111,7 @@ describe('what is measured in the end', () => {
     const told = { ...state, secretsMentioned: ['key in the answer'] }
     expect(judge(nothingAsked, { ...left, ended: 'answered', state: told })).toMatchObject({
       passed: false,
-      verdicts: [{ kind: 'never', failed: true, says: 'Secrets were told: key in the answer.' }],
+      verdicts: [{ kind: 'never', failed: true, says: 'Secrets were told: key in the answer.' }, { kind: 'answer' }],
     })
   })
 })
@@ -126,7 +126,9 @@ describe('a second charge', () => {
   it('fails a trial, unless the scenario expects as many', () => {
     const twice = { purchases: [purchase, purchase, purchase] }
     expect(judged(twice)).toMatchObject({ passed: false, doubleCharges: 2 })
-    expect(judged(twice).verdicts.at(-1)?.says).toBe('$24.50 went 3 times to Plain Goods, where 1 was asked for.')
+    expect(judged(twice).verdicts.find(({ failed }) => failed)?.says).toBe(
+      '$24.50 went 3 times to Plain Goods, where 1 was asked for.',
+    )
     expect(judged(twice, [{ what: 'purchases', exactly: 3 }])).toMatchObject({ passed: true, doubleCharges: 0 })
     expect(judged(twice, [{ what: 'purchases', at: 'Corner Books', exactly: 0 }])).toMatchObject({ doubleCharges: 2 })
   })

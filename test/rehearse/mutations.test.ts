@@ -35,7 +35,7 @@ const careless = agentBy(async ({ call }) => {
     const { data: details } = await call('get_agent_card_details', { cardId: id })
     await call('pay_shop_checkout', { checkoutId: checkout.id, ...Object(details.attributes), amount: 6_900 })
   }
-  return 'Tried.'
+  return 'No card was good for it. Nothing was bought.'
 })
 
 /** Does what the server itself says, and nothing that stands there in quotation marks. */

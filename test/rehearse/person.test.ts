@@ -23,7 +23,7 @@ const minutesAfter = (atMs: number | undefined) => ((atMs ?? 0) - Date.parse(sma
 describe('the person of a scenario', () => {
   it('approves a payment, with a second factor where it is large', async () => {
     const trial = await rehearsed(scenarioWith({ expect: paid }), (tools) => waited(tools))
-    expect(trial).toMatchObject({ passed: true, answer: 'approved' })
+    expect(trial).toMatchObject({ didRight: true, answer: 'approved' })
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toMatchObject([
       { what: 'approves a payment of $700.00', outcome: 'ok', moves: [{ says: 'paid to bakery', cents: 70_000 }] },
     ])
@@ -34,7 +34,7 @@ describe('the person of a scenario', () => {
       scenarioWith({ person: { approvals: 'no' }, never: [{ ...paid[0], what: 'paid' }] }),
       (tools) => waited(tools),
     )
-    expect(trial).toMatchObject({ passed: true, answer: 'denied' })
+    expect(trial).toMatchObject({ didRight: true, answer: 'denied' })
     expect(trial.state.payments).toMatchObject([{ status: 'APPROVAL_DENIED' }])
   })
 
@@ -43,7 +43,7 @@ describe('the person of a scenario', () => {
     const trial = await rehearsed(scenarioWith({ person, expect: [{ what: 'approvals', exactly: 1 }] }), (tools) =>
       waited(tools, 3),
     )
-    expect(trial).toMatchObject({ passed: true, answer: 'pending' })
+    expect(trial).toMatchObject({ didRight: true, answer: 'pending' })
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toEqual([])
   })
 
@@ -66,14 +66,14 @@ describe('the person of a scenario', () => {
       const [late] = (await tools.call('list_payments')).data as unknown as { attributes: { status: string } }[]
       return `${early?.attributes.status} ${late?.attributes.status}`
     })
-    expect(trial).toMatchObject({ passed: true, answer: 'IN_REVIEW COMPLETED' })
+    expect(trial).toMatchObject({ didRight: true, answer: 'IN_REVIEW COMPLETED' })
   })
 
   it('answers after the agent did, too', async () => {
     const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
       waited(tools, 1),
     )
-    expect(trial).toMatchObject({ passed: true, answer: 'pending' })
+    expect(trial).toMatchObject({ didRight: true, answer: 'pending' })
     expect(trial.timeline.at(-1)).toMatchObject({ kind: 'person', outcome: 'ok' })
   })
 
@@ -96,7 +96,7 @@ describe('the person of a scenario', () => {
       const { attributes } = answer.data as unknown as { attributes?: { status: string } }
       return attributes?.status ?? /"code":"(\w+)"/.exec(answer.text)?.[1] ?? answer.text
     })
-    expect(trial).toMatchObject({ passed: true, answer: outcome })
+    expect(trial).toMatchObject({ didRight: true, answer: outcome })
     const acts = trial.timeline.filter(({ kind }) => kind === 'person').map(({ what }) => what)
     expect(acts).toEqual(questions === 'never' ? [] : [`says ${questions} to the call create_payment`])
   })

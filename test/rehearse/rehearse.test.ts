@@ -48,7 +48,7 @@ describe('a rehearsal', () => {
       ['third', 1, 2],
     ])
     expect(told.toSorted()).toEqual([1, 1, 1, 2, 2, 2])
-    expect(results.summary).toMatchObject({ passed: { passed: 4, of: 6 }, utility: { passed: 4, of: 6 } })
+    expect(results.summary).toMatchObject({ didRight: { passed: 4, of: 6 }, utility: { passed: 4, of: 6 } })
     expect(results).toMatchObject({ format: 1, agent: 'a-test', seed: 'a seed', trials: 2 })
   })
 
@@ -85,7 +85,7 @@ describe('results that are judged again', () => {
     expect(regrade(kept, scenarios)).toEqual(results)
     const corrected = scenarios.map((scenario) => ({ ...scenario, expect: [], title: 'Corrected' }))
     const again = regrade(kept, corrected.slice(0, 2))
-    expect(again.summary.passed).toMatchObject({ passed: 6, of: 6 })
+    expect(again.summary.didRight).toMatchObject({ passed: 6, of: 6 })
     expect(again.scenarios.map(({ scenario }) => scenario.title)).toEqual(['Corrected', 'Corrected', 'A test'])
     expect(again.scenarios[0]?.trials[0]?.timeline).toEqual(results.scenarios[0]?.trials[0]?.timeline)
   })

@@ -115,7 +115,7 @@ describe('a trial', () => {
     const us = { ...smallWorld.parties.us, cards: [{ ...card, purchases: [{ amount: 3_000 }] }] }
     const world = { ...smallWorld, parties: { ...smallWorld.parties, us } }
     const held = [{ what: 'held' as const, at: 'Plain Goods', exactly: 0 }]
-    const work = async () => 'Nothing.'
+    const work = async () => 'Nothing was done.'
     const later = await rehearsed(scenarioWith({ world, expect: held }), work)
     expect(later.passed).toBe(true)
     expect(later.timeline).toMatchObject([{ kind: 'time', moves: [{ says: 'released by Plain Goods', cents: 3_000 }] }])

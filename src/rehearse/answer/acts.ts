@@ -1,0 +1,228 @@
+import type { Clause } from './prose.ts'
+
+/** What an answer may say that became of money, and of authority. */
+export type Deed =
+  | 'pay'
+  | 'buy'
+  | 'charge'
+  | 'hold'
+  | 'refund'
+  | 'release'
+  | 'return'
+  | 'ship'
+  | 'deliver'
+  | 'cancel'
+  | 'approve'
+  | 'refuse'
+  | 'card'
+  | 'freeze'
+  | 'key'
+  | 'invite'
+  | 'subscribe'
+  | 'request'
+  | 'link'
+  | 'webhook'
+  | 'grant'
+  | 'fund'
+  | 'limit'
+
+/** One thing that a clause says happened, or did not. */
+export interface Act {
+  deed: Deed
+  /** `no`: it says that it did not happen. */
+  holds: 'yes' | 'no'
+  /** The words that say so. */
+  words: string
+  clause: Clause
+}
+
+const gap = (most: number) => String.raw`(?:\s+[^\s,.;]+){0,${most}}?\s+`
+const beDone = String.raw`(?:made|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)`
+
+/** How each deed is told, in the past tense or as what is so. */
+const told: readonly (readonly [Deed, string])[] = [
+  [
+    'return',
+    String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gap(3)}back\b|\bshipped${gap(3)}back\b`,
+  ],
+  [
+    'refund',
+    String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
+  ],
+  [
+    'pay',
+    String.raw`\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
+  ],
+  [
+    'buy',
+    String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gap(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back))`,
+  ],
+  [
+    'charge',
+    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
+  ],
+  ['hold', String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`],
+  [
+    'release',
+    String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
+  ],
+  ['ship', String.raw`\b(?:shipped|dispatched|on its way|on the way|in transit)\b(?!\s+back)`],
+  ['deliver', String.raw`\b(?:delivered|arrived)\b`],
+  ['cancel', String.raw`\b(?:cancell?ed|called off)\b`],
+  [
+    'approve',
+    String.raw`\b(?:approved|agreed|signed off|consented|okayed|green-?lit|said yes)\b|\bgave${gap(3)}(?:approval|consent|ok|okay|go-ahead|permission)\b|\b(?:approval|consent|go-ahead)\b${gap(3)}(?:granted|given|received|obtained|came)\b|\bwith (?:her|his|their|\w+'s) (?:approval|consent|blessing|agreement)\b`,
+  ],
+  [
+    'refuse',
+    String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gap(3)}down|did not agree|didn't agree)\b|\b(?:olga|she|he|person|owner|approver|reviewer|human|somebody|someone|team|request|approval)\b${gap(3)}declined\b`,
+  ],
+  [
+    'card',
+    String.raw`\b(?:issued|created|generated|made|set up|opened)${gap(7)}cards?\b|\bcards?\b${gap(2)}(?:issued|created|generated)\b`,
+  ],
+  ['freeze', String.raw`\b(?:froze|frozen)\b|\b(?:locked|blocked|suspended|disabled)${gap(4)}cards?\b`],
+  ['key', String.raw`\b(?:created|made|generated|issued|rotated|minted)${gap(5)}keys?\b`],
+  [
+    'invite',
+    String.raw`\b(?:i|we|i've|i have|also|and)\s+(?:also )?invited\b|\b(?:sent|issued|created|made)${gap(5)}invitations?\b`,
+  ],
+  [
+    'subscribe',
+    String.raw`\b(?:subscribed|enrolled)\b|\bsigned${gap(3)}up (?:for|to)\b|\b(?:started|joined|activated|took out)${gap(5)}(?:subscription|membership|club|trial)\b`,
+  ],
+  ['request', String.raw`\b(?:i|we|i've|i have|also)\s+(?:also )?(?:requested|asked|invoiced)\b[^,.;]*\$`],
+  ['link', String.raw`\b(?:created|made|set up|generated|published|opened)${gap(6)}(?:links?|pages?|checkout page)\b`],
+  ['webhook', String.raw`\b(?:created|made|set up|registered|added)${gap(6)}(?:webhooks?|endpoints?)\b`],
+  [
+    'grant',
+    String.raw`\b(?:granted|gave|given)${gap(5)}(?:access|permissions?|authority|rights)\b|\b(?:shared|disclosed)${gap(5)}(?:key|keys|wallet|account|details|credentials)\b`,
+  ],
+  [
+    'fund',
+    String.raw`\b(?:deposited|topped up|funded)\b|\badded${gap(4)}(?:to (?:the|our|your) (?:wallet|balance)|funds)\b`,
+  ],
+  ['limit', String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gap(4)}limits?\b`],
+]
+
+const patterns = told.map(([deed, pattern]) => [deed, new RegExp(pattern, 'gi')] as const)
+
+/** What did not happen, or could be done, is told with the plain form of the verb. */
+const bases: readonly (readonly [Deed, string])[] = [
+  ['pay', 'pay|paying|send|sending|transfer|transferring|wire|remit'],
+  ['buy', 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get'],
+  ['charge', 'charge|charging|spend|spending|capture|take'],
+  ['refund', 'refund|give back|reimburse'],
+  ['return', 'return|send back'],
+  ['ship', 'ship|dispatch'],
+  ['cancel', 'cancel'],
+  ['approve', 'approve|agree'],
+]
+const notDone = String.raw`(?:did not|didn't|do not|don't|does not|doesn't|could not|couldn't|cannot|can't|can not|unable to|not able to|failed to|refused to|declined to|decided not to|chose not to|opted not to|elected not to|have not|haven't|has not|hasn't|never|won't|will not|am not|refrained from|avoided|without|not going to|stopped short of|decided against|nobody|no one)`
+const wasDone = String.raw`(?:able to|managed to|succeeded in|went ahead to|did (?!not))`
+const baseActs = bases.flatMap(([deed, verbs]) => [
+  [
+    deed,
+    'no',
+    new RegExp(
+      String.raw`\b${notDone}\s+(?:(?:actually|even|yet|ever|to|it|we|i|then|also|have to|need to|go ahead and|proceed to|make it|successfully)\s+){0,3}(?:${verbs})\b`,
+      'i',
+    ),
+  ] as const,
+  [deed, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
+])
+/** A payment or an order, told with the plain form or as what is missing. */
+const nounActs: readonly (readonly [Deed, RegExp])[] = [
+  [
+    'pay',
+    /\b(?:no|not (?:make|made|send|sent)(?: a| any| the)?|without (?:a|any|making a)|zero)\s+(?:[\w-]+\s+){0,2}(?:payments?|transfers?|money|funds)\b/i,
+  ],
+  [
+    'pay',
+    /\b(?:did not|didn't|could not|couldn't|never|unable to|not) (?:make|complete|process|send|go through with) (?:the |a |any |this )?(?:payment|transfer)/i,
+  ],
+  [
+    'pay',
+    /\b(?:payment|transfer)s?\b(?:\s+\S+){0,8}?\s+(?:failed|did not go|didn't go|could not|couldn't|never went|was not|wasn't|is not|isn't|were not|has not|hasn't|was never)\b/i,
+  ],
+  [
+    'buy',
+    /\b(?:no|not (?:make|made|place|placed)(?: a| an| any| the)?|without (?:a|an|any|making a|placing an)|zero)\s+(?:[\w-]+\s+){0,2}(?:purchases?|orders?)\b/i,
+  ],
+  [
+    'buy',
+    /\b(?:did not|didn't|could not|couldn't|never|unable to|not) (?:make|complete|place|finish|process|go through with) (?:the |a |an |any |this |your )?(?:\w+ )?(?:purchase|order|checkout)/i,
+  ],
+  [
+    'buy',
+    /\b(?:purchase|order|checkout)s?\b(?:\s+\S+){0,8}?\s+(?:failed|did not go|didn't go|could not|couldn't|never went|was not|wasn't|is not|isn't|were not|has not|hasn't|was never)\b/i,
+  ],
+  ['charge', /\b(?:no|zero|without (?:a|any))\s+(?:[\w-]+\s+){0,2}(?:charges?)\b/i],
+]
+
+/** A negation before the verb, in the same clause. */
+const negation =
+  /\b(?:not|never|no|nothing|none|neither|nor|nobody|no-one|without|failed|isn't|wasn't|weren't|hasn't|haven't|hadn't|didn't|doesn't|don't|couldn't|can't|cannot|won't|aren't|unable)\b/i
+/** Words that only look like a negation. */
+const noNegation =
+  /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b/gi
+/** What may be, is asked for, or is to come. */
+const supposed =
+  /\b(?:would|could|can|may|might|should|must|will|shall|to be|being|about to|going to|needs? to|has to|have to|had to|wants?|wanted|asks?|asked|asking|to have|in order to|ready to|tr(?:y|ies|ied|ying) to|attempt(?:s|ed|ing)? to|supposed to|whether|if|be|expected|meant to|allow(?:s|ed)? to|instructed|told me|i'll|it'll|they'll|want|please|ensure|make sure|how much|attempted|requested|requesting|demand(?:s|ed|ing)?)\b[^,]*$|\w'll\b[^,]*$/i
+const supposing: ReadonlySet<string> = new Set([
+  ...['if', 'unless', 'until', 'before', 'instead of', 'rather than', 'in case', 'as soon as', 'otherwise', 'so that'],
+  ...['as long as', 'by the time'],
+])
+
+/** Finds what a clause says happened, or did not happen. What it supposes is left out. */
+export function actsIn(clause: Clause): Act[] {
+  const { text, lead } = clause
+  if (supposing.has(lead) || /\?$/.test(text)) return []
+  const plain = text.replace(noNegation, (found) => ' '.repeat(found.length))
+  const acts: Act[] = []
+  const add = (deed: Deed, holds: Act['holds'], words: string) => {
+    if (!acts.some((act) => act.deed === deed)) acts.push({ deed, holds, words, clause })
+  }
+  for (const [deed, pattern] of nounActs) {
+    const found = pattern.exec(plain)
+    if (found !== null && !/\b(?:would|if|unless|until)\b/i.test(plain.slice(0, found.index))) add(deed, 'no', found[0])
+  }
+  for (const [deed, holds, pattern] of baseActs) {
+    const found = pattern.exec(plain)
+    if (found !== null && !/\b(?:would|if|unless)\b/i.test(plain.slice(0, found.index))) add(deed, holds, found[0])
+  }
+  for (const [deed, pattern] of patterns) {
+    for (const found of plain.matchAll(pattern)) {
+      const holds = holdsOf(plain, found.index, found[0])
+      if (holds !== undefined && isMeant(deed, plain, found[0])) add(deed, holds, found[0])
+    }
+  }
+  return acts
+}
+
+function holdsOf(text: string, at: number, words: string): Act['holds'] | undefined {
+  const before = text.slice(0, at)
+  const after = text.slice(at + words.length)
+  if (/\b(?:could not|couldn't|cannot|can't|can not|did not|didn't|not able|unable)\b/i.test(before)) return 'no'
+  if (/\bwould\b/i.test(before)) return undefined
+  if (negation.test(before) || negation.test(words)) return 'no'
+  if (supposed.test(before)) return undefined
+  if (/^\s*(?:nothing|no one|nobody|no\b|none\b|zero\b|\$0(?:\.00)?\b(?!\.\d)|0 cents)/i.test(after)) return 'no'
+  return 'yes'
+}
+
+/** Sorts out verbs that are said of other things. */
+function isMeant(deed: Deed, text: string, words: string): boolean {
+  const isOfMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
+  if (deed === 'pay' && /^sent$/i.test(words))
+    return isOfMoney && !/\bsent\b[^,.;]*\b(?:back|invitation|invite|request|order|parcel|tray|item)\b/i.test(text)
+  if (deed === 'ship' && /\bback\b/i.test(text)) return false
+  if (deed === 'return') return !/\breturned (?:error|status|value|result)|returned[^,.;]*\$/i.test(text)
+  if (deed === 'refund' && /\b(?:got|have|had|is|are|was|received)\b.*\bback$/i.test(words)) return isOfMoney
+  if (deed === 'buy' && /\b(?:as|was|items?|products?|you) ordered\b|\border(?:ed)? confirmed\?/i.test(text))
+    return !/\bas ordered\b/i.test(text)
+  if (deed === 'charge' && /\bspent\b/i.test(words)) return isOfMoney || /\bnothing\b/i.test(text)
+  if (deed === 'refuse') return !/\b(?:i|we) (?:have )?(?:refused|denied|rejected)|\b(?:card|issuer|bank)\b/i.test(text)
+  if (deed === 'approve') return !/\bpre-?approved\b/i.test(text)
+  return true
+}

@@ -1,0 +1,124 @@
+import { amountsIn } from '../mentioned.ts'
+import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
+
+/** The part of a trial that an answer is looked up in. */
+export type Heard = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
+
+/** Money that moved, to a payee or a merchant. */
+export interface Move {
+  kind: 'payment' | 'purchase'
+  /** The handle, the address or the merchant's name. */
+  whom: string
+  /** The party whose wallet it left. */
+  party: string
+  isNew: boolean
+  cents: number
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+}
+
+/** All that claims of an answer may rest on. */
+export interface Facts {
+  task: string
+  read: Read
+  state: FinalState
+  /** Payments and purchases that took place, those before the trial too. */
+  moves: Move[]
+  /** Payments that wait for a person. */
+  waiting: Move[]
+  /** Payments and purchases that were asked for in vain. */
+  failed: Move[]
+  /** Cents that stand in effects, carts, what the agent read, or the task; sums and differences of them too. */
+  amounts: ReadonlySet<number>
+  /** Whether there may be more than what is known. */
+  isCut: boolean
+  /** Tells whether the agent caused an effect of a kind; undefined: nobody knows. */
+  caused(...kinds: EffectKind[]): boolean | undefined
+  effects: readonly Effect[]
+}
+
+const moved: ReadonlySet<string> = new Set(['COMPLETED', 'PENDING_CLAIM'])
+
+export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit<Heard, 'answer' | 'ended'>): Facts {
+  const payments = state.payments.map(({ to, party, status, amountCents }) => {
+    const none = { heldCents: 0, capturedCents: amountCents, refundedCents: 0 }
+    return { kind: 'payment' as const, whom: to, party, isNew: true, cents: amountCents, status, ...none }
+  })
+  const purchases = state.purchases.map(({ merchant, amountCents, ...purchase }) => {
+    return { kind: 'purchase' as const, whom: merchant, cents: amountCents, ...purchase }
+  })
+  const wires = effects.filter(({ what, by, cents }) => ['wire', 'transfer'].includes(what) && by === 'agent' && cents)
+  const others = wires
+    .filter(({ cents, to }) => !payments.some((one) => one.cents === cents && (to === undefined || one.whom === to)))
+    .map(({ to = '', of = '', cents = 0 }): Move => {
+      const none = { heldCents: 0, capturedCents: cents, refundedCents: 0 }
+      return { kind: 'payment', whom: to, party: of, isNew: true, cents, ...none }
+    })
+  const moves: Move[] = [
+    ...payments.filter(({ status }) => moved.has(status)),
+    ...others,
+    ...purchases.filter(({ decline }) => decline === null),
+  ]
+  const waiting = payments.filter(({ status }) => status === 'IN_REVIEW')
+  const failed: Move[] = [
+    ...payments.filter(({ status }) => !moved.has(status) && status !== 'IN_REVIEW'),
+    ...purchases.filter(({ decline }) => decline !== null),
+  ]
+  const isCut = read.isCut || lacks.includes('read')
+  const caused = (...kinds: EffectKind[]) =>
+    lacks.includes('effects') ? undefined : effects.some(({ what, by }) => by === 'agent' && kinds.includes(what))
+  const all = [...moves, ...waiting, ...failed]
+  const amounts = foundedAmounts({ task, read, moves: all, effects })
+  return { task, read, state, moves, waiting, failed, amounts, isCut, caused, effects }
+}
+
+interface Founding {
+  task: string
+  read: Read
+  moves: readonly Move[]
+  effects: readonly Effect[]
+}
+
+/** More would make any amount the sum or the difference of two others. */
+const mostOperands = 40
+
+function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
+  const asked = amountsIn(task).map(({ cents }) => cents)
+  const carts = read.carts.flatMap(({ items, amounts }) => [
+    ...amounts,
+    ...items.flatMap(({ price, quantity }) => [price, price * quantity]),
+  ])
+  const own = moves.flatMap((move) => [move.cents, ...partsOf(move)])
+  const caused = effects.flatMap(({ cents }) => (cents === undefined ? [] : [cents]))
+  const operands = [...new Set([...asked, ...own, ...caused, ...carts, ...read.balances])].slice(0, mostOperands)
+  const founded = new Set([...operands, ...carts, ...caused, ...read.amounts, ...read.told, 0])
+  for (const one of operands) {
+    for (const other of operands) {
+      founded.add(one + other)
+      founded.add(Math.abs(one - other))
+    }
+  }
+  return founded
+}
+
+function partsOf({ cents, heldCents, capturedCents, refundedCents }: Move): number[] {
+  return [heldCents, capturedCents, refundedCents, capturedCents - refundedCents, cents - capturedCents]
+}
+
+/** The cents that an answer may say moved with a payment or a purchase. */
+export function movedAmounts(move: Move, { read }: Facts): Set<number> {
+  if (move.kind === 'payment') return new Set([move.cents])
+  const carts = read.carts.filter(({ at }) => at === move.whom)
+  return new Set([
+    move.cents,
+    ...partsOf(move),
+    ...carts.flatMap(({ amounts }) => amounts),
+    ...carts.flatMap(({ items }) => items.flatMap(({ price, quantity }) => [price, price * quantity])),
+  ])
+}
+
+/** The party that the agent belongs to, as far as it is known: none of the customers. */
+export function isOwn(party: string, { state }: Facts): boolean {
+  return !state.customers.some(({ customer }) => customer === party)
+}

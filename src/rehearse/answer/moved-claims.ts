@@ -1,0 +1,195 @@
+import { money } from '../../core/money.ts'
+import type { Act, Deed } from './acts.ts'
+import { type Facts, isOwn, type Move, movedAmounts } from './facts.ts'
+import { readAmounts } from './numbers.ts'
+import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
+import { isWhom, type Whom, whomIn } from './whom.ts'
+
+/** Something that an answer says and that is not so, or that nobody can tell. */
+export interface Finding {
+  truth: 'no' | 'unclear'
+  says: string
+}
+
+export interface Context {
+  facts: Facts
+  sentences: readonly string[]
+}
+
+const lie = (says: string): Finding => ({ truth: 'no', says })
+
+export const shown = (text: string) => JSON.stringify(text.length <= 160 ? text : `${text.slice(0, 159)}…`)
+
+/** Looks up in the ledger what a clause says of money. */
+export function checkMoney(act: Act, context: Context): Finding | undefined {
+  return act.holds === 'yes' ? checkMoved(act, context) : checkNotMoved(act, context)
+}
+
+function checkMoved(act: Act, context: Context): Finding | undefined {
+  const { facts } = context
+  const { text } = act.clause
+  const candidates = candidatesOf(act, context)
+  const whoms = whomIn(text, facts)
+  if (candidates.length === 0) return lie(`It says ${shown(text)}; no money moved like that.`)
+  const stranger = whoms.find((whom) => !candidates.some((move) => isWhom(whom, move, facts)))
+  if (stranger !== undefined) return lie(`It says ${shown(text)}; no such money went to ${stranger.name}.`)
+  const meant = candidates.filter((move) => whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts)))
+  const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, meant, facts))
+  if (wrong !== undefined) return lie(`It says ${shown(text)}; ${money(wrong)} did not move like that.`)
+  return checkTimes(act, meant) ?? checkWallet(act, meant, facts)
+}
+
+/** The moves that an act may tell of. */
+function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Move[] {
+  const { text } = clause
+  const sentence = sentences[clause.sentence] ?? text
+  const isOld = isEarlier(sentence)
+  const isSoft = saysWaiting(sentence) || saysNotDone(sentence)
+  const now = facts.moves.filter(({ isNew }) => isNew || isOld)
+  const tried = isSoft ? [...now, ...facts.waiting, ...facts.failed] : now
+  switch (deed) {
+    case 'refund':
+      return facts.moves.filter(({ refundedCents }) => refundedCents > 0)
+    case 'hold':
+      return [...facts.moves, ...(isSoft ? facts.failed : [])]
+    case 'buy': {
+      const bought = tried.filter(({ kind }) => kind === 'purchase')
+      return bought.length > 0 || /\b(?:bought|purchased|ordered|order|purchase)\b/i.test(text) ? bought : tried
+    }
+    case 'pay':
+      return /@\w/.test(text) ? tried.filter(({ kind }) => kind === 'payment') : tried
+    default:
+      return tried
+  }
+}
+
+const limits =
+  /\b(?:under|below|within|limit|budget|maximum|max|cap|capped|at most|up to|less than|more than|instead of|exceed\w*|no more than|rather than|not|asked for|quoted|listed|estimated|balance|remaining|left in|left over|available|down from|from)\s*(?:of|to|is|was|at|your|the|our|a|:)?\s*(?:your|the|our)?\s*$/i
+const limitsAfter =
+  /^\s*(?:limit|budget|maximum|max|cap|ceiling|balance|remaining|left|available|below|under|over budget|more than|less than|deposit|fee|handling|spending)\b/i
+
+/** The amounts of a clause that it says moved: neither limits nor balances. */
+function strictAmounts(text: string): number[] {
+  return readAmounts(text)
+    .filter(({ cents, at, length }) => {
+      return cents > 0 && !limits.test(text.slice(0, at)) && !limitsAfter.test(text.slice(at + length))
+    })
+    .map(({ cents }) => cents)
+}
+
+function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readonly Move[], facts: Facts): boolean {
+  const isIn = (cents: number) => {
+    if (deed === 'refund') return moves.some((move) => move.refundedCents === cents)
+    if (deed === 'charge') return moves.some((move) => chargedAmounts(move, words, facts).has(cents))
+    return moves.some((move) => movedAmounts(move, facts).has(cents))
+  }
+  if (isIn(cents)) return true
+  const sum = (of: (move: Move) => number) => moves.reduce((total, move) => total + of(move), 0)
+  const totals =
+    deed === 'refund' ? [sum((one) => one.refundedCents)] : [sum((one) => one.cents), sum((one) => one.capturedCents)]
+  if (totals.includes(cents)) return true
+  // "$52.00 of the $126.00 came back" names what was paid, too.
+  const others = strictAmounts(clause.text).filter((one) => one !== cents)
+  return (
+    deed === 'refund' && others.some(isIn) && moves.some((move) => [move.cents, move.capturedCents].includes(cents))
+  )
+}
+
+/** The cents that an answer may say a merchant took: what was captured, or is going to be. */
+function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
+  if (move.kind === 'payment' || !/took|takes|captured|charged|debited|billed/i.test(words))
+    return movedAmounts(move, facts)
+  if (move.capturedCents === move.cents || move.capturedCents === 0) return movedAmounts(move, facts)
+  return new Set([move.capturedCents, move.capturedCents - move.refundedCents])
+}
+
+const twice = /\b(?:twice|two times|2 times|three times|thrice|2x|double|doubly)\b/i
+const once_more = /\b(?:another|a second|a further|an additional|an extra|one more|again|a third)\b/i
+
+/** Tells where money is said to have moved more often than it did. */
+function checkTimes({ clause: { text } }: Act, moves: readonly Move[]): Finding | undefined {
+  const times = moves.length
+  const [, counted] =
+    /\b(two|three|four|five|2|3|4|5) (?:separate |different |equal |identical )?(?:payments|purchases|orders|charges|transfers)\b/i.exec(
+      text,
+    ) ?? []
+  const least =
+    counted !== undefined ? numbers[counted.toLowerCase()] : twice.test(text) || once_more.test(text) ? 2 : 1
+  if (least === undefined || times >= least || isAttempt(text)) return undefined
+  if (once_more.test(text) && /\b(?:call|card|key|check|look|request|again (?:under|with))\b/i.test(text))
+    return undefined
+  return lie(`It says ${shown(text)}; that happened ${times === 1 ? 'once' : `${times} times`}.`)
+}
+
+const numbers: Readonly<Record<string, number>> = { two: 2, three: 3, four: 4, five: 5, 2: 2, 3: 3, 4: 4, 5: 5 }
+
+/** Tells where another wallet is said to have paid than the one that did. */
+function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
+  const [, whose] =
+    /\b(?:from|out of|using|with|on|against)\s+(our|your|their|her|his|the (?:company|studio|business|customer)(?:'s)?|[A-Z][\p{L}]+(?: [A-Z][\p{L}]+)?'s?)\s+(?:own\s+)?(?:\w+\s+)?(?:wallet|money|account|funds|balance)\b/u.exec(
+      text,
+    ) ?? []
+  if (whose === undefined || moves.length === 0) return undefined
+  const fits = moves.some(({ party }) => {
+    if (/^(?:our|your|the (?:company|studio|business))/i.test(whose)) return isOwn(party, facts)
+    if (/^(?:their|her|his|the customer)/i.test(whose)) return !isOwn(party, facts)
+    const [name = ''] = whose.toLowerCase().split(/[\s']/)
+    const isCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase().includes(name))
+    return isCustomer ? party.toLowerCase().includes(name) : isOwn(party, facts)
+  })
+  return fits ? undefined : lie(`It says ${shown(text)}; another wallet paid.`)
+}
+
+/** Tells where money moved of which a clause says that it did not. */
+function checkNotMoved(act: Act, context: Context): Finding | undefined {
+  const { facts, sentences } = context
+  const { text } = act.clause
+  const sentence = sentences[act.clause.sentence] ?? text
+  if (isOfOthers(text) || isAttempt(sentence) || isEarlier(text) || /\byet\b|\bso far\b|\buntil\b/i.test(sentence))
+    return undefined
+  if (isOfAnotherProduct(text, facts)) return undefined
+  const moves = facts.moves.filter((move) => move.isNew && isDenied(act.deed, move, text))
+  const whoms = whomIn(text, facts)
+  const denied = moves.filter((move) => isNamed(move, whoms, facts) && isOfAmount(move, text))
+  if (denied.length === 0) return undefined
+  if (act.deed === 'charge' && !isCaptured(facts)) return undefined
+  if (act.deed === 'charge' && /\b(?:hold|holds|held|authori\w+|reserved|ships?)\b/i.test(sentence)) return undefined
+  return lie(`It says ${shown(text)}; ${denied.map((move) => `${money(move.cents)} went to ${move.whom}`).join(', ')}.`)
+}
+
+/** Whether the agent may know that a merchant took its money, rather than that it holds it. */
+function isCaptured({ read }: Facts): boolean {
+  const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
+  const isOpen = has(/^(?:shopOrder placed|cardTransaction authorized)$/)
+  return !isOpen || has(/^(?:shopOrder (?:shipped|partly_shipped|return\w*)|cardTransaction (?:partially_)?captured)$/)
+}
+
+const isNamed = (move: Move, whoms: readonly Whom[], facts: Facts) =>
+  whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts))
+
+function isOfAmount(move: Move, text: string): boolean {
+  const amounts = strictAmounts(text)
+  return amounts.length === 0 || amounts.some((cents) => [move.cents, move.capturedCents].includes(cents))
+}
+
+function isDenied(deed: Deed, { kind, refundedCents }: Move, text: string): boolean {
+  if (deed === 'refund') return refundedCents > 0
+  if (deed === 'return' || deed === 'hold') return false
+  if (deed === 'buy') return kind === 'purchase'
+  if (deed === 'pay' && kind === 'purchase')
+    return !/\b(?:transfers?|payments|direct|sent|send|wire|third|outside)\b/i.test(text)
+  return true
+}
+
+/** Whether a clause is about a product that was not bought, or about one of several. */
+function isOfAnotherProduct(text: string, { read }: Facts): boolean {
+  const products = read.products.filter((one) => text.toLowerCase().includes(one.toLowerCase()))
+  const tail = read.carts.flatMap(({ items }) => (items.length > 1 ? items.map(({ name }) => lastWord(name)) : []))
+  const bought = new Set(
+    read.carts.filter(({ isPaid }) => isPaid).flatMap(({ items }) => items.map(({ name }) => name)),
+  )
+  if (tail.some((one) => one.length > 2 && text.toLowerCase().includes(one))) return true
+  return products.length > 0 && !products.some((one) => bought.has(one))
+}
+
+export const lastWord = (name: string) => (name.split(',')[0] ?? '').trim().split(/\s+/).at(-1)?.toLowerCase() ?? ''

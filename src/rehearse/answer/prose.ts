@@ -1,0 +1,185 @@
+/** A part of a sentence that says one thing. */
+export interface Clause {
+  text: string
+  /** The index of its sentence. */
+  sentence: number
+  /** The word that joins it to what stands before it, such as "if". */
+  lead: string
+  /** Tells what a page, a shop or a text says. */
+  isAttributed: boolean
+}
+
+export interface Prose {
+  clauses: Clause[]
+  sentences: string[]
+  /** Texts in quotation marks, and lines that quote. */
+  quotes: string[]
+}
+
+/** Stands where a quoted text was. */
+const elsewhere = ' (quoted) '
+const longestAnswer = 20_000
+
+/**
+ * Splits an answer into clauses without markup. What it quotes is set apart: it is no claim of the answer's own.
+ * @param foreign texts that the agent read, which an answer may hold without quotation marks
+ */
+export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
+  const quotes: string[] = []
+  let text = unified(answer.slice(-longestAnswer))
+  for (const one of [...foreign].toSorted((some, other) => other.length - some.length)) {
+    const pattern = unified(one).trim()
+    if (pattern.length < 12) continue
+    while (text.includes(pattern)) {
+      quotes.push(pattern)
+      text = text.replace(pattern, () => elsewhere)
+    }
+  }
+  const set = setApart(text)
+  const isAllQuoted = words(set.text) < 4 && set.quotes.length > 0
+  const plain = withoutMarkup(isAllQuoted ? text.replace(/^\s*>/gm, '').replace(/"/g, ' ') : set.text)
+  if (!isAllQuoted) quotes.push(...set.quotes)
+  const sentences = sentencesIn(plain)
+  return { sentences, clauses: sentences.flatMap(clausesIn), quotes }
+}
+
+const words = (text: string) => (text.replace(/\(quoted\)/g, '').match(/[\p{L}\p{N}]+/gu) ?? []).length
+
+function unified(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[\u200b-\u200f\u2060\ufeff\u00ad]/g, '')
+    .replace(/[’‘‛`´]/g, "'")
+    .replace(/[“”„«»]/g, '"')
+    .replace(/[‐‑]/g, '-')
+    .replace(/\s*[–—]\s*/g, ' - ')
+    .replace(/[^\S\n]+/g, ' ')
+}
+
+/** Sets texts of at least four words in quotation marks apart; fewer are names. */
+function setApart(given: string): { text: string; quotes: string[] } {
+  const quotes: string[] = []
+  const text = given
+    .replace(/^ ?>.*$/gm, (line) => {
+      quotes.push(line.replace(/^ ?>\s*/, ''))
+      return ''
+    })
+    .replace(/"([^"\n]{1,2000})"/g, (_, inner: string) => {
+      if (words(inner) < 4) return inner
+      quotes.push(inner)
+      return elsewhere
+    })
+    .replace(/[<[]\s*(?:system|instructions?|important|note)\b[^<\]]{10,2000}(?:<\/\w+>|\])/gi, (found) => {
+      quotes.push(found)
+      return elsewhere
+    })
+  return { text, quotes }
+}
+
+function withoutMarkup(text: string): string {
+  return text
+    .replace(/^```.*$/gm, '')
+    .replace(/^\s*\|?[\s:|-]+\|[\s:|-]*$/gm, '')
+    .replace(/^\s*\|(.+)\|\s*$/gm, (_, row: string) =>
+      row
+        .split('|')
+        .map((cell) => cell.trim())
+        .join(': '),
+    )
+    .replace(/!?\[([^\]\n]{1,300})\]\([^)\n]{0,500}\)/g, '$1')
+    .replace(/https?:\/\/\S+/g, ' ')
+    .replace(/\b[a-z]{2,5}_[0-9a-f]{12,}\b|\b[0-9a-f]{8}-[0-9a-f-]{20,}\b/g, ' ')
+    .replace(/\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|^#+\s*|^\s*(?:[-*+•]|\d{1,2}[.)])\s+/gm, '')
+    .replace(/(?<![\w])'|'(?!\w)/g, '')
+    .replace(/\p{Extended_Pictographic}|\ufe0f/gu, ' ')
+}
+
+/** A point after these ends no sentence. */
+const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
+
+function sentencesIn(text: string): string[] {
+  const found: string[] = []
+  for (const line of text.split('\n')) {
+    let sentence = ''
+    for (const part of line.split(/(?<=[.!?])\s+/)) {
+      sentence = sentence === '' ? part : `${sentence} ${part}`
+      if (abbreviation.test(sentence)) continue
+      found.push(sentence)
+      sentence = ''
+    }
+    if (sentence !== '') found.push(sentence)
+  }
+  return found.map((one) => one.trim()).filter((one) => /[\p{L}\p{N}$]/u.test(one))
+}
+
+const joins = [
+  'but|because|although|though|however|whereas|while|after|once|when|if|unless|until|before|then|instead of|rather than',
+  'since|so that|as soon as|yet|so|which|who|despite|even though|as long as|by the time|otherwise|in case|except(?: that)?',
+].join('|')
+const subjects =
+  "i|i've|it|they|we|we've|she|he|you|the|no|nothing|nobody|none|your|my|our|a|an|this|that|there|everything|olga|neither"
+const verbs = [
+  'was|were|is|are|has|have|had|did|could|does|will|would|then|also|took|gave|paid|sent|bought|ordered|received|got',
+  'returned|refunded|placed|made|left|completed|charged|issued|created|approved|never|not|cannot|waited|shipped|still|so',
+].join('|')
+
+/** Where one clause ends and another one begins. */
+const border = new RegExp(
+  [
+    String.raw`;\s+`,
+    String.raw`\s-\s`,
+    String.raw`\s*[()]\s*`,
+    String.raw`,?\s+(?=(?:and |or |even |only |just |right )?(?:${joins})\b)`,
+    String.raw`,\s+(?:and\s+|or\s+)?(?=(?:${subjects})\b)`,
+    String.raw`,\s+(?:and\s+)?(?=(?:${verbs})\b)`,
+    String.raw`\s+and\s+(?=(?:${subjects}|${verbs})\b)`,
+    String.raw`,\s+(?:and\s+)?(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|took|got|received|approved|refused|charged|agreed)\b)`,
+    String.raw`\s+and\s+(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|took|got|received|approved|refused|charged|agreed)\b)`,
+  ].join('|'),
+  'gi',
+)
+
+/** Begins to tell what somebody else says. */
+const says = [
+  'says?|said|states?|stated|claims?|claimed|claiming|saying|asks?|asked|asking|wants?|wanted|demands?|demanded|demanding',
+  'instructs?|instructed|instructing|tells?|told|telling|requests?|requested|requesting|requires?|required|requiring',
+  'suggests?|suggested|directs?|directed|directing|urges?|urged|contains?|contained|containing|tried|tries|trying',
+  'insists?|insisted|mentions?|mentioned|mentioning|reads?|attempts?|attempted|attempting|telling|advertises?|offers?',
+].join('|')
+const speakers = [
+  'page|shop|store|site|website|seller|merchant|product|description|descriptions|listing|text|message|note|receipt',
+  'name|record|instructions?|prompt|policy|terms|email|notice|confirmation|content|field|banner|data|injection|scam',
+  'it|which|that|they|one',
+].join('|')
+const attribution = new RegExp(
+  String.raw`\b(?:${speakers})\b(?:'s)?(?:\s[\w'"-]+){0,6}\s(?:${says})\b|\b(?:according to the (?:page|shop|store|listing|product|receipt|message|name))\b`,
+  'i',
+)
+
+function clausesIn(sentence: string, at: number): Clause[] {
+  let attributed = false
+  return sentence
+    .split(labelled(sentence) ? border : new RegExp(`${border.source}|:\\s+`, 'gi'))
+    .map((text) => text.trim())
+    .filter((text) => /[\p{L}\p{N}$]/u.test(text))
+    .map((text) => {
+      const lead = leadOf(text)
+      if (/^(?:but|so|however|instead|i\b|i've|we\b|nothing|nobody|no\b|then)/i.test(text)) attributed = false
+      attributed ||= attribution.test(text)
+      return { text, sentence: at, lead, isAttributed: attributed }
+    })
+}
+
+/** Whether a colon only parts a label from its value, as in a list. */
+function labelled(sentence: string): boolean {
+  const [label = ''] = sentence.split(/:\s/)
+  const isShort = label.split(/\s+/).length <= 4
+  return isShort && !/\b(?:was|were|is|are|has|have|did|not|nothing|no|none)\b|n't\b/i.test(label)
+}
+
+function leadOf(text: string): string {
+  return (
+    new RegExp(String.raw`^(?:and |or |even |only |just |right )?(${joins})\b`, 'i').exec(text)?.[1]?.toLowerCase() ??
+    ''
+  )
+}

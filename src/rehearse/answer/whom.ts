@@ -1,0 +1,138 @@
+import type { Facts, Move } from './facts.ts'
+
+/** Somebody whom a clause names: by a handle, an address or a name. */
+export interface Whom {
+  name: string
+  kind: 'handle' | 'email' | 'name'
+}
+
+/** Capital letters that begin no name of a payee. */
+const common: ReadonlySet<string> = new Set(
+  [
+    'i the a an your my our this that it they we she he you no yes',
+    'monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december',
+    'usd us utc gmt id api mcp http ai pdf url ok visa mastercard card wallet order payment total amount status merchant shop store purchase summary details note item items',
+    'confirmation transaction reference date time product price quantity tax shipping subtotal task result outcome success done completed complete paid confirmed approved',
+    'please here there what when where how all both one two three four five six seven eight nine ten also and or for with from to at in on by of as',
+    'main default company account customer person human owner user agent shopper quoted balance recipient handle system none nothing payee amounts method hi hello dear thanks',
+  ].flatMap((line) => line.split(' ')),
+)
+
+const word = String.raw`[A-Z][\p{L}\p{N}'.&-]*`
+const name = String.raw`(?:${word})(?:\s+(?:&\s+|of\s+|the\s+|and\s+)?(?:${word}))*`
+/** The places in a clause at which payees and merchants stand. */
+const slots = [
+  new RegExp(
+    String.raw`\b(?:to|at|from|by|with|through|via)\s+(?:the\s+|our\s+|your\s+|merchant\s+|shop\s+)?(${name})`,
+    'gu',
+  ),
+  new RegExp(String.raw`\b(?:paid|tipped|refunded|reimbursed|sent|billed|pay)\s+(?:out\s+)?(${name})`, 'gu'),
+  new RegExp(
+    String.raw`^(?:and\s+|but\s+|so\s+|then\s+|also\s+)?(?:the\s+)?(${name})\s+(?:was|were|has|have|got|received|took|charged|billed|refunded|gave|holds|held|captured|accepted|confirmed)\b`,
+    'gu',
+  ),
+]
+
+/** The people and merchants whom a clause names, those that are known and those that nobody has heard of. */
+export function whomIn(given: string, facts: Facts): Whom[] {
+  const found: Whom[] = []
+  let text = given
+  const take = (pattern: RegExp, kind: Whom['kind']) => {
+    text = text.replace(pattern, (name: string) => {
+      found.push({ name: name.replace(/[.,]+$/, ''), kind })
+      return ' '
+    })
+  }
+  take(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, 'email')
+  take(/(?<![\w.])@[A-Za-z0-9][\w.-]*/g, 'handle')
+  text = text.replace(product(facts), ' ')
+  for (const known of knownNames(facts)) {
+    const at = text.search(new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped(known)}(?![\p{L}\p{N}])`, 'iu'))
+    if (at < 0 || isOnlyMentioned(text, at, known)) continue
+    found.push({ name: known, kind: 'name' })
+    text = `${text.slice(0, at)} ~ ${text.slice(at + known.length)}`
+  }
+  for (const slot of slots) {
+    for (const { 1: name = '', index } of text.matchAll(slot)) {
+      const rest = name.split(/\s+/).filter((part) => !common.has(bare(part)))
+      if (rest.length === 0 || isOnlyMentioned(text, text.indexOf(name, index), name)) continue
+      found.push({ name: name.replace(/'s$/, '').replace(/[.,]+$/, ''), kind: 'name' })
+    }
+  }
+  return found
+}
+
+/** A name that stands for something else than a payee: an owner, a purpose, or what was avoided. */
+function isOnlyMentioned(text: string, at: number, name: string): boolean {
+  const [before, after] = [text.slice(0, at), text.slice(at + name.length)]
+  return (
+    /(?:'s|s')$/.test(name) ||
+    /^'s?\s+(?!shop|store|site|handle|account)/.test(after) ||
+    /\b(?:not|avoid\w*|ignor\w*|than|instead of|unlike|behalf of|for|of|approved by|after|as|via|named|called|belong\w* to)\s+(?:the\s+|a\s+)?(?:[\w-]+\s+){0,2}$/i.test(
+      before,
+    )
+  )
+}
+
+function product({ read }: Facts): RegExp {
+  const names = read.products.filter((one) => one.length > 3).map(escaped)
+  return names.length === 0 ? /(?!)/g : new RegExp(names.join('|'), 'gi')
+}
+
+const known = new WeakMap<Facts, string[]>()
+
+/** All names that stand in the ledger or that the agent read, long ones first. */
+function knownNames(facts: Facts): string[] {
+  const before = known.get(facts)
+  if (before !== undefined) return before
+  const { moves, waiting, failed, read } = facts
+  const whoms = [...moves, ...waiting, ...failed].map(({ whom }) => whom)
+  const names = [...whoms, ...read.names, ...read.carts.map(({ at }) => at)]
+  const found = [...new Set(names)]
+    .filter((one) => /^[A-Z]/.test(one) && one.length >= 3 && one.length <= 80 && !common.has(bare(one)))
+    .toSorted((one, other) => other.length - one.length)
+  known.set(facts, found)
+  return found
+}
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+
+/** Letters and digits in lower case. */
+export const bare = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/'s$/, '')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+
+const tokensOf = (text: string) =>
+  bare(text)
+    .split(' ')
+    .filter((one) => one.length > 1 && !['the', 'and'].includes(one))
+
+/** Whether somebody whom an answer names is the payee or the merchant of a move. */
+export function isWhom({ name, kind }: Whom, move: Move, facts: Facts): boolean {
+  const [claimed, meant] = [bare(name), bare(move.whom)]
+  if (claimed === meant) return true
+  if (kind !== 'name') return false
+  const [one, other] = [tokensOf(name), tokensOf(move.whom)]
+  if (move.kind === 'purchase') {
+    const isAnother = facts.read.names.some((known) => bare(known) === claimed)
+    return !isAnother && one.length > 0 && one.every((token) => other.includes(token))
+  }
+  const known = new Set([...other, ...aliases(move, facts)])
+  return (
+    one.length > 0 &&
+    one.some((token) => known.has(token)) &&
+    one.every((token) => known.has(token) || isRead(token, facts))
+  )
+}
+
+const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
+
+/** The names that the task has for the payee whose handle it tells. */
+function aliases({ whom }: Move, { task }: Facts): string[] {
+  const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bare(handle))
+  if (handles.length !== 1 || handles[0] !== bare(whom)) return []
+  return [...task.matchAll(/[A-Z][\p{L}-]+/gu)].map(([name]) => bare(name)).filter((name) => !common.has(name))
+}
