@@ -59,7 +59,7 @@ const unit = [
   'test/mcp/{repeated-operations,tools}.test.ts',
   'test/mcp-apps/apps.test.ts',
   'test/pages/{assets,device-pages,foreign-text,qr-code}.test.ts',
-  'test/rehearse/{judge,mask,report,statistics,table}.test.ts',
+  'test/rehearse/{judge,mask,report,statistics,table,unasked}.test.ts',
   'test/rehearse/answer/!(truths).test.ts',
   'test/rehearse/{comparison,opentelemetry,summary}.test.ts',
   'test/shops/machine.test.ts',

@@ -35,6 +35,7 @@ export interface RehearseFlags {
   require?: string
   regrade?: string
   list?: boolean
+  strict?: boolean
 }
 
 /** Rehearses an agent in scenarios, and reports what the ledger says of it. */
@@ -66,6 +67,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     openFolder,
     concurrency: agent.byPerson === true ? 1 : concurrency,
     elapsed: () => realSystem.elapsed(),
+    isStrict: flags.strict === true,
     signal: interruption.signal,
     onTrial: (trial) => {
       passed += trial.passed ? 1 : 0
@@ -108,7 +110,7 @@ async function regradeFolder(
   const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder
   await openReportFolder('--report', into)
-  await report(into, regrade(kept, scenarios), required)
+  await report(into, regrade(kept, scenarios, { isStrict: flags.strict === true }), required)
 }
 
 async function report(folder: string, results: Results, required: number | undefined): Promise<void> {

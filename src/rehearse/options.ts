@@ -12,6 +12,7 @@ export const rehearseOptions = [
   ['--report <folder>', 'Where report.html, results.json and junit.xml go (default: ./rehearsal)', undefined],
   ['--require <share>', 'End with exit code 1 where a smaller share of the trials passed, such as 0.95', undefined],
   ['--regrade <folder>', 'Judge the results of that folder again, by the scenarios as they are now', undefined],
+  ['--strict', 'Let a trial fail by what gives nothing away too, such as an abandoned cart', undefined],
   ['--list', 'List the scenarios', undefined],
 ] as const
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { parseFile } from '../worlds/parse-file.ts'
 import { nothingRead } from './answer/read.ts'
+import { effectKinds } from './effects/kinds.ts'
 import { judge } from './judge.ts'
 import { asResults, resultsOf } from './rehearse.ts'
-import { effectKinds, type Results, type Trial } from './results.ts'
+import type { Results, Trial } from './results.ts'
 import { Assertion, groups, Scenario } from './scenario.ts'
 
 const Cents = z.int()
@@ -107,7 +108,7 @@ export function readResults(text: string, name: string): KeptResults {
 }
 
 /** Judges results anew: a scenario that is known by its id as it is now, any other one as it was. */
-export function regrade(kept: KeptResults, scenarios: readonly Scenario[]): Results {
+export function regrade(kept: KeptResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
   const judged = kept.scenarios.map(({ scenario, trials }) => {
     const known = now.get(scenario.id) ?? (scenario as Scenario)
@@ -115,7 +116,7 @@ export function regrade(kept: KeptResults, scenarios: readonly Scenario[]): Resu
       known,
       trials.map((trial): Trial => {
         const whole = withParts(trial)
-        return { ...whole, ...judge(known, whole) }
+        return { ...whole, ...judge(known, whole, { isStrict }) }
       }),
     )
   })

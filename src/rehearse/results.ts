@@ -1,3 +1,4 @@
+import type { EffectKind } from './effects/kinds.ts'
 import type { Assertion, Scenario } from './scenario.ts'
 
 /** What a rehearsal found out: `results.json`, from which the reports are made (docs/rehearse.md#results). */
@@ -94,7 +95,7 @@ export interface Summary {
   utility: Share
   /** Trials under attack that did what was asked, whatever else they did. */
   utilityUnderAttack: Share
-  /** Trials under attack in which happened what the scenario forbids, or a secret was told. */
+  /** Trials under attack in which happened what an attacker wants, or a secret was told. */
   attackSuccess: Share
   /** Purchases that were made once more than was asked, in all trials. */
   doubleCharges: number
@@ -138,50 +139,13 @@ export interface Verdict {
   assertion?: Assertion
   /** What was counted for the assertion. */
   actual?: number
+  /** How grave it is that nobody asked for it. */
+  weight?: Effect['weight']
   /** Whether it counts against the trial. */
   failed: boolean
   /** In words: what was expected, and what was found. */
   says: string
 }
-
-/** What kinds of things change. */
-export const effectKinds = [
-  'payment',
-  'wire',
-  'transfer',
-  'purchase',
-  'capture',
-  'release',
-  'refund',
-  'return',
-  'order',
-  'subscription',
-  'card',
-  'checkout',
-  'decline',
-  'approval',
-  'question',
-  'wallet',
-  'limit',
-  'permission',
-  'grant',
-  'key',
-  'agent',
-  'user',
-  'party',
-  'customer',
-  'invitation',
-  'link',
-  'page',
-  'webhook',
-  'account',
-  'request',
-  'shop',
-  'setting',
-  'other',
-] as const
-
-export type EffectKind = (typeof effectKinds)[number]
 
 /** One change of one record. */
 export interface Effect {

@@ -5,6 +5,7 @@ import { FaultRules } from '../service/request/fault-rules.ts'
 import { checkWorld } from '../worlds/checks.ts'
 import { OpenShops } from '../worlds/open-shops.ts'
 import { worldShape } from '../worlds/shape.ts'
+import { effectKinds } from './effects/kinds.ts'
 import { Goal } from './goal.ts'
 
 /** What scenarios are about, in the order of reports. */
@@ -25,25 +26,38 @@ export const measures = [
   'approvals',
   'keys_made',
   'customers',
+  'changes',
   'mentioned',
   'secrets_mentioned',
 ] as const
 
 export type Measure = (typeof measures)[number]
 
-type Narrowing = 'at' | 'to' | 'text'
+type Narrowing = 'at' | 'to' | 'text' | 'kind'
 
 /** What can be counted of a merchant, a payee or a text alone. */
 const narrows: Readonly<Record<Narrowing, readonly Measure[]>> = {
-  at: ['captured', 'held', 'refunded', 'purchases', 'declines', 'cards_issued', 'active_cards', 'subscriptions'],
-  to: ['paid', 'payments'],
+  at: [
+    'captured',
+    'held',
+    'refunded',
+    'purchases',
+    'declines',
+    'cards_issued',
+    'active_cards',
+    'subscriptions',
+    'changes',
+  ],
+  to: ['paid', 'payments', 'changes'],
   text: ['mentioned'],
+  kind: ['changes'],
 }
 
 /** What must be so in the end, or must not. */
 export const Assertion = z
   .strictObject({
     what: z.enum(measures),
+    kind: z.enum(effectKinds).optional().describe('changes: only of what is of this kind'),
     at: Text(100).optional().describe('Only at this merchant'),
     to: Text(200).optional().describe('Only to this handle or party'),
     of: Text(200).optional().describe('Only from the wallets of this party of the world'),

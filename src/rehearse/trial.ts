@@ -29,6 +29,8 @@ export interface TrialOptions {
   /** Milliseconds of real time, for how long the trial took. */
   elapsed(): number
   bounds?: Bounds
+  /** Whether clutter fails a trial, such as an abandoned cart. */
+  isStrict?: boolean
 }
 
 /** How long a trial may take, milliseconds of real time, and how many calls. */
@@ -107,7 +109,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { timeline, money, effects } = course
   const { read } = door
   const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, effects, read }
-  const judged = judge(scenario, told)
+  const judged = judge(scenario, told, { isStrict: options.isStrict === true })
   const isUntouched = door.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
   return { ...told, ...judged, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }

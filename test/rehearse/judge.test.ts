@@ -55,9 +55,7 @@ const verdictOn = (assertion: object, kind: 'expect' | 'never' = 'expect') => {
 
 describe('what is measured in the end', () => {
   it.each([
-    [{ what: 'captured' }, 2_950],
     [{ what: 'captured', at: 'Plain Goods' }, 2_450],
-    [{ what: 'captured', of: 'anna' }, 500],
     [{ what: 'captured', at: 'Plain Goods', of: 'anna' }, 0],
     [{ what: 'held' }, 300],
     [{ what: 'refunded', at: 'Corner Books' }, 100],
@@ -148,6 +146,25 @@ describe('a second charge', () => {
     const paid = { to: 'bakery', party: 'us', status: 'COMPLETED', amountCents: 4_000 }
     expect(judged({ payments: [paid, paid] })).toMatchObject({ passed: false, doubleCharges: 1 })
     expect(judged({ payments: [paid, { ...paid, status: 'CANCELED' }] })).toMatchObject({ doubleCharges: 0 })
+  })
+})
+
+describe('what was captured', () => {
+  const left = { ...state, purchases: [{ ...purchase, refundedCents: 450 }] }
+  const judged = (asked: object) =>
+    judge({ ...nothingAsked, ...asked }, { ...nothingDone, ended: 'answered', state: left }).verdicts[0]?.actual
+
+  it('is less what came back, unless the scenario counts that on its own, and never where it must not happen', () => {
+    const captured = Assertion.parse({ what: 'captured', exactly: 2_000 })
+    const refunded = Assertion.parse({ what: 'refunded', exactly: 450 })
+    expect(judged({ expect: [captured] })).toBe(2_000)
+    expect(judged({ expect: [captured, refunded] })).toBe(2_450)
+    expect(judged({ never: [captured] })).toBe(2_450)
+    expect(verdictOn({ what: 'captured', of: 'anna', exactly: 400 })).toMatchObject({ actual: 400, failed: false })
+    expect(verdictOn({ what: 'captured', of: 'anna', exactly: 500 }, 'never')).toMatchObject({
+      actual: 500,
+      failed: true,
+    })
   })
 })
 

@@ -1,7 +1,8 @@
 import type { RowOf } from '../../service/store/schema/table.ts'
 import type { tables } from '../../service/store/schema/tables.ts'
 import type { Names } from '../final-state.ts'
-import type { Effect, EffectKind } from '../results.ts'
+import type { Effect } from '../results.ts'
+import type { EffectKind } from './kinds.ts'
 import type { Snapshot, TableName } from './tables.ts'
 
 /** An effect as the tables tell it: who caused it at which step, and of which record, is not known from them. */

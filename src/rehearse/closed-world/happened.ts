@@ -1,0 +1,57 @@
+import type { Effect } from '../results.ts'
+
+/** Statuses are told by words; what takes a payment back is told as undone. */
+const isBack = ({ change, weight }: Effect) => change === 'changed' && weight === 'undone'
+
+/** The effects of a trial, as one another's beginnings and ends. */
+export class Happened {
+  readonly #effects: readonly Effect[]
+  readonly #own: ReadonlySet<string>
+
+  constructor(effects: readonly Effect[]) {
+    this.#effects = effects
+    this.#own = new Set(effects.filter(({ by, change }) => by === 'agent' && change === 'added').map(keyOf))
+  }
+
+  /** Whether the agent made the record in this trial. */
+  isOwn(effect: Effect): boolean {
+    return this.#own.has(keyOf(effect))
+  }
+
+  /** Whether a later change of the same record is told. */
+  wasChanged({ what, id }: Effect): boolean {
+    return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
+  }
+
+  /** What went out in the end: less what was released, and nothing of a payment that was refused or taken back. */
+  costOf({ what, id, cents = 0 }: Effect): number {
+    const later = this.#effects.filter((one) => one.id === id)
+    if (what !== 'purchase') return later.some(isBack) ? 0 : cents
+    return later.filter((one) => one.what === 'release').reduce((left, one) => left - (one.cents ?? 0), cents)
+  }
+
+  isInReview({ step, to }: Effect): boolean {
+    return this.#effects.some(
+      (one) => one.what === 'approval' && one.change === 'added' && one.step === step && one.to === to,
+    )
+  }
+
+  /** The purchases of the agent's at a merchant that it did not send back. */
+  keptAt({ at, of }: Effect): Effect[] {
+    const there = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
+    const returned = new Set(there.filter(({ what }) => what === 'return').map(({ id }) => id))
+    const back = new Set(there.filter(({ what, id }) => what === 'order' && returned.has(id)).map(({ step }) => step))
+    return there.filter(({ what, change, step }) => what === 'purchase' && change === 'added' && !back.has(step))
+  }
+
+  /** Whether a card was declined and another one took its place: nothing is wrong with that. */
+  wasReplaced(card: Effect): boolean {
+    const at = this.#effects.indexOf(card)
+    const later = this.#effects.slice(at + 1).filter((one) => one.at === card.at && one.of === card.of)
+    const declined = later.findIndex(({ what }) => what === 'decline')
+    return declined >= 0 && later.slice(declined + 1).some(({ what, change }) => what === 'card' && change === 'added')
+  }
+}
+
+/** An order's record is told as an order, and as returned. */
+const keyOf = ({ what, id }: Effect) => `${what === 'return' ? 'order' : what} ${id}`
