@@ -1,4 +1,7 @@
 import type { EffectKind } from './effects/kinds.ts'
+
+export type { EffectKind }
+
 import type { Assertion, Scenario } from './scenario.ts'
 
 /** What a rehearsal found out: `results.json`, from which the reports are made (docs/rehearse.md#results). */
