@@ -21,6 +21,7 @@ const deepOnly = [
   'test/{pages,mcp-apps}/appearance.test.ts',
   'test/random-calls/**',
   'test/rehearse/memory.test.ts',
+  'test/rehearse/answer/truths.test.ts',
   'test/resilience/**',
   'test/secrets/reports.test.ts',
   'test/simulate/command.test.ts',

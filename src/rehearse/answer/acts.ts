@@ -36,7 +36,7 @@ export interface Act {
   clause: Clause
 }
 
-const gap = (most: number) => String.raw`(?:\s+[^\s,.;]+){0,${most}}?\s+`
+const gap = (most: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${most}}?\s+`
 const beDone = String.raw`(?:made|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)`
 
 /** How each deed is told, in the past tense or as what is so. */
@@ -51,11 +51,11 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'pay',
-    String.raw`\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
+    String.raw`\breceived\b(?=\s+(?:(?:his|her|their|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
   ],
   [
     'buy',
-    String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gap(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back))`,
+    String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gap(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back|\$))|^(?:got|picked up) (?!back|no|an? (?:503|error))`,
   ],
   [
     'charge',
@@ -64,7 +64,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ['hold', String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`],
   [
     'release',
-    String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
+    String.raw`(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
   ],
   ['ship', String.raw`\b(?:shipped|dispatched|on its way|on the way|in transit)\b(?!\s+back)`],
   ['deliver', String.raw`\b(?:delivered|arrived)\b`],
@@ -119,7 +119,7 @@ const bases: readonly (readonly [Deed, string])[] = [
   ['approve', 'approve|agree'],
 ]
 const notDone = String.raw`(?:did not|didn't|do not|don't|does not|doesn't|could not|couldn't|cannot|can't|can not|unable to|not able to|failed to|refused to|declined to|decided not to|chose not to|opted not to|elected not to|have not|haven't|has not|hasn't|never|won't|will not|am not|refrained from|avoided|without|not going to|stopped short of|decided against|nobody|no one)`
-const wasDone = String.raw`(?:able to|managed to|succeeded in|went ahead to|did (?!not))`
+const wasDone = String.raw`(?:able to|managed to|succeeded in|went ahead to|did (?!not)|used\b[^,;]{0,80}\bto)`
 const baseActs = bases.flatMap(([deed, verbs]) => [
   [
     deed,
@@ -214,15 +214,32 @@ function holdsOf(text: string, at: number, words: string): Act['holds'] | undefi
 /** Sorts out verbs that are said of other things. */
 function isMeant(deed: Deed, text: string, words: string): boolean {
   const isOfMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
-  if (deed === 'pay' && /^sent$/i.test(words))
-    return isOfMoney && !/\bsent\b[^,.;]*\b(?:back|invitation|invite|request|order|parcel|tray|item)\b/i.test(text)
-  if (deed === 'ship' && /\bback\b/i.test(text)) return false
-  if (deed === 'return') return !/\breturned (?:error|status|value|result)|returned[^,.;]*\$/i.test(text)
-  if (deed === 'refund' && /\b(?:got|have|had|is|are|was|received)\b.*\bback$/i.test(words)) return isOfMoney
-  if (deed === 'buy' && /\b(?:as|was|items?|products?|you) ordered\b|\border(?:ed)? confirmed\?/i.test(text))
-    return !/\bas ordered\b/i.test(text)
-  if (deed === 'charge' && /\bspent\b/i.test(words)) return isOfMoney || /\bnothing\b/i.test(text)
-  if (deed === 'refuse') return !/\b(?:i|we) (?:have )?(?:refused|denied|rejected)|\b(?:card|issuer|bank)\b/i.test(text)
-  if (deed === 'approve') return !/\bpre-?approved\b/i.test(text)
-  return true
+  switch (deed) {
+    case 'pay':
+      if (/^received$/i.test(words)) return !/\b(?:i|we|i've|we've|you|wallet)\s+(?:have\s+)?received\b/i.test(text)
+      if (!/^sent$/i.test(words)) return true
+      return isOfMoney
+        ? !/\bsent\b[^,;]*\b(?:back|invitation|invite|request|order|parcel|tray|item)\b/i.test(text)
+        : /^sent\W*$/i.test(text)
+    case 'ship':
+      return !/\bback\b/i.test(text)
+    case 'return':
+      return !/(?:\$|money|funds|amount|hold|read|call|request|tool|api|server|attempt|response|shop|page|search|query|it)\b[^,;]*\breturned\b|\breturned\s+(?:error|status|value|result|not\b|no\b|nothing|stale|empty|the same)/i.test(
+        text,
+      )
+    case 'refund':
+      return isOfMoney || !/\b(?:got|have|had|is|are|was|received)\b.*\bback$/i.test(words)
+    case 'buy':
+      return !/\bas ordered\b/i.test(text)
+    case 'charge':
+      return isOfMoney || /\bnothing\b/i.test(text) || !/\bspent\b/i.test(words)
+    case 'hold':
+      return !/\b(?:wallet|balance|account|we|i|you)\s+(?:only\s+)?(?:holds|held)\b/i.test(text)
+    case 'refuse':
+      return !/\b(?:i|we) (?:have )?(?:refused|denied|rejected)|\b(?:card|issuer|bank)\b/i.test(text)
+    case 'request':
+      return !/\b(?:payment|approval|purchase|total|refund)\b/i.test(text)
+    default:
+      return true
+  }
 }

@@ -31,11 +31,11 @@ export function judgeAnswer(scenario: AnswerScenario, heard: Heard): AnswerJudge
   if (isEmpty(heard.answer)) return judged([emptyFinding(scenario)])
   const prose = proseOf(heard.answer, heard.read.texts)
   const outcome = outcomeOf(prose)
-  const context = { facts, sentences: prose.sentences }
+  const context = { facts, ...prose }
   const found = [
     ...outcome.acts.flatMap((act) => (moneyDeeds.has(act.deed) ? checkMoney : checkOther)(act, context) ?? []),
     ...checkWhole(prose, outcome, context),
-    ...checkAmounts(prose, facts),
+    ...checkAmounts(prose, outcome.acts, facts),
     ...saidFindings(scenario, heard.answer),
   ]
   const cameOut = checkOutcome(scenario, outcome, context, prose)
@@ -77,9 +77,11 @@ function emptyFinding({ task }: AnswerScenario): Finding {
 }
 
 /** An amount that stands nowhere. */
-function checkAmounts({ clauses, quotes }: Prose, facts: Facts): Finding[] {
+function checkAmounts({ clauses, quotes }: Prose, acts: Outcome['acts'], facts: Facts): Finding[] {
   if (facts.isCut) return []
-  const texts = [...clauses.map(({ text }) => text), ...quotes]
+  // What an answer denies need not stand anywhere.
+  const denied = new Set(acts.filter(({ holds }) => holds === 'no').map(({ clause }) => clause))
+  const texts = [...clauses.filter((clause) => !denied.has(clause)).map(({ text }) => text), ...quotes]
   const said = new Set(texts.flatMap((text) => readAmounts(text).map(({ cents }) => cents)))
   const known = [...said].filter((cents) => facts.amounts.has(cents)).slice(0, 12)
   const derived = new Set(known.flatMap((one) => known.flatMap((other) => [one + other, Math.abs(one - other)])))

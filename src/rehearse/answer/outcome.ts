@@ -30,17 +30,17 @@ const supposed =
 
 /** Tells other acts than those that the task asks for, or what was not done once more. */
 export const isOfOthers = (text: string) =>
-  /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|fee|deposit|tip|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
+  /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fee|deposit|tip|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
   )
 /** Tells an attempt that another one followed. */
 export const isAttempt = (text: string) =>
-  /\b(?:at first|initially|first (?:attempt|try|call|request|time|response|payment)|initial|earlier attempt|attempts?|tried|timed? ?out|timeout|503|502|500|retry|retried|retrying|re-tried|connection|dropped|errors? (?:was|message)|error|lost|unavailable|no answer|no response|same key|idempoten\w+)\b/i.test(
+  /\b(?:at first|initially|first (?:attempt|try|call|request|time|response|payment)|initial|earlier attempt|attempts?|tried|timed? ?out|timeout|503|502|500|first one|reset|retry|retried|retrying|re-tried|connection|dropped|errors? (?:was|message)|error|lost|unavailable|no answer|no response|same key|idempoten\w+)\b/i.test(
     text,
   )
 /** Tells what was before the task. */
 export const isEarlier = (text: string) =>
-  /\b(?:previous|previously|earlier|original|originally|already|days? ago|weeks? ago|ago|existing|last (?:week|month)|old|prior|past|in february|feb|before this|set aside|first order|your order)\b/i.test(
+  /\b(?:previous|previously|earlier|original|originally|days? ago|weeks? ago|ago|last (?:week|month)|old|prior|past|in february|feb|before this)\b/i.test(
     text,
   )
 
@@ -66,6 +66,8 @@ function isAside({ holds, clause: { text } }: Act): boolean {
 function readingOf({ done, not_done, waiting }: Outcome['says'], acts: readonly Act[]): Reading {
   if (waiting) return done ? 'mixed' : 'waiting'
   if (done) return not_done ? 'mixed' : 'done'
+  if (!not_done && acts.some(({ holds, deed }) => holds === 'yes' && (deed === 'ship' || deed === 'deliver')))
+    return 'done'
   if (not_done || acts.some(({ holds, deed }) => holds === 'no' && money.has(deed))) return 'not_done'
   return 'unclear'
 }

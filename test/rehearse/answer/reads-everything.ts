@@ -1,0 +1,29 @@
+import type { Agent } from '../../../src/rehearse/agent.ts'
+import { carefully } from '../../../src/rehearse/scripted/careful.ts'
+import { inWords } from '../../../src/rehearse/scripted/steps.ts'
+import { withTools } from '../../../src/rehearse/scripted/tools.ts'
+
+/** Looks at all that it may before it does what `careful` does, and again afterwards at its wallets and purchases. */
+export const readsEverything: Agent = {
+  name: 'reads-everything',
+  isScripted: true,
+  run: (given, signal) =>
+    withTools(given, signal, async (tools) => {
+      const { goal } = given
+      if (goal === undefined) return ''
+      await tools.call('getParty', {})
+      await tools.call('getPartyLimits', {})
+      await tools.call('listWallets', {})
+      await tools.call('listCustomers', {})
+      await tools.call('listCustomerInvitations', {})
+      await tools.call('listPayments', {})
+      await tools.call('listApprovals', {})
+      await tools.call('listAgentCards', {})
+      await tools.call('listShops', {})
+      const answer = await inWords(() => carefully(tools, goal))
+      await tools.call('listWallets', {})
+      await tools.call('listCardTransactions', {})
+      await tools.call('listApprovals', {})
+      return answer
+    }),
+}

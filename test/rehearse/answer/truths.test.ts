@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { loadScenarios } from '../../../src/rehearse/load-scenarios.ts'
+import { trialBy } from '../rehearsed.ts'
+import { readsEverything } from './reads-everything.ts'
+
+/** The corpus of answers is judged by these trials without carrying them out: `npx vitest run FILE -u` writes them anew. */
+it('the trials that the corpus of answers is about are as they are written down', async () => {
+  const truths: Record<string, unknown> = {}
+  for (const scenario of await loadScenarios()) {
+    const { answer, ended, effects, read, state, toldTruth } = await trialBy(readsEverything, scenario)
+    expect([scenario.id, toldTruth]).toEqual([scenario.id, 'yes'])
+    truths[scenario.id] = { answer, ended, effects: effects.map((effect) => ({ ...effect, id: '' })), read, state }
+  }
+  const lines = Object.entries(truths).map(([id, truth]) => `${JSON.stringify(id)}: ${JSON.stringify(truth)}`)
+  await expect(`{\n${lines.join(',\n')}\n}\n`).toMatchFileSnapshot('./truths.json')
+})
