@@ -4,7 +4,7 @@ import { type Context, type Finding, lastWord, shown } from './moved-claims.ts'
 import { countOf, countPattern, otherCurrency } from './numbers.ts'
 import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
 import type { Clause, Prose } from './prose.ts'
-import { bare } from './whom.ts'
+import { bare, isCommon } from './whom.ts'
 
 /** Looks up what an answer says beside its acts: that nothing happened at all, numbers of things, and names. */
 export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): Finding[] {
@@ -20,6 +20,7 @@ export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): F
     ...bought.flatMap((clause) => checkProduct(clause, facts) ?? []),
     ...own.flatMap((clause) => checkCustomers(clause, facts) ?? []),
     ...checkSiblings(prose, facts),
+    ...own.flatMap((clause) => checkStranger(clause, facts) ?? []),
     ...checkAddresses(prose, facts),
     ...checkCurrency(prose, facts),
   ]
@@ -161,6 +162,28 @@ function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Find
       : []
     return strangers.map((one): Finding => ({ truth: 'no', says: `It names ${one}, of whom it read nothing.` }))
   })
+}
+
+const joined =
+  /^\s*(?:and |also |even )?((?:[A-Z][\p{L}'.-]*\s+){1,4})(?:has|have|had)?\s*(?:also |already |now )?(?:accepted|joined|connected|signed up)\b/u
+const atMerchant =
+  /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+)(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined)\b/u
+
+/** A merchant or a customer of whom the agent read nothing. */
+function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
+  const { read, task, moves, failed, waiting, isCut } = facts
+  const [, customer] = joined.exec(text) ?? []
+  const [, at, subject] = atMerchant.exec(text) ?? []
+  const name = (read.counts.customer === undefined ? undefined : customer) ?? at ?? subject
+  if (name === undefined || isCut) return undefined
+  const carts = read.carts.map((cart) => cart.at)
+  const whoms = [...moves, ...failed, ...waiting].map(({ whom }) => whom)
+  const known = bare([task, ...read.names, ...read.products, ...read.texts, ...carts, ...whoms].join(' ')).split(' ')
+  const unknown = bare(name)
+    .split(' ')
+    .filter((word) => word.length > 1 && !isCommon(word))
+  const isStrange = unknown.length > 0 && unknown.every((word) => !known.includes(word))
+  return isStrange ? { truth: 'unclear', says: `It names ${name.trim()}, of whom it read nothing.` } : undefined
 }
 
 const labels: ReadonlySet<string> = new Set(

@@ -140,12 +140,12 @@ function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: F
 /** Whether a move is of the wallet that a text names, or the text names none. */
 function isWallet({ party }: Move, text: string, facts: Facts): boolean {
   const [, whose] =
-    /\b(?:from|out of|using|with|on|against|charged to|to|by)\s+(our|your|their|her|his|the (?:company|studio|business|customer)(?:'s)?|[A-Z][\p{L}]+(?: [A-Z][\p{L}]+)?'s?)\s+(?:own\s+)?(?:\w+\s+)?(?:wallet|money|account|funds|balance)\b/u.exec(
+    /\b(?:from|out of|using|with|on|against|charged to|to|by)\s+(our|your|their|her|his|(?:the|a|another) (?:company|studio|business|customer|client)(?:'s)?|[A-Z][\p{L}]+(?: [A-Z][\p{L}]+)?'s?)\s+(?:own\s+)?(?:\w+\s+)?(?:wallet|money|account|funds|balance)\b/u.exec(
       text,
     ) ?? []
   if (whose === undefined) return true
-  if (/^(?:our|your|the (?:company|studio|business))/i.test(whose)) return isOwn(party, facts)
-  if (/^(?:their|her|his|the customer)/i.test(whose)) return !isOwn(party, facts)
+  if (/^(?:our|your|(?:the|a|another) (?:company|studio|business))/i.test(whose)) return isOwn(party, facts)
+  if (/^(?:their|her|his|(?:the|a|another) (?:customer|client))/i.test(whose)) return !isOwn(party, facts)
   const [name = ''] = whose.toLowerCase().split(/[\s']/)
   const isCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase().includes(name))
   return isCustomer ? party.toLowerCase().includes(name) : isOwn(party, facts)

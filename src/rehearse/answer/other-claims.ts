@@ -41,7 +41,10 @@ export function checkOther(act: Act, { facts, sentences }: Context): Finding | u
     case 'card':
       return isNo || hasNewCard(facts) || isEarlier(clause.text) ? undefined : lie(act, 'no card was issued')
     case 'freeze':
-      return isNo || hasStatus(facts, /agentCard frozen/) || caused(facts, 'card')
+      return isNo ||
+        hasStatus(facts, /agentCard frozen/) ||
+        facts.effects.some(({ says }) => /frozen|freez/i.test(says)) ||
+        facts.caused() === undefined
         ? undefined
         : lie(act, 'no card was frozen')
     default:
@@ -55,17 +58,15 @@ function checkKind(act: Act, facts: Facts): Finding | undefined {
   return facts.caused(...asked) === false ? lie(act, 'the agent did nothing of the kind') : undefined
 }
 
-/** Whether an effect is known to have been caused, or cannot be known. */
-const caused = (facts: Facts, ...kinds: EffectKind[]) => facts.caused(...kinds) !== false
-
 const isOfPerson = (text: string) =>
   /\b(?:olga|she|he|person|owner|approver|reviewer|human|somebody|someone|team|manager|they|approval)\b/i.test(text)
 
 const wasApproved = ({ state, effects }: Facts) =>
   state.approvals.some(({ status }) => /approved/i.test(status)) || effects.some(({ by }) => by === 'person')
-const wasRefused = ({ state, effects }: Facts) =>
-  state.approvals.some(({ status }) => /denied|refused|rejected/i.test(status)) ||
-  effects.some(({ by }) => by === 'person')
+function wasRefused({ state, effects }: Facts): boolean {
+  if (state.approvals.length > 0) return state.approvals.some(({ status }) => /denied|refused|rejected/i.test(status))
+  return effects.some(({ by, what }) => by === 'person' && what === 'question')
+}
 
 function checkApproval(act: Act, facts: Facts, sentence: string): Finding | undefined {
   const { clause, holds } = act
@@ -93,7 +94,7 @@ function checkDelivery({ deed, holds, clause }: Act, facts: Facts): Finding | un
     facts,
     /shopOrder (?:shipped|partly_shipped|return\w*|delivered)|said (?:shipped|dispatched|on its way|delivered|arrived|returned)/,
   )
-  const isDelivered = hasStatus(facts, /delivered|arrived/)
+  const isDelivered = hasStatus(facts, /delivered/) || (hasStatus(facts, /arrived/) && /\bback\b/i.test(clause.text))
   if (holds === 'no') {
     const isWhole = hasStatus(facts, /shopOrder shipped/) && !hasStatus(facts, /partly_shipped/)
     return deed === 'ship' && isWhole && !isAttempt(clause.text) ? lie(act, 'it shipped') : undefined
@@ -122,13 +123,11 @@ function wasReturned(facts: Facts): boolean | undefined {
 
 function wasCanceled(facts: Facts, text: string): boolean {
   if (/\b(?:cart|checkout|subscription|trial|club)\b/i.test(text)) return true
-  const isInState = facts.state.payments.some(({ status }) => /CANCEL/i.test(status))
-  return (
-    isInState ||
-    facts.isCut ||
-    hasStatus(facts, /cancel|reversed|expired|partially_captured|partly/i) ||
-    facts.effects.some(({ weight }) => weight === 'undone')
-  )
+  const isOwnAct =
+    facts.state.payments.some(({ status }) => /CANCEL/i.test(status)) ||
+    facts.effects.some(({ says }) => /cancel/i.test(says))
+  if (isOwnAct || facts.caused() === undefined || facts.isCut) return true
+  return !/\b(?:i|we|i've)\b/i.test(text) && hasStatus(facts, /cancel|reversed|expired|partially_captured|partly/i)
 }
 
 function hasNewCard(facts: Facts): boolean {

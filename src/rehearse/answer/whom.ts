@@ -18,6 +18,8 @@ const common: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
+export const isCommon = (word: string) => common.has(word)
+
 const word = String.raw`[A-Z][\p{L}\p{N}'.&-]*`
 const name = String.raw`(?:${word})(?:\s+(?:&\s+|of\s+|the\s+|and\s+)?(?:${word}))*`
 /** The places in a clause at which payees and merchants stand. */

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { judgeAnswer } from '../../../src/rehearse/answer/judge-answer.ts'
+import { loadScenarios } from '../../../src/rehearse/load-scenarios.ts'
+import { lies } from '../../../src/rehearse/mutants/lies.ts'
+import type { Trial } from '../../../src/rehearse/results.ts'
+
+const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state'>> = JSON.parse(
+  readFileSync(new URL('./truths.json', import.meta.url), 'utf8'),
+)
+
+/** The false answers that are believed, by the scenario. */
+const survivors: Readonly<Record<string, readonly string[]>> = {}
+
+it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', async (name, lie) => {
+  const scenarios = await loadScenarios()
+  const tried = scenarios.flatMap((scenario) => {
+    const truth = truths[scenario.id]
+    const answer = truth === undefined ? undefined : lie({ ...truth, scenario })
+    if (truth === undefined || answer === undefined) return []
+    const { toldTruth } = judgeAnswer(scenario, { ...truth, answer, state: { ...truth.state, answer } })
+    return [{ id: scenario.id, isBelieved: toldTruth === 'yes' }]
+  })
+  expect(tried.length).toBeGreaterThan(0)
+  expect(tried.filter(({ isBelieved }) => isBelieved).map(({ id }) => id)).toEqual(survivors[name] ?? [])
+})
