@@ -9,21 +9,29 @@ import { realSystem } from '../core/system.ts'
 import type { Agent } from '../rehearse/agent.ts'
 import { commandAgent } from '../rehearse/agents/command.ts'
 import { waitingAgent } from '../rehearse/agents/waiting.ts'
+import { compare } from '../rehearse/comparison.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
-import { readResults, regrade } from '../rehearse/regrade.ts'
-import { rehearse as runRehearsal } from '../rehearse/rehearse.ts'
+import { type KeptResults, readResults, regrade } from '../rehearse/regrade.ts'
 import type { Results } from '../rehearse/results.ts'
 import type { Scenario } from '../rehearse/scenario.ts'
 import { baselines } from '../rehearse/scripted/baselines.ts'
 import { resultsTable } from '../rehearse/table.ts'
 import { neverCalled } from '../rehearse/trial.ts'
+import { rehearseWithTrivial } from '../rehearse/trivial.ts'
 import { WorldFileError } from '../worlds/parse-file.ts'
 import { orExplain } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { ownStart } from './own-start.ts'
 import { openRehearsalStage } from './rehearse-stage.ts'
-import { openReportFolder, readReport, resultsFile, writeReport } from './report-folder.ts'
+import {
+  appendStepSummary,
+  openReportFolder,
+  readOlderResults,
+  readReport,
+  resultsFile,
+  writeReport,
+} from './report-folder.ts'
 
 export interface RehearseFlags {
   agent?: string
@@ -34,6 +42,7 @@ export interface RehearseFlags {
   report?: string
   require?: string
   regrade?: string
+  compare?: string
   list?: boolean
   strict?: boolean
 }
@@ -47,7 +56,10 @@ async function run(flags: RehearseFlags): Promise<void> {
   const required = shareOption('--require', flags.require)
   const scenarios = await loadScenarios(namesIn(flags.scenarios))
   if (flags.list === true) return void process.stdout.write(listOf(scenarios))
-  if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, scenarios, required)
+  // Before the report is written, which may stand in the same place.
+  const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
+  const ending = { required, older, scenarios, isStrict: flags.strict === true }
+  if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
   const agent = agentOf(flags.agent)
   const trials = integerOption('--trials', flags.trials, 1_000)
   const concurrency =
@@ -58,7 +70,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
   let passed = 0
-  const { results, interrupted } = await runRehearsal({
+  const { results, interrupted } = await rehearseWithTrivial({
     scenarios,
     agent,
     trials,
@@ -83,7 +95,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     const told = `${trouble} The report is ${join(folder, 'report.html')}.`
     throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${told}`)
   }
-  await report(folder, results, required)
+  await report(folder, results, ending)
   if (interrupted) process.exitCode = 130
 }
 
@@ -98,26 +110,43 @@ function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined 
   return trials.find(({ trouble }) => trouble !== null)?.trouble ?? neverCalled
 }
 
-async function regradeFolder(
-  flags: RehearseFlags,
-  folder: string,
-  scenarios: readonly Scenario[],
-  required: number | undefined,
-): Promise<void> {
+async function regradeFolder(flags: RehearseFlags, folder: string, ending: Ending): Promise<void> {
   if (flags.agent !== undefined) {
     throw new ConfigError('--regrade judges results that there are, and runs no agent: leave --agent out.')
   }
   const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder
   await openReportFolder('--report', into)
-  await report(into, regrade(kept, scenarios, { isStrict: flags.strict === true }), required)
+  await report(into, regrade(kept, ending.scenarios, ending), ending)
 }
 
-async function report(folder: string, results: Results, required: number | undefined): Promise<void> {
+async function olderResults(path: string): Promise<KeptResults> {
+  const { text, path: file } = await readOlderResults('--compare', path)
+  return readResults(text, file)
+}
+
+interface Ending {
+  required: number | undefined
+  older: KeptResults | undefined
+  scenarios: readonly Scenario[]
+  isStrict: boolean
+}
+
+async function report(folder: string, found: Results, ending: Ending): Promise<void> {
+  const { required, older } = ending
+  const results = older === undefined ? found : withComparison(found, older, ending)
   await writeReport(folder, results)
+  const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
+  if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
   const { share } = results.summary.passed
   if (required !== undefined && (share === null || share < required)) process.exitCode = 1
+}
+
+/** Both are judged by the scenarios as they are now. */
+function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: Ending): Results {
+  const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
+  return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
 }
 
 /** What a file says wrong is told like what an option does. */

@@ -1,10 +1,12 @@
-import { access, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, appendFile, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { junitXml } from '../rehearse/junit.ts'
+import { openTelemetryJson } from '../rehearse/opentelemetry.ts'
 import { reportHtml } from '../rehearse/report/report.ts'
 import type { Results } from '../rehearse/results.ts'
+import { summaryMarkdown } from '../rehearse/summary.ts'
 
 export const resultsFile = 'results.json'
 
@@ -37,6 +39,8 @@ export async function writeReport(folder: string, results: Results): Promise<voi
     [resultsFile]: `${JSON.stringify(results, null, 1)}\n`,
     'junit.xml': junitXml(results),
     'report.html': reportHtml(results),
+    'summary.md': summaryMarkdown(results),
+    'traces.json': openTelemetryJson(results),
   }
   const written: [beside: string, path: string][] = []
   try {
@@ -52,6 +56,15 @@ export async function writeReport(folder: string, results: Results): Promise<voi
   }
 }
 
+/** Adds a summary to the file that a step of GitHub Actions shows; without it the rehearsal is as good. */
+export async function appendStepSummary(path: string, results: Results): Promise<void> {
+  try {
+    await appendFile(path, `${summaryMarkdown(results)}\n`)
+  } catch (error) {
+    process.stderr.write(`The summary could not be added to GITHUB_STEP_SUMMARY ${show(path)} (${codeOf(error)}).\n`)
+  }
+}
+
 async function writeDurably(path: string, text: string): Promise<void> {
   const file = await open(path, 'w')
   try {
@@ -62,13 +75,27 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** The text of the results in a folder. @throws ConfigError */
+/** Reads the text of the results in a folder. @throws ConfigError */
 export async function readReport(flag: string, folder: string): Promise<string> {
+  return readResultsFile(flag, folder, join(folder, resultsFile), `a folder with a ${resultsFile}`)
+}
+
+/** Reads the text of the results in a file, or in the folder around it. @throws ConfigError */
+export async function readOlderResults(flag: string, path: string): Promise<{ path: string; text: string }> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  const file = isFolder ? join(path, resultsFile) : path
+  return { path: file, text: await readResultsFile(flag, path, file, `the path of a ${resultsFile}`) }
+}
+
+async function readResultsFile(flag: string, given: string, file: string, accepted: string): Promise<string> {
   try {
-    return await readFile(join(folder, resultsFile), 'utf8')
+    return await readFile(file, 'utf8')
   } catch (error) {
     throw new ConfigError(
-      `${flag} got ${show(folder)} (${codeOf(error)}); it accepts a folder with a ${resultsFile}, which rehearse writes.`,
+      `${flag} got ${show(given)} (${codeOf(error)}); it accepts ${accepted}, which rehearse writes.`,
     )
   }
 }

@@ -28,6 +28,7 @@ export function compare(now: Results, before: Results, tasks: ReadonlyMap<string
   const [known, knownNow] = [new Set(idsOf(before.scenarios)), new Set(idsOf(now.scenarios))]
   return {
     before: { agent: before.agent, seed: before.seed, trials: before.trials },
+    otherSeed: before.seed !== now.seed,
     passed: shareChange(pairs, ({ passed }) => passed),
     didRight: shareChange(pairs, ({ didRight }) => didRight),
     toldTruth: shareChange(pairs, ({ toldTruth }) => toldTruth === 'yes'),

@@ -1,4 +1,4 @@
-import { brokenOff, fallen } from './report/words.ts'
+import { reasons, rightOf, truthOf } from './report/words.ts'
 import type { Results, ScenarioResults, Trial } from './results.ts'
 import { withoutSecrets } from './shown-text.ts'
 
@@ -21,16 +21,28 @@ function suite({ scenario, trials }: ScenarioResults): string {
     const said = trial.answer === '' ? '' : `<system-out>${escaped(trial.answer)}</system-out>`
     return `    <testcase${about}>${outcome(trial)}${said}</testcase>\n`
   })
-  return `  <testsuite${attributes({ name: scenario.id, ...counts(trials) })}>\n${cases.join('')}  </testsuite>\n`
+  const columns = properties({ 'did right': rightOf(trials), 'told the truth': truthOf(trials) })
+  return `  <testsuite${attributes({ name: scenario.id, ...counts(trials) })}>\n${columns}${cases.join('')}  </testsuite>\n`
+}
+
+function properties(values: Record<string, string>): string {
+  const all = Object.entries(values).map(([name, value]) => `      <property${attributes({ name, value })}/>\n`)
+  return `    <properties>\n${all.join('')}    </properties>\n`
 }
 
 function outcome(trial: Trial): string {
   if (trial.passed) return ''
-  const broken = brokenOff(trial)
-  const lines = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(({ says }) => says)]
-  const [message = 'It did not pass.'] = lines
+  const lines = reasons(trial)
+  const [message = ''] = lines
   const element = trial.ended === 'failed' ? 'error' : 'failure'
-  return `<${element}${attributes({ message, type: trial.ended === 'answered' ? 'assertion' : trial.ended })}>${escaped(lines.join('\n'))}</${element}>`
+  return `<${element}${attributes({ message, type: typeOf(trial) })}>${escaped(lines.join('\n'))}</${element}>`
+}
+
+/** What the trial failed at: the first of what it did, what it said, and whether that is known. */
+function typeOf({ ended, didRight, toldTruth }: Trial): string {
+  if (ended !== 'answered') return ended
+  if (!didRight) return 'assertion'
+  return toldTruth === 'unclear' ? 'unclear_answer' : 'untrue_answer'
 }
 
 function counts(trials: readonly Trial[]) {

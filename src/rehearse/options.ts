@@ -9,10 +9,19 @@ export const rehearseOptions = [
   ['--trials <number>', 'Trials of each scenario', '1'],
   ['--seed <text>', 'Decides all that is random: with it a scripted agent does the same again', '1'],
   ['--concurrency <number>', 'Trials at the same time (default: the number of cores)', undefined],
-  ['--report <folder>', 'Where report.html, results.json and junit.xml go (default: ./rehearsal)', undefined],
+  [
+    '--report <folder>',
+    'Where report.html, summary.md, results.json, junit.xml and traces.json go (default: ./rehearsal)',
+    undefined,
+  ],
   ['--require <share>', 'End with exit code 1 where a smaller share of the trials passed, such as 0.95', undefined],
   ['--regrade <folder>', 'Judge the results of that folder again, by the scenarios as they are now', undefined],
   ['--strict', 'Let a trial fail by what gives nothing away too, such as an abandoned cart', undefined],
+  [
+    '--compare <file>',
+    'Say what got better or worse since the results in that results.json, and what may be chance',
+    undefined,
+  ],
   ['--list', 'List the scenarios', undefined],
 ] as const
 

@@ -20,7 +20,7 @@ export interface Results {
 }
 
 export interface TrivialResults {
-  agent: 'does nothing' | 'says “done”, does nothing' | 'does everything, says nothing'
+  agent: 'does nothing' | 'says done, does nothing' | 'does everything, says nothing'
   passed: Share
   didRight: Share
   toldTruth: Share
@@ -30,6 +30,7 @@ export interface TrivialResults {
 
 export interface Comparison {
   before: Pick<Results, 'agent' | 'seed' | 'trials'>
+  otherSeed: boolean
   /** Shares of the scenarios that both have, before and now. */
   passed: ShareChange
   didRight: ShareChange

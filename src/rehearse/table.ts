@@ -1,10 +1,22 @@
 import { foreignName } from '../core/foreign-text.ts'
-import { brokenOff, counted, fallen, interval, passKRows, percent } from './report/words.ts'
-import type { Results, ScenarioResults, Share, Summary, Trial } from './results.ts'
+import { chanceOf, changed, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
+import {
+  counted,
+  howToAllow,
+  interval,
+  notJudged,
+  outcomeOf,
+  passKRows,
+  percent,
+  reasons,
+  rightOf,
+  truthOf,
+} from './report/words.ts'
+import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, TrivialResults } from './results.ts'
 import { withoutSecrets } from './shown-text.ts'
 
 /** The results for a terminal and for the log of a CI system: plain text, with the reasons of what failed. */
-export function resultsTable({ agent, seed, trials, scenarios, summary }: Results): string {
+export function resultsTable({ agent, seed, trials, scenarios, summary, trivial, comparison }: Results): string {
   const scope = `${counted(scenarios.length, 'scenario')} x ${counted(trials, 'trial')}`
   return [
     `${named(agent)}: ${scope}, seed ${JSON.stringify(named(seed))}`,
@@ -12,7 +24,10 @@ export function resultsTable({ agent, seed, trials, scenarios, summary }: Result
     ...scenarioLines(scenarios),
     '',
     ...summaryLines(summary),
+    ...trivialLines(trivial),
+    ...comparisonLines(comparison),
     ...reasonLines(scenarios),
+    ...[howToAllow(scenarios), notJudged(scenarios)].flatMap((told) => (told === '' ? [] : ['', told])),
     '',
   ].join('\n')
 }
@@ -20,31 +35,54 @@ export function resultsTable({ agent, seed, trials, scenarios, summary }: Result
 /** A line for each scenario, by group; a twin stands below its trap. */
 function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   const width = Math.min(40, Math.max(8, ...scenarios.map(({ scenario }) => scenario.id.length)))
-  const rows = scenarios.map(({ scenario, trials }) => {
-    const passed = trials.filter((trial) => trial.passed).length
+  const truths = scenarios.map(({ trials }) => truthOf(trials))
+  const last = Math.max('told the truth'.length, ...truths.map(({ length }) => length))
+  const rows = scenarios.map(({ scenario, trials }, at) => {
+    const passed = `${trials.filter((trial) => trial.passed).length} of ${trials.length}`
     const line = [scenario.id.padEnd(width), (scenario.group ?? '').padEnd(10), scenario.attack ? 'attack' : '      ']
-    return `${line.join('  ')}  ${String(passed).padStart(5)} of ${trials.length}  ${marks(trials)}`.trimEnd()
+    const columns = [passed.padEnd(9), rightOf(trials).padEnd(9), (truths[at] ?? '').padEnd(last)]
+    return [...line, ...columns, marks(trials)].join('  ').trimEnd()
   })
-  return [`${'scenario'.padEnd(width)}  ${'group'.padEnd(10)}  ${''.padEnd(6)}  passed`, ...rows]
+  const unclear = scenarios.some(({ trials }) => trials.some((trial) => outcomeOf(trial) === 'unclear'))
+  const head = [
+    'scenario'.padEnd(width),
+    'group'.padEnd(10),
+    ''.padEnd(6),
+    'passed'.padEnd(9),
+    'did right',
+    'told the truth',
+  ]
+  return [
+    head.join('  '),
+    ...rows,
+    ...(unclear ? ['? did right, but whether its answer is true is unclear: not passed'] : []),
+  ]
 }
 
-/** A sign for each trial: a point where it passed, an F where it failed. */
+/** A sign for each trial: a point where it passed, an F where it failed, a question mark where only its answer is unclear. */
 function marks(trials: readonly Trial[]): string {
-  const signs = trials.slice(0, mostMarks).map(({ passed }) => (passed ? '.' : 'F'))
+  const signs = trials
+    .slice(0, mostMarks)
+    .map((trial) => ({ passed: '.', failed: 'F', unclear: '?' })[outcomeOf(trial)])
   return `${signs.join('')}${trials.length > mostMarks ? '…' : ''}`
 }
 
 const mostMarks = 40
 
 function summaryLines(summary: Summary): string[] {
-  const { passed, utility, utilityUnderAttack, attackSuccess, doubleCharges, calls } = summary
+  const { passed, didRight, toldTruth, unclear, clutter } = summary
+  const { utility, utilityUnderAttack, attackSuccess, doubleCharges, calls } = summary
   const rows: [string, string][] = [
     ['passed', shareText(passed)],
+    ['did right', shareText(didRight)],
+    ['told the truth', shareText(toldTruth)],
+    ['unclear answers', String(unclear)],
     ...passKRows(summary.passK).map(([k, share]) => [`pass^${k}`, percent(share)] as [string, string]),
     ['utility', shareText(utility)],
     ['utility under attack', shareText(utilityUnderAttack)],
     ['attack success', shareText(attackSuccess)],
     ['double charges', String(doubleCharges)],
+    ['clutter', String(clutter)],
     ['calls', String(calls)],
   ]
   return rows.map(([name, value]) => `${name.padEnd(20)}  ${value}`)
@@ -56,16 +94,49 @@ function shareText(share: Share): string {
   return `${count}  ${percent(share.share).padStart(6)}  (95 %: ${interval(share)})`
 }
 
+/** What agents come to that carry nothing out, or say nothing: a share that they reach too tells little. */
+function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
+  if (trivial.length === 0) return []
+  const share = ({ passed, of }: Share) => `${passed} of ${of}`.padEnd(9)
+  const rows = trivial.map(({ agent, passed, didRight, toldTruth }) =>
+    [agent.padEnd(29), share(passed), share(didRight), share(toldTruth)].join('  ').trimEnd(),
+  )
+  return [
+    '',
+    [`${'beside it, an agent that'.padEnd(29)}`, 'passed   ', 'did right', 'told the truth'].join('  '),
+    ...rows,
+  ]
+}
+
+/** What got better or worse than in the earlier results, and whether that may be chance. */
+function comparisonLines(comparison: Comparison | undefined): string[] {
+  if (comparison === undefined) return []
+  const { passed, didRight, toldTruth } = comparison
+  const shares = [
+    ['passed', passed],
+    ['did right', didRight],
+    ['told the truth', toldTruth],
+  ] as const
+  const lines = changed(comparison).map(({ id, way, from, to, chance }) =>
+    [way.padEnd(6), named(id, 60), `${from} -> ${to}`, chanceOf(chance)].join('  '),
+  )
+  return [
+    '',
+    `Compared with ${named(comparedWith(comparison), mostOfReason)}`,
+    ...shares.map(([name, change]) => `${name.padEnd(20)}  ${changeLine(change)}`),
+    ...lines,
+    ...notCompared(comparison).map((line) => named(line, mostOfReason)),
+  ]
+}
+
 /** Why the first trial of each scenario failed that did. */
 function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
-  const reasons = scenarios.flatMap(({ scenario, trials }) => {
+  const failed = scenarios.flatMap(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
     if (first === undefined) return []
-    const broken = brokenOff(first)
-    const lines = [...(broken === undefined ? [] : [broken]), ...fallen(first).map(({ says }) => says)]
-    return [`${scenario.id}, trial ${first.number}`, ...lines.map((line) => `  ${named(line, mostOfReason)}`)]
+    return [`${scenario.id}, trial ${first.number}`, ...reasons(first).map((line) => `  ${named(line, mostOfReason)}`)]
   })
-  return reasons.length === 0 ? [] : ['', ...reasons]
+  return failed.length === 0 ? [] : ['', ...failed]
 }
 
 const mostOfReason = 300

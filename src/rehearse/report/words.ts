@@ -1,4 +1,4 @@
-import type { Share, Trial, Verdict } from '../results.ts'
+import type { ScenarioResults, Share, Trial, Verdict } from '../results.ts'
 
 /** Why a trial came to no end of its own, or why its end tells nothing of the agent; undefined: neither. */
 export function brokenOff({ ended, trouble, passed }: Trial): string | undefined {
@@ -12,10 +12,27 @@ const endings = {
   failed: 'The agent could not be run, or ended badly.',
 } as const
 
-/** The verdicts that count against a trial; what must never happen is graver than what did not. */
+const ranks = { never: 0, unasked: 1, expect: 2, answer: 3 } as const
+
+/** The verdicts that count against a trial, the gravest first. */
 export function fallen({ verdicts }: Trial): Verdict[] {
   const failed = verdicts.filter((verdict) => verdict.failed)
-  return failed.toSorted((one, other) => Number(other.kind === 'never') - Number(one.kind === 'never'))
+  return failed.toSorted((one, other) => ranks[one.kind] - ranks[other.kind])
+}
+
+/** Why a trial did not pass, in words. */
+export function reasons(trial: Trial): string[] {
+  if (trial.passed) return []
+  const broken = brokenOff(trial)
+  const found = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(({ says }) => says)]
+  if (found.length > 0) return found
+  return [trial.toldTruth === 'unclear' ? 'Whether the answer is true is unclear.' : 'It did not pass.']
+}
+
+/** How a trial came out: an unclear answer is no failure of the agent's that is known, and no pass. */
+export function outcomeOf({ passed, didRight, toldTruth }: Trial): 'passed' | 'failed' | 'unclear' {
+  if (passed) return 'passed'
+  return didRight && toldTruth === 'unclear' ? 'unclear' : 'failed'
 }
 
 /** A share as a person reads it, such as `96.7 %`. What is not quite all, or hardly anything, does not read as all or none. */
@@ -27,6 +44,41 @@ export function percent(share: number): string {
 /** Where the true share lies, in 95 of 100 such rehearsals; empty where there is nothing that it would be a share of. */
 export function interval({ low, high }: Share): string {
   return low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`
+}
+
+/** Trials whose agent told the truth, such as `2 of 3, 1 unclear`. */
+export function truthOf(trials: readonly Trial[]): string {
+  const count = (truth: Trial['toldTruth']) => trials.filter(({ toldTruth }) => toldTruth === truth).length
+  const unclear = count('unclear')
+  return `${count('yes')} of ${trials.length}${unclear === 0 ? '' : `, ${unclear} unclear`}`
+}
+
+/** Trials that did right, such as `2 of 3`. */
+export function rightOf(trials: readonly Trial[]): string {
+  return `${trials.filter(({ didRight }) => didRight).length} of ${trials.length}`
+}
+
+/** The line that says how to allow what was not asked for; empty where nothing of it failed a trial. */
+export function howToAllow(scenarios: readonly ScenarioResults[]): string {
+  const isUnasked = scenarios.some(({ trials }) =>
+    trials.some((trial) => fallen(trial).some(({ kind }) => kind === 'unasked')),
+  )
+  return isUnasked
+    ? 'If a scenario should allow what was not asked for, list it under allow, in the same form as expect; unasked: allowed switches this check off for the scenario (docs/rehearse.md#what-is-judged).'
+    : ''
+}
+
+/** The line that says what was not judged of results that an earlier version wrote; empty where all was. */
+export function notJudged(scenarios: readonly ScenarioResults[]): string {
+  const lacking = scenarios.flatMap(({ trials }) =>
+    trials.flatMap(({ lacks = [] }) => (lacks.length === 0 ? [] : [lacks])),
+  )
+  if (lacking.length === 0) return ''
+  const parts = [
+    ...(lacking.some((lacks) => lacks.includes('effects')) ? ['what was not asked for'] : []),
+    ...(lacking.some((lacks) => lacks.includes('read')) ? ['what the answer claims'] : []),
+  ]
+  return `Not judged in ${counted(lacking.length, 'trial')}, because an earlier version wrote the results: ${parts.join(' and ')}.`
 }
 
 /** Counted things, such as `1 trial` and `2 trials`. */

@@ -1,0 +1,165 @@
+import { sha256 } from '../core/system.ts'
+import { reasons } from './report/words.ts'
+import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
+import { withoutSecrets } from './shown-text.ts'
+
+/**
+ * The runs as OTLP JSON, on one line, as a collector's file receiver reads it: a trace for each trial, by OpenTelemetry's
+ * conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai) and its JSON mapping of protocol
+ * buffers. Times are those of the sandbox's clock, and ids come from the seed: the same seed gives the same file.
+ */
+export function openTelemetryJson(results: Results): string {
+  const spans = results.scenarios.flatMap(({ scenario, trials }) =>
+    trials.flatMap((trial) => traceOf(results, scenario, trial)),
+  )
+  const resource = { attributes: attributes({ 'service.name': 'payments-mcp' }) }
+  const scopeSpans = [{ scope: { name: 'payments-mcp.rehearse' }, spans }]
+  return `${JSON.stringify({ resourceSpans: [{ resource, scopeSpans }] })}\n`
+}
+
+const spanKind = { internal: 1, client: 3 } as const
+const statusCode = { ok: 1, error: 2 } as const
+
+type Scenario = ScenarioResults['scenario']
+
+/** The agent's work as a span, a call of a tool or a page as a span in it, and how it was judged as events. */
+function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
+  const ids = { agent, seed, scenario: scenario.id, trial: trial.number }
+  const traceId = idOf({ ...ids, of: 'trace' }, 16)
+  const rootId = idOf({ ...ids, of: 'agent' }, 8)
+  const steps = trial.timeline.map((entry, at) => ({ entry, number: at + 1 }))
+  const own = steps.filter(({ entry }) => entry.kind === 'call' || entry.kind === 'page')
+  const startMs = trial.money[0]?.atMs ?? steps[0]?.entry.atMs ?? 0
+  const endMs = Math.max(startMs, ...own.map(({ entry }) => entry.atMs))
+  const end = nanos(endMs, steps.length + 1)
+  const others = steps.filter(({ entry }) => entry.kind === 'person' || entry.kind === 'time')
+  const root = {
+    ...{ traceId, spanId: rootId, name: `invoke_agent ${masked(agent)}`, kind: spanKind.internal },
+    ...{ startTimeUnixNano: nanos(startMs, 0), endTimeUnixNano: end },
+    attributes: attributes({
+      'gen_ai.operation.name': 'invoke_agent',
+      // The model behind an agent is unknown to the sandbox, and the convention requires a name.
+      'gen_ai.provider.name': 'payments-mcp',
+      'gen_ai.agent.name': agent,
+      'gen_ai.conversation.id': `${scenario.id}-${trial.number}`,
+      'gen_ai.input.messages': messages('user', scenario.task),
+      'gen_ai.output.messages': messages('assistant', trial.answer, { finish_reason: finishReasons[trial.ended] }),
+      ...(trial.ended === 'answered' ? {} : { 'error.type': trial.ended }),
+      'payments_mcp.rehearsal.scenario': scenario.id,
+      'payments_mcp.rehearsal.trial': trial.number,
+      'payments_mcp.rehearsal.seed': seed,
+    }),
+    events: [...others.map(({ entry, number }) => happening(entry, number)), ...evaluations(trial, end)],
+    status: statusOf(trial.ended === 'answered' ? null : trial.ended),
+  }
+  return [
+    root,
+    ...own.map(({ entry, number }) => ({
+      ...{ traceId, spanId: idOf({ ...ids, of: number }, 8), parentSpanId: rootId },
+      ...stepSpan(entry, number),
+    })),
+  ]
+}
+
+const finishReasons = { answered: 'stop', timed_out: 'error', too_many_calls: 'length', failed: 'error' } as const
+
+/** A call of a tool; a request of a page or of the REST API is one of HTTP, as its path tells. */
+function stepSpan(entry: Entry, number: number) {
+  const { what, sent, answer, atMs } = entry
+  const isGood = entry.outcome === 'ok' || /^[23]\d\d$/.test(entry.outcome)
+  const [, method, path] = /^([A-Z]+) (\/.*)$/.exec(what) ?? []
+  const content = {
+    'gen_ai.tool.call.arguments': JSON.stringify(sent ?? null),
+    'gen_ai.tool.call.result': answer,
+  }
+  const about =
+    method === undefined
+      ? {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': what,
+          'gen_ai.tool.type': 'function',
+          ...content,
+        }
+      : { 'http.request.method': method, 'url.path': path ?? '' }
+  return {
+    name: masked(method === undefined ? `execute_tool ${what}` : what),
+    kind: method === undefined ? spanKind.internal : spanKind.client,
+    ...{ startTimeUnixNano: nanos(atMs, number), endTimeUnixNano: nanos(atMs, number) },
+    attributes: attributes({
+      ...about,
+      ...(isGood ? {} : { 'error.type': entry.outcome.replaceAll(' ', '_') }),
+      ...stepFacts(entry, number),
+    }),
+    status: statusOf(isGood ? null : entry.outcome),
+  }
+}
+
+function happening(entry: Entry, number: number) {
+  const { kind, what, atMs } = entry
+  return {
+    timeUnixNano: nanos(atMs, number),
+    name: `payments_mcp.rehearsal.${kind}`,
+    attributes: attributes({ 'payments_mcp.rehearsal.what': what, ...stepFacts(entry, number) }),
+  }
+}
+
+function stepFacts({ moves, fault }: Entry, number: number) {
+  return {
+    'payments_mcp.rehearsal.step': number,
+    ...(moves.length === 0
+      ? {}
+      : { 'payments_mcp.rehearsal.moves': moves.map(({ says, cents }) => `${cents} cents ${says}`).join('; ') }),
+    ...(fault === null ? {} : { 'payments_mcp.rehearsal.fault': fault }),
+  }
+}
+
+function evaluations(trial: Trial, timeUnixNano: string) {
+  const told = reasons(trial).join('\n')
+  const results = [
+    ['did_right', trial.didRight ? 'pass' : 'fail'],
+    ['told_the_truth', ({ yes: 'pass', no: 'fail', unclear: 'unclear' } as const)[trial.toldTruth]],
+  ] as const
+  return results.map(([name, label]) => ({
+    timeUnixNano,
+    name: 'gen_ai.evaluation.result',
+    attributes: attributes({
+      'gen_ai.evaluation.name': name,
+      // An unclear answer has no score.
+      ...(label === 'unclear' ? {} : { 'gen_ai.evaluation.score.value': new Score(label === 'pass' ? 1 : 0) }),
+      'gen_ai.evaluation.score.label': label,
+      ...(label === 'pass' || told === '' ? {} : { 'gen_ai.evaluation.explanation': told }),
+    }),
+  }))
+}
+
+/** A number that is a double for the protocol also where it is whole. */
+class Score {
+  readonly value: number
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
+function messages(role: 'user' | 'assistant', content: string, more = {}): string {
+  return JSON.stringify([{ role, parts: [{ type: 'text', content }], ...more }])
+}
+
+function attributes(values: Record<string, string | number | Score>) {
+  return Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }))
+}
+
+/** 64-bit integers are texts in the JSON mapping of protocol buffers. */
+function anyValue(value: string | number | Score) {
+  if (value instanceof Score) return { doubleValue: value.value }
+  return typeof value === 'number' ? { intValue: String(value) } : { stringValue: masked(value) }
+}
+
+const statusOf = (trouble: string | null) =>
+  trouble === null ? { code: statusCode.ok } : { code: statusCode.error, message: masked(trouble) }
+
+const masked = (text: string) => withoutSecrets(text).toWellFormed()
+
+/** A moment of the sandbox's clock; steps of one millisecond keep their order by nanoseconds. */
+const nanos = (atMs: number, step: number) => String(BigInt(Math.round(atMs)) * 1_000_000n + BigInt(step))
+
+const idOf = (of: object, bytes: number) => sha256(JSON.stringify(of)).slice(0, 2 * bytes)

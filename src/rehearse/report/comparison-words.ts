@@ -1,0 +1,62 @@
+import { difference, mostByChance } from '../comparison.ts'
+import type { Comparison, ShareChange } from '../results.ts'
+import { counted, percent } from './words.ts'
+
+/** How a share changed, such as `+18.5 points`. */
+function points(change: number): string {
+  const rounded = (change * 100).toFixed(1)
+  return `${change > 0 ? '+' : ''}${rounded === '-0.0' ? '0.0' : rounded} points`
+}
+
+/** Whether a difference may be chance, and how often equal agents differ as much. */
+export function chanceOf(chance: number): string {
+  return `${chance > mostByChance ? 'within' : 'beyond'} chance (p ${chance < 0.001 ? '< 0.001' : chance.toFixed(chance < 0.1 ? 3 : 2)})`
+}
+
+/** How a share changed, such as `70.4 % -> 88.9 %  +18.5 points  within chance (p 0.25)`. */
+export function changeLine({ before, now, chance }: ShareChange): string {
+  if (before.share === null || now.share === null) return 'nothing to compare'
+  const shares = `${percent(before.share)} -> ${percent(now.share)}`
+  return `${shares}  ${points(now.share - before.share)}  ${chanceOf(chance)}`
+}
+
+export interface ChangedScenario {
+  id: string
+  way: 'worse' | 'better'
+  /** Trials that passed, such as `2 of 3`. */
+  from: string
+  to: string
+  chance: number
+}
+
+/** The scenarios that went better or worse, the worst first. */
+export function changed({ scenarios }: Comparison): ChangedScenario[] {
+  return scenarios.flatMap((change) => {
+    const by = difference(change)
+    const [from, to] = [change.before, change.now].map(({ passed, of }) => `${passed} of ${of}`) as [string, string]
+    return by === 0 ? [] : [{ ...change, way: by < 0 ? 'worse' : 'better', from, to }]
+  })
+}
+
+/** The agent, the seed and the number of trials of the earlier results. */
+export function comparedWith({ before: { agent, seed, trials } }: Comparison): string {
+  return `${agent}, ${counted(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
+}
+
+/** What was not compared, or is not alike, a line each. */
+export function notCompared(comparison: Comparison): string[] {
+  const { scenarios, otherSeed, otherTask, onlyBefore, onlyNow, lacks } = comparison
+  const same = scenarios.length - changed(comparison).length
+  const lines: [string, readonly string[]][] = [
+    ['Not compared, because the task changed', otherTask],
+    ['Only in the earlier results', onlyBefore],
+    ['Only in these results', onlyNow],
+  ]
+  return [
+    `${counted(same, 'scenario')} of ${scenarios.length} as before.`,
+    ...lines.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${ids.join(', ')}.`])),
+    ...(lacks
+      ? ['An earlier version wrote the earlier results: not everything that is judged now is judged in them.']
+      : []),
+  ]
+}

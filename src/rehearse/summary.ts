@@ -1,0 +1,107 @@
+import { foreignName } from '../core/foreign-text.ts'
+import { chanceOf, changed, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
+import { counted, howToAllow, interval, notJudged, percent, reasons, rightOf, truthOf } from './report/words.ts'
+import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from './results.ts'
+import { withoutSecrets } from './shown-text.ts'
+
+/** The results in Markdown, as CI systems show them beside a run: the figures, and each scenario that did not pass. */
+export function summaryMarkdown(results: Results): string {
+  const { agent, seed, trials, scenarios, summary, trivial = [], comparison } = results
+  const { passed } = summary
+  const scope = `${counted(scenarios.length, 'scenario')}, ${counted(trials, 'trial')} of each, seed ${text(seed)}.`
+  return [
+    `## Rehearsal of ${text(agent)}: ${passed.passed} of ${counted(passed.of, 'trial')} passed`,
+    scope,
+    figures(results, trivial),
+    counts(results),
+    comparison === undefined ? '' : comparisonPart(comparison),
+    failedScenarios(scenarios),
+    ...[howToAllow(scenarios), notJudged(scenarios)].map((line) => text(line)),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .concat('\n')
+}
+
+/** The three shares of the agent, and those of the trivial agents that they are to be held against. */
+function figures({ summary }: Results, trivial: readonly TrivialResults[]): string {
+  const row = (name: string, shares: readonly string[]) => `| ${[name, ...shares].join(' | ')} |`
+  const { passed, didRight, toldTruth } = summary
+  return [
+    row('', ['Passed', 'Did right', 'Told the truth']),
+    row('---', ['---', '---', '---']),
+    row('**The agent**', [passed, didRight, toldTruth].map(shareText)),
+    ...trivial.map((one) =>
+      row(`An agent that ${one.agent}`, [one.passed, one.didRight, one.toldTruth].map(countText)),
+    ),
+  ].join('\n')
+}
+
+const countText = ({ passed, of }: Share) => `${passed} of ${of}`
+
+function shareText(share: Share): string {
+  if (share.share === null) return 'nothing to measure'
+  return `${countText(share)}, ${percent(share.share)} (95 %: ${interval(share)})`
+}
+
+function counts({ summary }: Results): string {
+  const { attackSuccess, doubleCharges, unclear, clutter, calls } = summary
+  return [
+    `- Attacks that succeeded: ${countText(attackSuccess)}`,
+    `- Double charges: ${doubleCharges}`,
+    `- Unclear answers: ${unclear}`,
+    `- Clutter, such as abandoned carts: ${clutter}`,
+    `- Calls: ${calls}`,
+  ].join('\n')
+}
+
+function comparisonPart(comparison: Comparison): string {
+  const { passed, didRight, toldTruth } = comparison
+  const scenarios = changed(comparison)
+    .slice(0, mostRows)
+    .map(({ id, way, from, to, chance }) => `| ${way} | ${text(id)} | ${from} | ${to} | ${text(chanceOf(chance))} |`)
+  const table = ['| | Scenario | Before | Now | |', '| --- | --- | --- | --- | --- |', ...scenarios].join('\n')
+  return [
+    `### Compared with ${text(comparedWith(comparison))}`,
+    [
+      `- Passed: ${text(changeLine(passed))}`,
+      `- Did right: ${text(changeLine(didRight))}`,
+      `- Told the truth: ${text(changeLine(toldTruth))}`,
+      ...notCompared(comparison).map((line) => `- ${text(line)}`),
+    ].join('\n'),
+    ...(scenarios.length === 0 ? [] : [table]),
+  ].join('\n\n')
+}
+
+/** A summary of GitHub's holds 1 MiB; more rows than these are not read either. */
+const mostRows = 100
+
+function failedScenarios(scenarios: readonly ScenarioResults[]): string {
+  const failed = scenarios.filter(({ trials }) => trials.some(({ passed }) => !passed))
+  if (failed.length === 0) return ''
+  const rows = failed.slice(0, mostRows).map(({ scenario, trials }) => {
+    const first = trials.find(({ passed }) => !passed)
+    const why = first === undefined ? [] : reasons(first).slice(0, mostReasons)
+    const passed = trials.filter((trial) => trial.passed).length
+    const cells = [text(scenario.id), `${passed} of ${trials.length}`, rightOf(trials), truthOf(trials)]
+    return `| ${[...cells, why.map((line) => text(line)).join('<br>')].join(' | ')} |`
+  })
+  const more = failed.length - rows.length
+  return [
+    '### Scenarios with trials that did not pass',
+    [
+      '| Scenario | Passed | Did right | Told the truth | Why the first one failed |',
+      '| --- | --- | --- | --- | --- |',
+      ...rows,
+    ].join('\n'),
+    ...(more === 0 ? [] : [`And ${more} more: report.html has all.`]),
+  ].join('\n\n')
+}
+
+const mostReasons = 3
+const mostOfText = 300
+
+/** Somebody else's text on one line of Markdown: no character of it is markup, a formula or an address. */
+function text(foreign: string): string {
+  return foreignName(withoutSecrets(foreign), '', mostOfText).replace(/[\\`*_[\]<>#|~&:@$]/g, '\\$&')
+}

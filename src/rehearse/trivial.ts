@@ -1,0 +1,73 @@
+import type { Agent } from './agent.ts'
+import { judge } from './judge.ts'
+import { type Rehearsal, type RehearsalOptions, rehearse, resultsOf } from './rehearse.ts'
+import type { Results, Trial, TrivialResults } from './results.ts'
+import type { Scenario } from './scenario.ts'
+import { baselines } from './scripted/baselines.ts'
+import { summarize } from './statistics.ts'
+
+const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
+
+/**
+ * Rehearses an agent, and beside it those that no verdict may take for a good one: a share that they reach too says nothing
+ * of the agent. They run while a program's own trials wait for it, and are left out where the rehearsal is interrupted.
+ */
+export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
+  const failing = new AbortController()
+  const beside = { ...options, signal: AbortSignal.any([options.signal, failing.signal]) }
+  const [main, idle, silent] = await Promise.allSettled([
+    rehearse(options).catch((error: unknown) => {
+      failing.abort()
+      throw error
+    }),
+    trialsOf(doesNothing, options.scenarios, beside),
+    // Its own trials tell what an agent does that says nothing: what it did does not depend on its last words.
+    options.agent === baselines.careful ? undefined : trialsOf(baselines.careful, withGoal(options.scenarios), beside),
+  ])
+  if (main.status === 'rejected') throw main.reason
+  if (main.value.interrupted) return main.value
+  if (idle.status === 'rejected') throw idle.reason
+  if (silent.status === 'rejected') throw silent.reason
+  const trivial = trivialResults(options.scenarios, idle.value, silent.value ?? firstTrials(main.value.results))
+  return { ...main.value, results: { ...main.value.results, trivial } }
+}
+
+const withGoal = (scenarios: readonly Scenario[]) => scenarios.filter(({ goal }) => goal !== undefined)
+
+type Trials = ReadonlyMap<string, Trial>
+
+/** One trial of each scenario, by the scenario's id. */
+async function trialsOf(agent: Agent, scenarios: readonly Scenario[], options: RehearsalOptions): Promise<Trials> {
+  const { results } = await rehearse({ ...options, scenarios, agent, trials: 1, concurrency: 1, onTrial: undefined })
+  return firstTrials(results)
+}
+
+function firstTrials({ scenarios }: Results): Trials {
+  return new Map(
+    scenarios.flatMap(({ scenario, trials: [first] }) => (first === undefined ? [] : [[scenario.id, first]])),
+  )
+}
+
+function trivialResults(scenarios: readonly Scenario[], idle: Trials, silent: Trials): TrivialResults[] {
+  const agents = [
+    ['does nothing', idle, ''],
+    ['says done, does nothing', idle, 'Done.'],
+    ['does everything, says nothing', silent, ''],
+  ] as const
+  return agents.flatMap(([agent, trials, answer]) => {
+    const judged = scenarios.flatMap((scenario) => {
+      const trial = scenario.goal === undefined && trials === silent ? undefined : trials.get(scenario.id)
+      return trial === undefined ? [] : [resultsOf(scenario, [saying(answer, scenario, trial)])]
+    })
+    if (judged.length === 0) return []
+    const { passed, didRight, toldTruth } = summarize(judged)
+    const passes = judged.filter((one) => one.trials.every((trial) => trial.passed)).map(({ scenario }) => scenario.id)
+    return [{ agent, passed, didRight, toldTruth, passes }]
+  })
+}
+
+/** The same trial, had the agent said something else. */
+function saying(answer: string, scenario: Scenario, trial: Trial): Trial {
+  const told = { ...trial, answer, state: { ...trial.state, answer } }
+  return { ...told, ...judge(scenario, told) }
+}
