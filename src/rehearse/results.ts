@@ -20,7 +20,7 @@ export interface Results {
 }
 
 export interface TrivialResults {
-  agent: 'does nothing' | 'says done, does nothing' | 'does everything, says nothing'
+  agent: 'does nothing' | 'says done and does nothing' | 'does everything and says nothing'
   passed: Share
   didRight: Share
   toldTruth: Share
@@ -149,6 +149,8 @@ export interface Verdict {
   failed: boolean
   /** In words: what was expected, and what was found. */
   says: string
+  /** Of `unasked`: the step of the timeline that caused it, from 1. */
+  step?: number
 }
 
 /** One change of one record. */

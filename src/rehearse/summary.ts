@@ -103,5 +103,5 @@ const mostOfText = 300
 
 /** Somebody else's text on one line of Markdown: no character of it is markup, a formula or an address. */
 function text(foreign: string): string {
-  return foreignName(withoutSecrets(foreign), '', mostOfText).replace(/[\\`*_[\]<>#|~&:@$]/g, '\\$&')
+  return foreignName(withoutSecrets(foreign), '', mostOfText).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

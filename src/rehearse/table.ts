@@ -99,11 +99,11 @@ function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []
   const share = ({ passed, of }: Share) => `${passed} of ${of}`.padEnd(9)
   const rows = trivial.map(({ agent, passed, didRight, toldTruth }) =>
-    [agent.padEnd(29), share(passed), share(didRight), share(toldTruth)].join('  ').trimEnd(),
+    [agent.padEnd(32), share(passed), share(didRight), share(toldTruth)].join('  ').trimEnd(),
   )
   return [
     '',
-    [`${'beside it, an agent that'.padEnd(29)}`, 'passed   ', 'did right', 'told the truth'].join('  '),
+    [`${'beside it, an agent that'.padEnd(32)}`, 'passed   ', 'did right', 'told the truth'].join('  '),
     ...rows,
   ]
 }
@@ -117,8 +117,10 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
     ['did right', didRight],
     ['told the truth', toldTruth],
   ] as const
-  const lines = changed(comparison).map(({ id, way, from, to, chance }) =>
-    [way.padEnd(6), named(id, 60), `${from} -> ${to}`, chanceOf(chance)].join('  '),
+  const changes = changed(comparison)
+  const width = Math.min(40, Math.max(0, ...changes.map(({ id }) => id.length)))
+  const lines = changes.map(({ id, way, from, to, chance }) =>
+    [way.padEnd(6), named(id, 60).padEnd(width), `${from} -> ${to}`, chanceOf(chance)].join('  '),
   )
   return [
     '',

@@ -51,8 +51,8 @@ function firstTrials({ scenarios }: Results): Trials {
 function trivialResults(scenarios: readonly Scenario[], idle: Trials, silent: Trials): TrivialResults[] {
   const agents = [
     ['does nothing', idle, ''],
-    ['says done, does nothing', idle, 'Done.'],
-    ['does everything, says nothing', silent, ''],
+    ['says done and does nothing', idle, 'Done.'],
+    ['does everything and says nothing', silent, ''],
   ] as const
   return agents.flatMap(([agent, trials, answer]) => {
     const judged = scenarios.flatMap((scenario) => {

@@ -73,7 +73,13 @@ describe('payments-mcp rehearse', () => {
     expect(stdout).toMatch(/refuses-everything: 2 scenarios x 1 trial/)
     expect(stdout).toMatch(/payments: exactly 1; found 0/)
     expect(stdout).toMatch(/Report: out\/report\.html/)
-    expect(readdirSync(join(folder, 'out')).toSorted()).toEqual(['junit.xml', 'report.html', 'results.json'])
+    expect(readdirSync(join(folder, 'out')).toSorted()).toEqual([
+      'junit.xml',
+      'report.html',
+      'results.json',
+      'summary.md',
+      'traces.json',
+    ])
     expect((await rehearse([...args, '--require', '0.5'])).code).toBe(0)
     expect((await rehearse([...args, '--require', '0.51'])).code).toBe(1)
 

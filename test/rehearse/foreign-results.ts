@@ -1,5 +1,6 @@
+import { compare } from '../../src/rehearse/comparison.ts'
 import type { Results } from '../../src/rehearse/results.ts'
-import { entry, move, point, resultsOf, scenarioOf, verdict } from './sample-results.ts'
+import { effect, entry, move, point, resultsOf, scenarioOf, told, verdict } from './sample-results.ts'
 
 /** Results with one text in each place that an agent, a shop or a scenario can write to. */
 export function everywhere(text: string): Results {
@@ -15,9 +16,16 @@ export function everywhere(text: string): Results {
     }),
   )
   const trial = { answer: text, trouble: text, ended: 'failed', verdicts: [failed], timeline: steps } as const
-  const told = { ...trial, verdicts: [failed], timeline: steps, money: [point(0, 100, 0, 0), point(2, 50, 50, 0)] }
+  const whole = {
+    ...trial,
+    verdicts: [failed, told('unasked', text, { step: 2 }), told('answer', text)],
+    timeline: steps,
+    money: [point(0, 100, 0, 0), point(2, 50, 50, 0)],
+    effects: [effect(text, 1), effect(text, 4, { by: 'time', weight: 'clutter' })],
+  }
   const scenarios = [
-    scenarioOf({ id: 'a', title: text, task: text, attack: true }, [{ ...told, passed: false }, { answer: text }]),
+    scenarioOf({ id: 'a', title: text, task: text, attack: true }, [{ ...whole, passed: false }, { answer: text }]),
   ]
-  return { ...resultsOf(scenarios, text), seed: text }
+  const results = { ...resultsOf(scenarios, text), seed: text }
+  return { ...results, comparison: compare(results, results, new Map()) }
 }

@@ -10,7 +10,7 @@ import type { Results } from '../../src/rehearse/results.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { everywhere } from './foreign-results.ts'
-import { resultsOf, sampleResults, scenarioOf } from './sample-results.ts'
+import { comparedResults, resultsOf, sampleResults, scenarioOf } from './sample-results.ts'
 
 let browser: TestBrowser
 let folder: string
@@ -61,16 +61,16 @@ test('it asks for nothing, and the browser complains of nothing', async () => {
 describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
   test('only what failed is shown when that is asked for, by keyboard', async () => {
     const { page, close } = await open(sampleResults(), { javaScriptEnabled })
-    await expect.poll(() => summaries(page).count()).toBe(17)
-    await page.getByRole('radio', { name: 'All trials (27)' }).focus()
+    await expect.poll(() => summaries(page).count()).toBe(20)
+    await page.getByRole('radio', { name: 'All trials (30)' }).focus()
     await page.keyboard.press('ArrowRight')
-    await expect.poll(() => summaries(page).count()).toBe(8)
+    await expect.poll(() => summaries(page).count()).toBe(11)
     await expect.poll(() => summaries(page).filter({ hasText: 'Passed' }).count()).toBe(0)
     const row = (name: string) => page.getByRole('row', { name })
     // A pair stays together for whoever compares a trap with its twin.
     await expect.poll(() => row('The answer comes').isVisible()).toBe(true)
     await page.keyboard.press('ArrowLeft')
-    await expect.poll(() => summaries(page).count()).toBe(17)
+    await expect.poll(() => summaries(page).count()).toBe(20)
     await close()
   })
 
@@ -88,7 +88,7 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
 
   test('a trial opens and closes by keyboard, and the focus is seen', async () => {
     const { page, close } = await open(sampleResults(), { javaScriptEnabled })
-    await page.getByRole('link', { name: 'The first trial that failed' }).focus()
+    await page.getByRole('link', { name: 'The first trial that did not pass' }).focus()
     await page.keyboard.press('Enter')
     await isOpen(page, 'tax-at-the-end-3')
     const summary = trial(page, 'tax-at-the-end-3').locator('> summary')
@@ -105,8 +105,8 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
 test('its buttons open what failed and close all; without a script there are none', async () => {
   const { page, close } = await open(sampleResults())
   const opened = () => page.locator('details.trial[open]').count()
-  await page.getByRole('button', { name: 'Open all that failed' }).press('Enter')
-  await expect.poll(opened).toBe(8)
+  await page.getByRole('button', { name: 'Open all that did not pass' }).press('Enter')
+  await expect.poll(opened).toBe(11)
   await page.getByRole('button', { name: 'Close all' }).press('Enter')
   await expect.poll(opened).toBe(0)
   await close()
@@ -118,7 +118,7 @@ test('its buttons open what failed and close all; without a script there are non
 test('on paper is what failed, in full', async () => {
   const { page, close } = await open(sampleResults())
   await page.evaluate("dispatchEvent(new Event('beforeprint'))")
-  await expect.poll(() => page.locator('details.trial[open]').count()).toBe(8)
+  await expect.poll(() => page.locator('details.trial[open]').count()).toBe(11)
   await page.emulateMedia({ media: 'print' })
   await expect.poll(() => page.getByRole('radio').count()).toBe(0)
   await shoot(page, 'report-print')
@@ -218,7 +218,7 @@ describe('JUnit as an XML parser reads it', () => {
     const results = sampleResults()
     const { error, root, suites } = await parsed(results)
     expect(error).toBeUndefined()
-    const counts = { tests: '27', failures: '7', errors: '1', skipped: '0', time: '33.318' }
+    const counts = { tests: '30', failures: '10', errors: '1', skipped: '0', time: '37.020' }
     expect(root).toEqual({ name: `rehearsal of ${results.agent}, seed 1`, ...counts })
     expect(suites.map(({ name }) => name)).toEqual(results.scenarios.map(({ scenario }) => scenario.id))
     const cases = (id: string) => suites.find(({ name }) => name === id)?.cases
@@ -277,6 +277,6 @@ const parseJunit = new Function(
   const attributes = (element) => Object.fromEntries([...element.attributes].map(({ name, value }) => [name, value]))
   const textOf = (element, name) => element.querySelector(':scope > ' + name)?.textContent ?? null
   const caseOf = (it) => ({ about: attributes(it), failure: textOf(it, 'failure'), error: textOf(it, 'error'), said: textOf(it, 'system-out') })
-  const suiteOf = (it) => ({ name: it.getAttribute('name'), cases: [...it.children].map(caseOf) })
+  const suiteOf = (it) => ({ name: it.getAttribute('name'), cases: [...it.querySelectorAll(':scope > testcase')].map(caseOf) })
   return { root: attributes(parsed.documentElement), suites: [...parsed.documentElement.children].map(suiteOf) }`,
 ) as (xml: string) => { error?: string; root: Record<string, string>; suites: { name: string; cases: ParsedCase[] }[] }

@@ -60,7 +60,7 @@ describe('a rehearsal', () => {
     await openReportFolder('--report', into)
     await writeReport(into, results)
     const files = await readdir(into)
-    expect(files.toSorted()).toEqual(['junit.xml', 'report.html', 'results.json'])
+    expect(files.toSorted()).toEqual(['junit.xml', 'report.html', 'results.json', 'summary.md', 'traces.json'])
     const read = await Promise.all(files.map(async (file) => [file, await readFile(join(into, file), 'utf8')] as const))
     return { ...Object.fromEntries(read), table: resultsTable(results) }
   }

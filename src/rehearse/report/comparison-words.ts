@@ -55,6 +55,7 @@ export function notCompared(comparison: Comparison): string[] {
   return [
     `${counted(same, 'scenario')} of ${scenarios.length} as before.`,
     ...lines.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${ids.join(', ')}.`])),
+    ...(otherSeed ? ['The seeds differ, so random choices differ too.'] : []),
     ...(lacks
       ? ['An earlier version wrote the earlier results: not everything that is judged now is judged in them.']
       : []),

@@ -1,11 +1,12 @@
 import { html } from 'hono/html'
-import type { Results, Share, Summary } from '../results.ts'
-import type { Html } from './shown.ts'
+import type { Results, Share, Summary, TrivialResults } from '../results.ts'
+import { scenarioAnchor } from './anchors.ts'
+import { type Html, line } from './shown.ts'
 import { counted, interval, passKRows, percent } from './words.ts'
 
 /** What the rehearsal says of the agent, in a sentence, and how far one may trust it. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
-  const { passed, attackSuccess, doubleCharges } = summary
+  const { passed, attackSuccess, doubleCharges, unclear } = summary
   if (passed.of === 0) return html`<p class="verdict">Nothing was rehearsed.</p>`
   const isGood = passed.passed === passed.of
   const failed = passed.of - passed.passed
@@ -14,9 +15,10 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
       ? ''
       : `an attack succeeded in ${attackSuccess.passed} of ${counted(attackSuccess.of, 'trial')} under attack`,
     doubleCharges === 0 ? '' : `${counted(doubleCharges, 'charge')} went beyond what was asked for`,
+    unclear === 0 ? '' : `whether the answer is true is unclear in ${unclear.toLocaleString('en-US')}`,
   ].filter((words) => words !== '')
   const sentence = isGood
-    ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${counted(passed.of, 'trial')}`} of ${counted(scenarios.length, 'scenario')} the agent did what was asked, and nothing that must never happen.`
+    ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${counted(passed.of, 'trial')}`} of ${counted(scenarios.length, 'scenario')} the agent did what was asked and nothing else, and told the truth.`
     : `Failed: ${failed.toLocaleString('en-US')} of ${counted(passed.of, 'trial')} did not pass${grave.length === 0 ? '' : `; ${grave.join(', and ')}`}.`
   return html`<p class="verdict ${isGood ? 'good' : 'bad'}"><span class="sign" aria-hidden="true">${isGood ? '✓' : '✗'}</span> <strong>${sentence}</strong></p>
 <p class="aside">${trust(passed)}</p>`
@@ -29,27 +31,60 @@ function trust(passed: Share): string {
 }
 
 /** The figures, each with its interval. */
-export function figures({
-  passed,
-  passK,
-  utility,
-  utilityUnderAttack,
-  attackSuccess,
-  doubleCharges,
-  calls,
-}: Summary): Html {
+export function figures(
+  {
+    passed,
+    didRight,
+    toldTruth,
+    unclear,
+    passK,
+    utility,
+    utilityUnderAttack,
+    attackSuccess,
+    doubleCharges,
+    clutter,
+    calls,
+  }: Summary,
+  trivial: readonly TrivialResults[],
+): Html {
   return html`<section aria-labelledby="figures"><h2 id="figures">Figures</h2>
 <dl class="figures">
-${shareFigure('Passed', 'Trials in which all was as expected, and nothing happened that never must', passed)}
+${shareFigure('Passed', 'Trials that did right, and whose answer is true', passed)}
+${shareFigure('Did right', 'Trials that did what was asked, and nothing that is forbidden or that nobody asked for', didRight)}
+${shareFigure('Told the truth', `Trials whose answer is true; ${unclear === 0 ? 'none is' : `${unclear.toLocaleString('en-US')} ${unclear === 1 ? 'is' : 'are'}`} unclear`, toldTruth)}
 ${shareFigure('Utility', 'Trials without an attack that did what was asked', utility)}
 ${shareFigure('Utility under attack', 'Trials under attack that did what was asked all the same', utilityUnderAttack)}
 ${shareFigure('Attack success', 'Trials under attack in which it got what it wanted, or was told a secret', attackSuccess)}
 ${countFigure('Double charges', 'Purchases and payments beyond those that were asked for', doubleCharges)}
+${countFigure('Clutter', 'What nobody asked for and gives nothing away, such as an abandoned cart', clutter)}
 ${countFigure('Calls', 'Of tools and of the API, in all trials', calls)}
 </dl>
 ${passKTable(passK)}
+${trivialTable(trivial)}
 </section>`
 }
+
+/** What agents come to that carry nothing out, or say nothing. */
+function trivialTable(trivial: readonly TrivialResults[]): Html | string {
+  if (trivial.length === 0) return ''
+  const count = ({ passed, of }: Share) => `${passed.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}`
+  const rows = trivial.map(
+    ({ agent, passed, didRight, toldTruth, passes }) =>
+      html`<tr><th scope="row">${agent}${passes.length === 0 ? '' : html` <span class="aside">passes ${passesOf(passes)}</span>`}</th>${[passed, didRight, toldTruth].map((share) => html`<td>${count(share)}</td>`)}</tr>`,
+  )
+  return html`<div class="wide"><table class="numbers beside"><caption>Beside it, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent reaches too says nothing of yours.</span></caption>
+<thead><tr><td></td><th scope="col">Passed</th><th scope="col">Did right</th><th scope="col">Told the truth</th></tr></thead>
+<tbody>${rows}</tbody></table></div>`
+}
+
+/** Scenarios that say little, by their ids. */
+function passesOf(ids: readonly string[]): Html[] {
+  const shown = ids.slice(0, mostPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
+  const more = ids.length - shown.length
+  return more === 0 ? shown : [...shown, html`and ${more.toLocaleString('en-US')} more`]
+}
+
+const mostPasses = 12
 
 function shareFigure(name: string, meaning: string, share: Share): Html {
   if (share.share === null) {

@@ -6,12 +6,13 @@ import { brand } from '../../core/small-page.ts'
 import { sha256Base64 } from '../../core/system.ts'
 import type { Results, ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
+import { comparisonSection } from './comparison.ts'
 import { figures, verdictBanner } from './figures.ts'
 import { inOrderOfUse, withinBounds } from './kept.ts'
 import { passedOf, scenarioTable } from './scenario-table.ts'
 import { type Html, line, lineText } from './shown.ts'
 import { trialSection } from './trial.ts'
-import { counted } from './words.ts'
+import { counted, howToAllow, notJudged } from './words.ts'
 
 /**
  * The results as one page that needs nothing else: it asks for nothing, works without its script, and says the same for
@@ -19,7 +20,7 @@ import { counted } from './words.ts'
  * makes the same page.
  */
 export function reportHtml(results: Results): string {
-  const { agent, seed, scenarios, summary } = results
+  const { agent, seed, scenarios, summary, trivial = [], comparison } = results
   const shown = withinBounds(inOrderOfUse(scenarios), ({ scenario, trial }) => String(trialSection(scenario, trial)))
   const failed = summary.passed.of - summary.passed.passed
   return document(
@@ -29,16 +30,17 @@ export function reportHtml(results: Results): string {
 ${verdictBanner(results)}
 <p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
 ${firstFailed(scenarios, shown)}</header>
-${figures(summary)}
+${figures(summary, trivial)}
+${comparisonSection(comparison)}
 <section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
 <fieldset class="show"><legend>Show</legend>
 <label><input type="radio" name="show" value="all" checked> All trials (${summary.passed.of.toLocaleString('en-US')})</label>
-<label><input type="radio" name="show" value="failed" id="show-failed"> Only what failed (${failed.toLocaleString('en-US')})</label></fieldset>
-${failed === 0 ? html`<p class="no-failed">No trial failed.</p>` : ''}
+<label><input type="radio" name="show" value="failed" id="show-failed"> Only what did not pass (${failed.toLocaleString('en-US')})</label></fieldset>
+${failed === 0 ? html`<p class="no-failed">All trials passed.</p>` : ''}
 ${scenarioTable(scenarios, shown)}</section>
 <section aria-labelledby="trials"><h2 id="trials">Trials</h2>
-${leftOut(scenarios, shown)}
-<p class="tools" hidden><button type="button" class="quiet" data-open="failed">Open all that failed</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
+${[howToAllow(scenarios), notJudged(scenarios)].map((told) => (told === '' ? '' : html`<p class="aside">${told}</p>`))}${leftOut(scenarios, shown)}
+<p class="tools" hidden><button type="button" class="quiet" data-open="failed">Open all that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
 ${scenarios.map((one) => scenarioPart(one, shown))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
 </main>`,
@@ -49,7 +51,7 @@ function firstFailed(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<T
   for (const { scenario, trials } of scenarios) {
     const trial = trials.find((one) => !one.passed && shown.has(one))
     if (trial !== undefined)
-      return html`<p><a href="#${trialAnchor(scenario.id, trial)}">The first trial that failed</a></p>`
+      return html`<p><a href="#${trialAnchor(scenario.id, trial)}">The first trial that did not pass</a></p>`
   }
   return ''
 }

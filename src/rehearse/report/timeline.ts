@@ -5,7 +5,7 @@ import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { dayAndTime } from './moments.ts'
 import { block, type Html, line, sentText } from './shown.ts'
-import { brokenOff, counted, fallen } from './words.ts'
+import { brokenOff, counted, outcomeOf, reasons } from './words.ts'
 
 /** Each kind of step, and what its answer is called. */
 const kinds = {
@@ -70,14 +70,16 @@ function meaningOf(fault: string): string {
   return Object.hasOwn(faults, fault) ? `: ${faults[fault as FaultKind]}` : ''
 }
 
-/** What fell, where the clock stood when it was judged. */
+/** The verdicts that count against the trial, where the clock stood when it was judged. */
 function end(trial: Trial): Html {
+  const outcome = outcomeOf(trial)
+  const state = { passed: '✓ Passed', failed: '✗ Failed', unclear: '? Unclear' }[outcome]
+  const told = outcome === 'passed' ? ['All is as it must be.'] : reasons(trial)
   const broken = brokenOff(trial)
-  const lines = [
-    ...(broken === undefined ? [] : [html`<p class="what"><span class="kind">Ended</span> ${line(broken, 300)}</p>`]),
-    ...fallen(trial).map(({ says }) => html`<p class="what"><span class="kind">✗ Failed</span> ${line(says, 300)}</p>`),
-  ]
-  const words =
-    lines.length === 0 ? html`<p class="what"><span class="kind">✓ Passed</span> All is as it must be.</p>` : lines
-  return html`<li class="step judged ${trial.passed ? 'good' : 'bad'}"><p class="when">Judged</p><div>${words}</div></li>`
+  const lines = told.map(
+    (says) =>
+      html`<p class="what"><span class="kind">${says === broken ? 'Ended' : state}</span> ${line(says, 300)}</p>`,
+  )
+  const className = { passed: 'good', failed: 'bad', unclear: 'open' }[outcome]
+  return html`<li class="step judged ${className}"><p class="when">Judged</p><div>${lines}</div></li>`
 }

@@ -1,10 +1,14 @@
 import { html } from 'hono/html'
 import type { ScenarioResults, Trial, Verdict } from '../results.ts'
 import { trialAnchor } from './anchors.ts'
+import { effectList, stepLink } from './effects.ts'
 import { moneyPlot } from './money-plot.ts'
 import { block, folded, type Html, line } from './shown.ts'
 import { timeline } from './timeline.ts'
-import { brokenOff, counted, fallen } from './words.ts'
+import { brokenOff, counted, outcomeOf, reasons } from './words.ts'
+
+const outcomes = { passed: '✓ Passed', failed: '✗ Failed', unclear: '? Unclear' } as const
+const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
 /**
  * A trial with all that a person needs to see why it came out so. Its anchor lies within: a browser opens by itself what
@@ -12,15 +16,17 @@ import { brokenOff, counted, fallen } from './words.ts'
  */
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
-  const { passed, number, answer, verdicts, calls, doubleCharges } = trial
+  const { number, answer, verdicts, calls, doubleCharges } = trial
+  const outcome = outcomeOf(trial)
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
   const said = answer === '' ? html`<p class="aside">It said nothing.</p>` : block(answer, 'Answer')
-  return html`<details class="trial ${passed ? 'passed' : 'failed'}">
-<summary><span class="state">${passed ? '✓ Passed' : '✗ Failed'}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
+  return html`<details class="trial ${outcome}">
+<summary><span class="state">${outcomes[outcome]}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
 <div class="inside" id="${anchor}">
 <div class="texts"><section><h4>Task</h4>${block(task, 'Task')}</section>
 <section><h4>Final answer</h4>${said}</section></div>
-<section><h4>Verdicts</h4><ul class="verdicts">${verdicts.map(verdictItem)}${ending(trial)}</ul></section>
+<section><h4>Verdicts</h4>${columns(trial)}<ul class="verdicts">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
+${effectList(id, trial)}</section>
 <section>${moneyPlot(id, trial)}</section>
 <section><h4>Timeline</h4>${timeline(id, trial)}</section>
 ${stateOf(trial)}
@@ -30,14 +36,30 @@ ${stateOf(trial)}
 `
 }
 
+/** The two columns of every table, for this trial. */
+function columns({ didRight, toldTruth }: Trial): Html {
+  const [truthClass, truth] = truths[toldTruth]
+  return html`<dl class="columns"><div class="${didRight ? 'good' : 'bad'}"><dt>Did right</dt><dd class="state">${didRight ? '✓ Yes' : '✗ No'}</dd></div>
+<div class="${truthClass}"><dt>Told the truth</dt><dd class="state">${truth}</dd></div></dl>`
+}
+
 /** The first reason of a failure, beside the trial's number. */
 function reason(trial: Trial): Html | string {
-  const first = brokenOff(trial) ?? fallen(trial)[0]?.says
+  const [first] = reasons(trial)
   return first === undefined ? '' : html`${line(first, 160)} `
 }
 
-function verdictItem({ failed, says }: Verdict): Html {
-  return html`<li class="${failed ? 'bad' : 'good'}"><span class="state">${failed ? '✗ Failed' : '✓ Passed'}</span> ${line(says, 300)}</li>`
+/** A verdict that does not count against the trial holds, or is of what was left behind and gives nothing away. */
+function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Verdict): Html {
+  const isUnclear = failed && kind === 'answer' && trial.toldTruth === 'unclear'
+  const [className, state] = isUnclear
+    ? ['open', outcomes.unclear]
+    : failed
+      ? ['bad', outcomes.failed]
+      : kind === 'unasked'
+        ? ['', 'Clutter']
+        : ['good', outcomes.passed]
+  return html`<li class="${className}"><span class="state">${state}</span> ${line(says, 300)} ${stepLink(id, trial, step)}</li>`
 }
 
 function ending(trial: Trial): Html | string {

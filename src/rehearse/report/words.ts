@@ -64,7 +64,7 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
     trials.some((trial) => fallen(trial).some(({ kind }) => kind === 'unasked')),
   )
   return isUnasked
-    ? 'If a scenario should allow what was not asked for, list it under allow, in the same form as expect; unasked: allowed switches this check off for the scenario (docs/rehearse.md#what-is-judged).'
+    ? 'If a scenario should allow what was not asked for, list it under allow, in the same form as expect; unasked: allowed switches this check off for the scenario (docs/rehearse.md#what-nobody-asked-for).'
     : ''
 }
 

@@ -17,15 +17,15 @@
     tools.removeAttribute('hidden')
     tools.addEventListener('click', ({ target }) => {
       if (!(target instanceof HTMLButtonElement)) return
-      for (const trial of trials) trial.open = target.dataset.open === 'failed' && trial.matches('.failed')
+      for (const trial of trials) trial.open = target.dataset.open === 'failed' && !trial.matches('.passed')
     })
   }
 
-  // Paper cannot be opened: it has what failed in full, and what else the reader had opened.
+  // Paper cannot be opened: it has what did not pass in full, and what else the reader had opened.
   /** @type {HTMLDetailsElement[]} */
   let openedForPaper = []
   addEventListener('beforeprint', () => {
-    openedForPaper = [...trials].filter((trial) => !trial.open && trial.matches('.failed'))
+    openedForPaper = [...trials].filter((trial) => !trial.open && !trial.matches('.passed'))
     for (const trial of openedForPaper) trial.open = true
   })
   addEventListener('afterprint', () => {

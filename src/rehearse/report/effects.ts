@@ -1,0 +1,34 @@
+import { html } from 'hono/html'
+import type { Effect, Trial } from '../results.ts'
+import { stepAnchor } from './anchors.ts'
+import { type Html, line } from './shown.ts'
+import { counted } from './words.ts'
+
+const causes = { agent: 'By the agent', person: 'By a person', time: 'By itself', shop: 'By a shop' } as const
+
+/** Everything that changed in the sandbox, folded; what counts against the trial stands among its verdicts. */
+export function effectList(id: string, trial: Trial): Html {
+  const { effects, lacks = [] } = trial
+  if (lacks.includes('effects')) {
+    return html`<p class="aside">An earlier version wrote these results, and kept no list of what changed.</p>`
+  }
+  if (effects.length === 0) return html`<p class="aside">Nothing changed in the sandbox.</p>`
+  const byAgent = effects.filter(({ by }) => by === 'agent').length
+  const left = effects.length - mostShown
+  return html`<details class="fold"><summary>What changed: ${counted(effects.length, 'effect')}, ${byAgent.toLocaleString('en-US')} by the agent</summary>
+<ol class="effects">${effects.slice(0, mostShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
+}
+
+/** More are not read; the results keep all. */
+const mostShown = 200
+
+function item(id: string, trial: Trial, { by, change, says, step, weight }: Effect): Html {
+  const kind = weight === 'clutter' && change === 'added' ? html` <span class="aside">gives nothing away</span>` : ''
+  return html`<li><span class="kind">${causes[by]}</span> ${line(says, 200)}${kind} ${stepLink(id, trial, step)}</li>`
+}
+
+/** Links to the step that caused something, where the report tells of it. */
+export function stepLink(id: string, trial: Trial, step: number | null | undefined): Html | string {
+  if (step === null || step === undefined || trial.timeline[step - 1] === undefined) return ''
+  return html`<a href="#${stepAnchor(id, trial, step)}">Step ${step}</a>`
+}
