@@ -149,7 +149,7 @@ export interface Verdict {
   failed: boolean
   /** In words: what was expected, and what was found. */
   says: string
-  /** Of `unasked`: the step of the timeline that caused it, from 1. */
+  /** The step of the timeline that caused what nobody asked for, from 1. */
   step?: number
 }
 

@@ -28,7 +28,7 @@ export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Re
   if (main.value.interrupted) return main.value
   if (idle.status === 'rejected') throw idle.reason
   if (silent.status === 'rejected') throw silent.reason
-  const trivial = trivialResults(options.scenarios, idle.value, silent.value ?? firstTrials(main.value.results))
+  const trivial = trivialResults(options, idle.value, silent.value ?? firstTrials(main.value.results))
   return { ...main.value, results: { ...main.value.results, trivial } }
 }
 
@@ -48,7 +48,8 @@ function firstTrials({ scenarios }: Results): Trials {
   )
 }
 
-function trivialResults(scenarios: readonly Scenario[], idle: Trials, silent: Trials): TrivialResults[] {
+function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials): TrivialResults[] {
+  const { scenarios, isStrict = false } = options
   const agents = [
     ['does nothing', idle, ''],
     ['says done and does nothing', idle, 'Done.'],
@@ -57,7 +58,7 @@ function trivialResults(scenarios: readonly Scenario[], idle: Trials, silent: Tr
   return agents.flatMap(([agent, trials, answer]) => {
     const judged = scenarios.flatMap((scenario) => {
       const trial = scenario.goal === undefined && trials === silent ? undefined : trials.get(scenario.id)
-      return trial === undefined ? [] : [resultsOf(scenario, [saying(answer, scenario, trial)])]
+      return trial === undefined ? [] : [resultsOf(scenario, [saying(answer, scenario, trial, isStrict)])]
     })
     if (judged.length === 0) return []
     const { passed, didRight, toldTruth } = summarize(judged)
@@ -67,7 +68,7 @@ function trivialResults(scenarios: readonly Scenario[], idle: Trials, silent: Tr
 }
 
 /** The same trial, had the agent said something else. */
-function saying(answer: string, scenario: Scenario, trial: Trial): Trial {
+function saying(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
   const told = { ...trial, answer, state: { ...trial.state, answer } }
-  return { ...told, ...judge(scenario, told) }
+  return { ...told, ...judge(scenario, told, { isStrict }) }
 }

@@ -45,7 +45,7 @@ const fits = (page: Page) =>
 const openAll = (page: Page) => page.evaluate("for (const it of document.querySelectorAll('details')) it.open = true")
 
 test('it asks for nothing, and the browser complains of nothing', async () => {
-  const { page, sent, complaints, address, close } = await open(sampleResults())
+  const { page, sent, complaints, address, close } = await open(comparedResults())
   await openAll(page)
   await page.waitForLoadState('networkidle')
   expect(sent.map(({ url }) => url).filter((url) => !url.startsWith('data:'))).toEqual([address])
@@ -102,6 +102,29 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
   })
 })
 
+test('what nobody asked for leads to the step that caused it', async () => {
+  const { page, close } = await open(comparedResults(), {}, '#the-answer-1')
+  await isOpen(page, 'the-answer-1')
+  const verdict = trial(page, 'the-answer-1')
+    .getByRole('listitem')
+    .filter({ hasText: 'stranger@evil.example, at step 6' })
+  await verdict.getByRole('link', { name: 'Step 6' }).press('Enter')
+  await expect.poll(() => page.url()).toMatch(/#the-answer-1-step-6$/)
+  await expect.poll(() => page.locator('[id="the-answer-1-step-6"]').textContent()).toContain('create_payment')
+  await expect.poll(() => page.getByText('unasked: allowed').isVisible()).toBe(true)
+  await close()
+})
+
+test('an unclear answer is told as unclear, and no pass', async () => {
+  const { page, close } = await open(comparedResults())
+  await page.getByRole('radio', { name: 'Only what did not pass (11)' }).check()
+  await page.getByRole('link', { name: 'Trial 3 unclear' }).press('Enter')
+  await isOpen(page, 'the-answer-3')
+  await expect.poll(() => trial(page, 'the-answer-3').locator('> summary').textContent()).toContain('? Unclear')
+  await expect.poll(() => trial(page, 'the-answer-3').locator('.columns').textContent()).toMatch(/✓ Yes.*\? Unclear/s)
+  await close()
+})
+
 test('its buttons open what failed and close all; without a script there are none', async () => {
   const { page, close } = await open(sampleResults())
   const opened = () => page.locator('details.trial[open]').count()
@@ -128,12 +151,13 @@ test('on paper is what failed, in full', async () => {
 })
 
 test.each(['light', 'dark'] as const)('everything stands out in %s mode', async (colorScheme) => {
-  const { page, close } = await open(sampleResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
+  const { page, close } = await open(comparedResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
   // They have all that a trial shows.
-  for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1']) {
+  for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1', 'the-answer-1', 'the-answer-3']) {
     await trial(page, id).locator('> summary').click()
     await trial(page, id).getByText('The same in numbers').click()
   }
+  await trial(page, 'the-answer-1').getByText('What changed: 4 effects, 3 by the agent').click()
   await expectContrast(page)
   await shoot(page, `report-${colorScheme}`)
   const strokes = () => trial(page, 'lost-answer-1').evaluate(lineContrasts)
@@ -157,7 +181,7 @@ const lineContrasts = new Function(
 ) as (trial: unknown) => number[]
 
 test('on a phone nothing moves sideways, whatever was written', async () => {
-  for (const results of [sampleResults(), everywhere('W'.repeat(10_000)), everywhere('اشتراك شهري‮ '.repeat(100))]) {
+  for (const results of [comparedResults(), everywhere('W'.repeat(10_000)), everywhere('اشتراك شهري‮ '.repeat(100))]) {
     const { page, close } = await open(results, { viewport: { width: 360, height: 780 } })
     await fits(page)
     await openAll(page)
@@ -168,11 +192,13 @@ test('on a phone nothing moves sideways, whatever was written', async () => {
 })
 
 test('a screen reader finds its way, and hears what the pictures show', async () => {
-  const { page, close } = await open(sampleResults(), {}, '#lost-answer-1')
+  const { page, close } = await open(comparedResults(), {}, '#lost-answer-1')
   await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
   await expect.poll(() => page.getByRole('main').count()).toBe(1)
   const headings = page.getByRole('heading', { level: 2 })
-  await expect.poll(() => headings.allTextContents()).toEqual(['Figures', 'Scenarios', 'Trials'])
+  await expect
+    .poll(() => headings.allTextContents())
+    .toEqual(['Figures', 'Compared with earlier results', 'Scenarios', 'Trials'])
   await page.getByRole('table', { name: 'Scenarios by group' }).waitFor()
   await page.getByRole('group', { name: 'Show' }).waitFor()
   await page.getByRole('region', { name: 'The answer to the payment is lost' }).waitFor()

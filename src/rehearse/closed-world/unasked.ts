@@ -65,6 +65,7 @@ function verdictOn({ step, weight }: Effect, says: string, isStrict: boolean): V
     kind: 'unasked',
     weight,
     failed: !isClutter || isStrict,
+    ...(step === null ? {} : { step }),
     says: `${isClutter ? 'Left behind' : 'Not asked for'}: ${says}${at}.`,
   }
 }
