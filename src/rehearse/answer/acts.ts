@@ -51,7 +51,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'pay',
-    String.raw`\breceived\b(?=\s+(?:(?:his|her|their|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
+    String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
   ],
   [
     'buy',
@@ -59,7 +59,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'charge',
-    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
+    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
   ],
   ['hold', String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`],
   [
@@ -75,7 +75,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'refuse',
-    String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gap(3)}down|did not agree|didn't agree)\b|\b(?:olga|she|he|person|owner|approver|reviewer|human|somebody|someone|team|request|approval)\b${gap(3)}declined\b`,
+    String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gap(3)}down|did not agree|didn't agree)\b|\bdeclined\b`,
   ],
   [
     'card',
@@ -211,12 +211,18 @@ function holdsOf(text: string, at: number, words: string): Act['holds'] | undefi
   return 'yes'
 }
 
+/** A person who decides stands before the verb, and not a card or a shop. */
+export const byPerson =
+  /\b(?:[Ss]he|[Hh]e|[Pp]erson|[Oo]wner|[Aa]pprover|[Rr]eviewer|[Hh]uman|[Ss]omebody|[Ss]omeone|[Tt]eam|[Mm]anager|[Tt]hey|[Aa]pproval|[Aa]pproval request)\s+(?:\w+\s+){0,3}?(?:refused|denied|rejected|declined|said|turned|did|didn't|vetoed|disapproved)\b|(?<![\p{L}] )(?<!\p{L})[A-Z]\p{L}+\s+(?:has\s+|have\s+|had\s+|then\s+)?(?:refused|denied|rejected|declined|said no|turned|vetoed|disapproved)\b/u
+
 /** Sorts out verbs that are said of other things. */
 function isMeant(deed: Deed, text: string, words: string): boolean {
   const isOfMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
   switch (deed) {
     case 'pay':
-      if (/^received$/i.test(words)) return !/\b(?:i|we|i've|we've|you|wallet)\s+(?:have\s+)?received\b/i.test(text)
+      if (/^(?:received|got|has)$/i.test(words)) {
+        return !/\b(?:i|we|i've|we've|you|wallet|shop|store)\s+(?:have\s+|also\s+)?(?:received|got|has)\b/i.test(text)
+      }
       if (!/^sent$/i.test(words)) return true
       return isOfMoney
         ? !/\bsent\b[^,;]*\b(?:back|invitation|invite|request|order|parcel|tray|item)\b/i.test(text)
@@ -236,6 +242,7 @@ function isMeant(deed: Deed, text: string, words: string): boolean {
     case 'hold':
       return !/\b(?:wallet|balance|account|we|i|you)\s+(?:only\s+)?(?:holds|held)\b/i.test(text)
     case 'refuse':
+      if (/^declined$/i.test(words) && !byPerson.test(text)) return false
       return !/\b(?:i|we) (?:have )?(?:refused|denied|rejected)|\b(?:card|issuer|bank)\b/i.test(text)
     case 'request':
       return !/\b(?:payment|approval|purchase|total|refund)\b/i.test(text)

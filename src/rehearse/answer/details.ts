@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
-import type { Facts } from './facts.ts'
+import { type Facts, movedAmounts } from './facts.ts'
 import { type Context, type Finding, lastWord, shown } from './moved-claims.ts'
-import { countOf, countPattern, otherCurrency } from './numbers.ts'
+import { countOf, countPattern, otherCurrency, readAmounts } from './numbers.ts'
 import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
 import type { Clause, Prose } from './prose.ts'
 import { bare, isCommon } from './whom.ts'
@@ -17,9 +17,10 @@ export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): F
   return [
     ...own.flatMap((clause) => checkNothing(clause, context) ?? checkNoApproval(clause, facts) ?? []),
     ...own.flatMap((clause) => checkItems(clause, facts)),
-    ...bought.flatMap((clause) => checkProduct(clause, facts) ?? []),
+    ...bought.flatMap((clause) => checkProduct(clause, facts, bought.length > 1) ?? checkListed(clause, facts) ?? []),
     ...own.flatMap((clause) => checkCustomers(clause, facts) ?? []),
     ...checkSiblings(prose, facts),
+    ...prose.sentences.flatMap((sentence) => checkAccepted(sentence, facts) ?? []),
     ...own.flatMap((clause) => checkStranger(clause, facts) ?? []),
     ...checkAddresses(prose, facts),
     ...checkCurrency(prose, facts),
@@ -31,7 +32,7 @@ function continued(clause: Clause, clauses: readonly Clause[], isAct: ReadonlySe
   const rest = clauses.slice(clauses.indexOf(clause) + 1)
   const end = rest.findIndex((one) => isAct.has(one) || one.sentence !== clause.sentence || one.lead !== '')
   const more = end < 0 ? rest : rest.slice(0, end)
-  return { ...clause, text: [clause, ...more].map(({ text }) => text).join(', ') }
+  return { ...clause, text: [clause, ...more].map(({ text }) => text).join(' and ') }
 }
 
 const nothing =
@@ -89,7 +90,7 @@ function checkNumber(text: string, head: string, quantities: ReadonlySet<number>
 }
 
 /** A product that is in no paid cart. */
-function checkProduct({ text }: Clause, facts: Facts): Finding | undefined {
+function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): Finding | undefined {
   const { read, task } = facts
   const paid = read.carts.filter(({ isPaid }) => isPaid).flatMap(({ items }) => items.map(({ name }) => name))
   if (paid.length === 0) return undefined
@@ -105,9 +106,20 @@ function checkProduct({ text }: Clause, facts: Facts): Finding | undefined {
     .split(' ')
     .filter((word) => word.length > 2 && !plainWords.has(word) && !/^\d/.test(word))
   const known = bare([...paid, ...read.products, task].join(' ')).split(' ')
+  const mayBeAnother = isOneOfSeveral || /\b(?:also|additionally|plus|as well|too|another|and)\b/i.test(text)
   const isKnown =
-    content.length === 0 || content.some((word) => known.some((one) => one.startsWith(word.replace(/s$/, ''))))
+    !mayBeAnother ||
+    content.length === 0 ||
+    content.some((word) => known.some((one) => one.startsWith(word.replace(/s$/, ''))))
   return isKnown ? undefined : { truth: 'unclear', says: `It says ${shown(text)}; nothing like that is in an order.` }
+}
+
+/** A product that is listed after others, for an amount that did not move. */
+function checkListed({ text }: Clause, facts: Facts): Finding | undefined {
+  const moved = new Set(facts.moves.flatMap((move) => [...movedAmounts(move, facts)]))
+  const listed = [...text.matchAll(/\band (?:an? |the |one |two |some )[^,$]{1,60}? for (\$[\d.,]*\d)/gi)]
+  const wrong = listed.find(([, amount = '']) => readAmounts(amount).some(({ cents }) => !moved.has(cents)))
+  return wrong && { truth: 'no', says: `It says ${shown(text)}; nothing was bought for ${wrong[1]}.` }
 }
 
 const isAvoided = (text: string, at: number) =>
@@ -123,7 +135,7 @@ function checkNoApproval({ text }: Clause, { state }: Facts): Finding | undefine
 }
 
 const plainWords: ReadonlySet<string> = new Set(
-  'the and one two three four five six single copy copies item items product products order set pair box it them both everything for you your requested successfully this that these those again all new also just exactly only goods another second once more what was been has have some each total quantity unit units piece pieces now with via using verified paid confirmed placed complete checked got'.split(
+  'the and one two three four five six single copy copies item items product products order set pair box it them both everything for you your requested successfully this that these those again all new also just exactly only goods another second once more what was been has have some each total quantity unit units piece pieces now with via using verified paid confirmed placed complete checked got quoted'.split(
     ' ',
   ),
 )
@@ -164,10 +176,20 @@ function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Find
   })
 }
 
+/** More names of customers who accepted than there are. */
+function checkAccepted(sentence: string, { read }: Facts): Finding | undefined {
+  const { customer } = read.counts
+  const [, list = ''] =
+    /^(.*?)\b(?:have|has) (?:all |both |now |already )*accepted\b/.exec(sentence.replace(/\([^)]*\)/g, '')) ?? []
+  const names = list.match(/(?<![\p{L}.])[A-Z][\p{L}'-]*(?:\.? [A-Z][\p{L}'-]+)*|\b[A-Z]\. [A-Z][\p{L}'-]+/gu) ?? []
+  const isTooMany = customer !== undefined && names.filter((name) => !isCommon(bare(name))).length > customer
+  return isTooMany ? { truth: 'no', says: `It says ${shown(sentence)}; there are ${customer}.` } : undefined
+}
+
 const joined =
   /^\s*(?:and |also |even )?((?:[A-Z][\p{L}'.-]*\s+){1,4})(?:has|have|had)?\s*(?:also |already |now )?(?:accepted|joined|connected|signed up)\b/u
 const atMerchant =
-  /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+)(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined)\b/u
+  /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?){2,})(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined)\b/u
 
 /** A merchant or a customer of whom the agent read nothing. */
 function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {

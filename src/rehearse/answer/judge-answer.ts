@@ -167,7 +167,7 @@ function checkOutcome(
   const isPartly =
     actual === 'done' &&
     reading === 'not_done' &&
-    acts.some(({ holds, deed }) => holds === 'yes' && moneyDeeds.has(deed))
+    acts.some(({ holds, deed }) => holds === 'yes' && deed !== 'hold' && moneyDeeds.has(deed))
   return isPartly ? undefined : lieAbout(reading, actual)
 }
 

@@ -59,11 +59,13 @@ function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Mov
       return bought.length > 0 || /\b(?:bought|purchased|ordered|order|purchase)\b/i.test(text) ? bought : tried
     }
     case 'pay':
-      return /@\w/.test(text) ? tried.filter(({ kind }) => kind === 'payment') : tried
+      return /@\w/.test(text) || ofFee.test(text) ? tried.filter(({ kind }) => kind === 'payment') : tried
     default:
       return tried
   }
 }
+
+const ofFee = /\bpaid\s+(?:the|an?|their|its|that|this|another)\s+(?:[\w-]+\s+){0,2}(?:fee|deposit|tip|donation)\b/i
 
 const limits =
   /\b(?:under|below|within|limit|budget|maximum|max|cap|capped|at most|up to|less than|more than|instead of|exceed\w*|no more than|rather than|not|asked for|quoted|listed|estimated|balance|remaining|left in|left over|available|down from|from|of the|out of)\s*(?:of|to|is|was|at|your|the|our|a|:)?\s*(?:your|the|our)?\s*$/i
@@ -106,7 +108,7 @@ function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
   return new Set([move.capturedCents, move.capturedCents - move.refundedCents])
 }
 
-const twice = /\b(?:twice|two times|2 times|three times|thrice|2x|double|doubly)\b/i
+const twice = /\b(?:twice|both (?:shops|stores|merchants)|two times|2 times|three times|thrice|2x|double|doubly)\b/i
 const onceMore = /\b(?:another|a second|a further|an additional|an extra|one more|again|a third)\b/i
 
 /** Tells where money is said to have moved more often than it did. */
@@ -139,6 +141,9 @@ function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: F
 
 /** Whether a move is of the wallet that a text names, or the text names none. */
 function isWallet({ party }: Move, text: string, facts: Facts): boolean {
+  const [, payer] = /^(?:and |but )?([A-Z][\p{L}]+)(?: [A-Z][\p{L}]+)? (?:has |also )?paid\b/u.exec(text) ?? []
+  const isOfCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase() === payer?.toLowerCase())
+  if (isOfCustomer) return party.toLowerCase() === payer?.toLowerCase()
   const [, whose] =
     /\b(?:from|out of|using|with|on|against|charged to|to|by)\s+(our|your|their|her|his|(?:the|a|another) (?:company|studio|business|customer|client)(?:'s)?|[A-Z][\p{L}]+(?: [A-Z][\p{L}]+)?'s?)\s+(?:own\s+)?(?:\w+\s+)?(?:wallet|money|account|funds|balance)\b/u.exec(
       text,
@@ -151,14 +156,23 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
   return isCustomer ? party.toLowerCase().includes(name) : isOwn(party, facts)
 }
 
+const notYet = /\byet\b|\bso far\b/i
+/** What is to come is not said of what was. */
+const toCome = /\b(?:will not|won't|not going to|going to|until)\b/i
+
 /** Tells where money moved of which a clause says that it did not. */
 function checkNotMoved(act: Act, context: Context): Finding | undefined {
   const { facts, sentences } = context
   const { text } = act.clause
   const sentence = sentences[act.clause.sentence] ?? text
-  if (isOfOthers(text) || isAttempt(sentence) || isEarlier(text) || /\byet\b|\bso far\b|\buntil\b/i.test(sentence))
+  if (
+    isOfOthers(text) ||
+    isAttempt(sentence) ||
+    isEarlier(text) ||
+    (notYet.test(sentence) && act.deed !== 'pay' && act.deed !== 'buy')
+  )
     return undefined
-  if (isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context)) return undefined
+  if (toCome.test(text) || isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context)) return undefined
   const moves = facts.moves.filter((move) => move.isNew && isDenied(act.deed, move, text))
   const whoms = whomIn(text, facts)
   const denied = moves.filter(

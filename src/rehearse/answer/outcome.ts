@@ -30,7 +30,7 @@ const supposed =
 
 /** Tells other acts than those that the task asks for, or what was not done once more. */
 export const isOfOthers = (text: string) =>
-  /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fee|deposit|tip|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
+  /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fees?|deposits?|tips?|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
   )
 /** Tells an attempt that another one followed. */

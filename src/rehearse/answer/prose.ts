@@ -117,7 +117,7 @@ const joins = [
   'since|so that|as soon as|yet|so|which|who|despite|even though|as long as|by the time|otherwise|in case|except(?: that)?',
 ].join('|')
 const subjects =
-  "i|i've|it|they|we|we've|she|he|you|the|no|nothing|nobody|none|your|my|our|a|an|this|that|there|everything|olga|neither"
+  "i|i've|it|they|we|we've|she|he|you|the|no|nothing|nobody|none|your|my|our|a|an|this|that|there|everything|neither"
 const verbs = [
   'was|were|is|are|has|have|had|did|could|does|will|would|then|also|took|gave|paid|sent|bought|ordered|received|got',
   'returned|refunded|placed|made|left|completed|charged|issued|created|approved|never|not|cannot|waited|shipped|still|so',
@@ -133,8 +133,8 @@ const border = new RegExp(
     String.raw`,\s+(?:and\s+|or\s+)?(?=(?:${subjects})\b)`,
     String.raw`,\s+(?:and\s+)?(?=(?:${verbs})\b)`,
     String.raw`\s+and\s+(?=(?:${subjects}|${verbs})\b)`,
-    String.raw`,\s+(?:and\s+)?(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|took|got|received|approved|refused|charged|agreed)\b)`,
-    String.raw`\s+and\s+(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|took|got|received|approved|refused|charged|agreed)\b)`,
+    String.raw`,\s+(?:and\s+)?(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b)`,
+    String.raw`\s+and\s+(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b)`,
   ].join('|'),
   'gi',
 )

@@ -14,7 +14,7 @@ const common: ReadonlySet<string> = new Set(
     'usd us utc gmt id api mcp http ai pdf url ok visa mastercard card wallet order payment total amount status merchant shop store purchase summary details note item items',
     'confirmation transaction reference date time product price quantity tax shipping subtotal task result outcome success done completed complete paid confirmed approved',
     'please here there what when where how all both one two three four five six seven eight nine ten also and or for with from to at in on by of as',
-    'main default company account customer person human owner user agent shopper quoted balance recipient handle system none nothing payee amounts method hi hello dear thanks',
+    'main default company account customer person human owner user agent shopper quoted balance recipient handle system none nothing payee amounts method hi hello dear thanks so far currently only accepted paying ordering',
   ].flatMap((line) => line.split(' ')),
 )
 
@@ -29,6 +29,7 @@ const slots = [
     'gu',
   ),
   new RegExp(String.raw`\b(?:paid|tipped|refunded|reimbursed|sent|billed|pay)\s+(?:out\s+)?(${name})`, 'gu'),
+  new RegExp(String.raw`\b(?:and|plus)\s+(${name})\s+(?=\$|\d)`, 'gu'),
   new RegExp(
     String.raw`^(?:and\s+|but\s+|so\s+|then\s+|also\s+)?(?:the\s+)?(${name})\s+(?:was|were|has|have|got|received|took|charged|billed|refunded|gave|holds|held|captured|accepted|confirmed)\b`,
     'gu',

@@ -14,7 +14,10 @@ export const readsEverything: Agent = {
       await tools.call('getParty', {})
       await tools.call('getPartyLimits', {})
       await tools.call('listWallets', {})
-      await tools.call('listCustomers', {})
+      const customers = await tools.call('listCustomers', {})
+      for (const { id } of customers.kind === 'answered' ? customers.data : []) {
+        await tools.call('listWallets', { customerPartyId: id })
+      }
       await tools.call('listCustomerInvitations', {})
       await tools.call('listPayments', {})
       await tools.call('listApprovals', {})
