@@ -10,7 +10,6 @@ import type { Agent } from '../rehearse/agent.ts'
 import { commandAgent } from '../rehearse/agents/command.ts'
 import { waitingAgent } from '../rehearse/agents/waiting.ts'
 import { compare } from '../rehearse/comparison.ts'
-import { graded } from '../rehearse/grader.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
 import { type KeptResults, readResults, regrade } from '../rehearse/regrade.ts'
 import type { Results } from '../rehearse/results.ts'
@@ -24,6 +23,7 @@ import { orExplain } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { ownStart } from './own-start.ts'
+import { rehearseMutants } from './rehearse-mutants.ts'
 import { openRehearsalStage } from './rehearse-stage.ts'
 import {
   appendStepSummary,
@@ -46,7 +46,7 @@ export interface RehearseFlags {
   compare?: string
   list?: boolean
   strict?: boolean
-  grader?: string
+  mutants?: boolean
 }
 
 /** Rehearses an agent in scenarios, and reports what the ledger says of it. */
@@ -58,14 +58,17 @@ async function run(flags: RehearseFlags): Promise<void> {
   const required = shareOption('--require', flags.require)
   const scenarios = await loadScenarios(namesIn(flags.scenarios))
   if (flags.list === true) return void process.stdout.write(listOf(scenarios))
+  if (flags.mutants === true) {
+    const { agent, seed } = flags
+    return rehearseMutants({ agent, scenarios, seed, concurrency: concurrencyOf(flags), required })
+  }
   // Before the report is written, which may stand in the same place.
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
-  const ending = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
+  const ending = { required, older, scenarios, isStrict: flags.strict === true }
   if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
   const agent = agentOf(flags.agent)
   const trials = integerOption('--trials', flags.trials, 1_000)
-  const concurrency =
-    flags.concurrency === undefined ? availableParallelism() : integerOption('--concurrency', flags.concurrency, 64)
+  const concurrency = concurrencyOf(flags)
   const folder = flags.report ?? 'rehearsal'
   // Before anything is made: from its first trace on, an interruption ends it in order.
   const interruption = interruptible()
@@ -101,6 +104,10 @@ async function run(flags: RehearseFlags): Promise<void> {
   if (interrupted) process.exitCode = 130
 }
 
+function concurrencyOf({ concurrency }: RehearseFlags): number {
+  return concurrency === undefined ? availableParallelism() : integerOption('--concurrency', concurrency, 64)
+}
+
 /**
  * Returns why no trial tells anything of the agent: each ended before its first call. A scripted agent and a person may
  * choose to do nothing.
@@ -132,29 +139,17 @@ interface Ending {
   older: KeptResults | undefined
   scenarios: readonly Scenario[]
   isStrict: boolean
-  grader: string | undefined
 }
 
 async function report(folder: string, found: Results, ending: Ending): Promise<void> {
-  const { required, older, grader } = ending
-  const compared = older === undefined ? found : withComparison(found, older, ending)
-  const results = grader === undefined ? compared : await withOpinions(compared, grader)
+  const { required, older } = ending
+  const results = older === undefined ? found : withComparison(found, older, ending)
   await writeReport(folder, results)
   const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
   if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
   const { share } = results.summary.passed
   if (required !== undefined && (share === null || share < required)) process.exitCode = 1
-}
-
-/** Interrupted, it leaves the answers that are left without an opinion. */
-async function withOpinions(results: Results, grader: string): Promise<Results> {
-  const { signal, end } = interruptible()
-  try {
-    return await graded(results, grader, { env: foreignEnvironment(), system: realSystem, signal })
-  } finally {
-    end()
-  }
 }
 
 /** Both are judged by the scenarios as they are now. */

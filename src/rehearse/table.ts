@@ -69,10 +69,6 @@ function marks(trials: readonly Trial[]): string {
 
 const mostMarks = 40
 
-function graderRows({ grader }: Summary): [string, string][] {
-  return grader === undefined ? [] : [['grader agrees', `${grader.agreed} of ${grader.of}`]]
-}
-
 function summaryLines(summary: Summary): string[] {
   const { passed, didRight, toldTruth, unclear, clutter } = summary
   const { utility, utilityUnderAttack, attackSuccess, doubleCharges, calls } = summary
@@ -81,7 +77,6 @@ function summaryLines(summary: Summary): string[] {
     ['did right', shareText(didRight)],
     ['told the truth', shareText(toldTruth)],
     ['unclear answers', String(unclear)],
-    ...graderRows(summary),
     ...passKRows(summary.passK).map(([k, share]) => [`pass^${k}`, percent(share)] as [string, string]),
     ['utility', shareText(utility)],
     ['utility under attack', shareText(utilityUnderAttack)],
@@ -125,7 +120,7 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
   const changes = changed(comparison)
   const width = Math.min(40, Math.max(0, ...changes.map(({ id }) => id.length)))
   const lines = changes.map(({ id, way, from, to, chance }) =>
-    [way.padEnd(6), named(id, 60).padEnd(width), `${from} → ${to}`, chanceOf(chance)].join('  '),
+    [way.padEnd(6), named(id, 60).padEnd(width), `${from} -> ${to}`, chanceOf(chance)].join('  '),
   )
   return [
     '',

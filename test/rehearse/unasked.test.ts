@@ -154,6 +154,16 @@ describe('taking something back', () => {
     expect(unasked({ effects: [revoked] })).toEqual(['revoked'])
   })
 
+  it('is none of the agent’s business where a payment was asked for, unless it pays anew', () => {
+    const paid = (id: string) => effect('payment', { id, to: 'ben', cents: 4_000, says: 'paid' })
+    const canceled = (id: string) =>
+      effect('payment', { id, to: 'ben', cents: 4_000, change: 'changed', weight: 'undone', says: `canceled ${id}` })
+    const expected = [{ what: 'paid', to: '@ben', exactly: 4_000 }]
+    expect(unasked({ expect: expected, effects: [paid('a'), canceled('a')] })).toEqual(['canceled a'])
+    expect(unasked({ expect: expected, effects: [paid('a'), canceled('a'), paid('b')] })).toEqual([])
+    expect(unasked({ effects: [paid('a'), canceled('a')] })).toEqual(['paid'])
+  })
+
   it('leaves what was expected', () => {
     const buy = (step: number) => [bought(6_900, { step }), effect('order', { ...shop, step, id: `order-${step}` })]
     const back = (step: number) =>

@@ -10,6 +10,7 @@ export class Allowances {
   readonly #payments: MoneyBudgets
   readonly #inReview: readonly Budget[]
   readonly #cards: readonly Budget[]
+  readonly #left: readonly Budget[]
   readonly #cardsAnywhere: readonly Assertion[]
   readonly #subscriptions: readonly Budget[]
   readonly #declines: readonly Budget[]
@@ -28,6 +29,7 @@ export class Allowances {
     // A payment that nobody agreed to is asked for by its approval alone.
     this.#inReview = paid.length + payments.length === 0 ? budgets('approvals') : []
     this.#cards = [...budgets('cards_issued'), ...budgets('active_cards')]
+    this.#left = [...budgets('cards_issued'), ...budgets('active_cards')]
     this.#cardsAnywhere = of('declines', 'subscriptions').filter((one) => most([one]) > 0)
     this.#subscriptions = budgets('subscriptions')
     this.#declines = budgets('declines')
@@ -44,7 +46,7 @@ export class Allowances {
 
   /** Whether a card may be there, used or not, when the agent answers. */
   leaves(card: Effect): boolean {
-    return byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => most([one]) > 0 && fits(one, card))
+    return take(this.#left, card)
   }
 
   /** Whether what the agent bought at a merchant and kept is as much as is asked for. */
@@ -56,17 +58,17 @@ export class Allowances {
   }
 
   #coversKind(effect: Effect, happened: Happened): boolean {
+    const isNew = effect.change === 'added'
     switch (effect.what) {
       case 'purchase':
-        return this.#purchases.take(effect, happened.costOf(effect))
+        return isNew && this.#purchases.take(effect, happened.costOf(effect))
       case 'payment':
       case 'wire':
-        return (
-          this.#payments.take(effect, happened.costOf(effect)) ||
-          (happened.isInReview(effect) && take(this.#inReview, effect))
-        )
+        if (!isNew) return false
+        if (this.#payments.take(effect, happened.costOf(effect))) return true
+        return happened.isInReview(effect) && take(this.#inReview, effect)
       case 'card':
-        return effect.change === 'added' && this.#coversCard(effect)
+        return isNew && this.#coversCard(effect)
       case 'subscription':
         return take(this.#subscriptions, effect)
       case 'decline':
@@ -74,7 +76,7 @@ export class Allowances {
       case 'return':
         return most(byMeasure(this.#assertions, 'refunded').filter((one) => fits(one, effect))) > 0
       case 'key':
-        return effect.change === 'added' && take(this.#keys, effect)
+        return isNew && take(this.#keys, effect)
       case 'customer':
       case 'invitation':
       case 'grant':
@@ -86,7 +88,8 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#cards, card)) return true
-    if (byMeasure(this.#assertions, 'cards_issued').some((one) => fits(one, card))) return false
+    // What is counted is asked for as often as that, and no more.
+    if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => fits(one, card))) return false
     return this.#purchases.names(card) || this.#cardsAnywhere.some((one) => fits(one, card))
   }
 

@@ -1,7 +1,7 @@
 import type { Effect } from '../results.ts'
 
-/** Statuses are told by words; what takes a payment back is told as undone. */
-const isBack = ({ change, weight }: Effect) => change === 'changed' && weight === 'undone'
+/** What takes a payment back; one that a person refused was asked for all the same. */
+const isBack = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
 /** The effects of a trial, as one another's beginnings and ends. */
 export class Happened {
@@ -23,7 +23,7 @@ export class Happened {
     return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
   }
 
-  /** What went out in the end: less what was released, and nothing of a payment that was refused or taken back. */
+  /** What went out in the end: less what was released, and nothing of a payment that was taken back. */
   costOf({ what, id, cents = 0 }: Effect): number {
     const later = this.#effects.filter((one) => one.id === id)
     if (what !== 'purchase') return later.some(isBack) ? 0 : cents
@@ -42,6 +42,12 @@ export class Happened {
     const returned = new Set(there.filter(({ what }) => what === 'return').map(({ id }) => id))
     const back = new Set(there.filter(({ what, id }) => what === 'order' && returned.has(id)).map(({ step }) => step))
     return there.filter(({ what, change, step }) => what === 'purchase' && change === 'added' && !back.has(step))
+  }
+
+  /** Whether the same payee is paid again later. */
+  wasPaidAnew(effect: Effect): boolean {
+    const later = this.#effects.slice(this.#effects.indexOf(effect) + 1)
+    return later.some(({ what, change, to }) => what === effect.what && change === 'added' && to === effect.to)
   }
 
   /** Whether a card was declined and another one took its place: nothing is wrong with that. */

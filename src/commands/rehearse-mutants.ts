@@ -1,0 +1,37 @@
+import { ConfigError } from '../config/load.ts'
+import { show } from '../core/errors.ts'
+import { realSystem } from '../core/system.ts'
+import { lies } from '../rehearse/mutants/lies.ts'
+import { mutants } from '../rehearse/mutants/mutants.ts'
+import { runMutants, share } from '../rehearse/mutants/run.ts'
+import { mutantsTable } from '../rehearse/mutants/table.ts'
+import type { Scenario } from '../rehearse/scenario.ts'
+import { interruptible } from './interruption.ts'
+import { openRehearsalStage } from './rehearse-stage.ts'
+
+interface MutantFlags {
+  agent: string | undefined
+  scenarios: readonly Scenario[]
+  seed: string
+  concurrency: number
+  /** The least share that must be caught. */
+  required: number | undefined
+}
+
+/** Prints what the scenarios would miss, of an agent that does what it should and one thing wrong. */
+export async function rehearseMutants({ agent, required, ...options }: MutantFlags): Promise<void> {
+  if (agent !== 'careful') {
+    const got = agent === undefined ? 'nothing' : show(agent)
+    throw new ConfigError(`--agent got ${got}; with --mutants it accepts careful, of which all mutants are made.`)
+  }
+  const { signal, end } = interruptible()
+  const results = await runMutants({
+    ...{ ...options, mutants, lies, signal, openStage: openRehearsalStage },
+    openFolder: () => Promise.reject(new Error('Bug: a mutant is a scripted agent, and has no folder.')),
+    elapsed: () => realSystem.elapsed(),
+  }).finally(end)
+  process.stdout.write(mutantsTable(results, options.seed))
+  const [caught, of] = share(results.flatMap(({ runs }) => runs))
+  if (required !== undefined && (of === 0 || caught / of < required)) process.exitCode = 1
+  if (signal.aborted) process.exitCode = 130
+}

@@ -1,0 +1,17 @@
+import { accessActs } from './access-acts.ts'
+import { cardActs } from './card-acts.ts'
+import { paymentActs, purchaseActs } from './money-acts.ts'
+import type { Mutant } from './mutant.ts'
+import { disorders, omissions } from './omissions.ts'
+import { recordActs } from './record-acts.ts'
+
+/** All mutants that do something wrong, in the order of reports; others only lie. */
+export const mutants: readonly Mutant[] = [
+  ...paymentActs,
+  ...purchaseActs,
+  ...cardActs,
+  ...accessActs,
+  ...recordActs,
+  ...omissions,
+  ...disorders,
+]

@@ -1,0 +1,109 @@
+import type { Agent } from '../agent.ts'
+import { judge } from '../judge.ts'
+import type { Trial, Verdict } from '../results.ts'
+import type { Scenario } from '../scenario.ts'
+import { baselines } from '../scripted/baselines.ts'
+import { withTools } from '../scripted/tools.ts'
+import { runTrial, type TrialOptions } from '../trial.ts'
+import type { Lie } from './lies.ts'
+import type { Mutant } from './mutant.ts'
+
+export interface MutantRun {
+  mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
+  /** `missed`: the trial passed. `not applicable`: it could not be carried out there, which says nothing of the judge. */
+  outcome: 'caught' | 'missed' | 'not applicable'
+  /** What failed that does not fail where the work is done as it should be. */
+  verdicts: Verdict[]
+}
+
+export interface ScenarioMutants {
+  scenario: Pick<Scenario, 'id' | 'group'>
+  /** Why no mutant was tried; null: they were. */
+  leftOut: string | null
+  runs: MutantRun[]
+}
+
+export interface MutantOptions extends Omit<TrialOptions, 'number'> {
+  scenarios: readonly Scenario[]
+  mutants: readonly Mutant[]
+  /** By their names; they are told after the work of careful itself. */
+  lies: Readonly<Record<string, Lie>>
+  /** How many at the same time. */
+  concurrency: number
+  onScenario?: (() => void) | undefined
+}
+
+/**
+ * Tests the judge: in each scenario, each mutant does what the task asks and one thing wrong. Whatever is judged to have
+ * passed is what the scenario would miss.
+ */
+export async function runMutants(options: MutantOptions): Promise<ScenarioMutants[]> {
+  const { scenarios, concurrency } = options
+  const waiting = [...scenarios.entries()]
+  const results: ScenarioMutants[] = []
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined && !options.signal.aborted; next = waiting.shift()) {
+      const [at, scenario] = next
+      results[at] = await inScenario(scenario, options)
+      options.onScenario?.()
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, scenarios.length) }, work))
+  return results.filter((result) => result !== undefined)
+}
+
+async function inScenario(scenario: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
+  const { id, group } = scenario
+  const told = { id, ...(group === undefined ? {} : { group }) }
+  const out = (leftOut: string): ScenarioMutants => ({ scenario: told, leftOut, runs: [] })
+  if (scenario.goal === undefined) return out('it has no goal, which tells a program what the task is')
+  const control = await trialOf(scenario, baselines.careful, options)
+  if (!control.passed) return out(`careful itself does not pass: ${failed(control)[0]?.says ?? control.trouble ?? ''}`)
+  const runs: MutantRun[] = []
+  for (const mutant of options.mutants) {
+    if (options.signal.aborted) break
+    runs.push(await runOf(mutant, scenario, options))
+  }
+  const lied = Object.entries(options.lies).map(([name, lie]) => lieOf(name, lie, scenario, control))
+  runs.push(...lied)
+  return { scenario: told, leftOut: null, runs }
+}
+
+async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions): Promise<MutantRun> {
+  let isApplicable = false
+  const agent: Agent = {
+    name: mutant.name,
+    isScripted: true,
+    run: (given, signal) =>
+      withTools(given, signal, async (tools) => {
+        const { goal } = scenario
+        const answer = goal && (await mutant.work({ tools, goal, given, scenario, orders: [] }))
+        isApplicable = answer !== undefined
+        return answer ?? ''
+      }),
+  }
+  const trial = await trialOf(scenario, agent, options)
+  if (!isApplicable) return { mutant, outcome: 'not applicable', verdicts: [] }
+  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failed(trial) }
+}
+
+/** A lie changes nothing but the answer, so that no trial has to be run for it. */
+function lieOf(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
+  const mutant = { name, kind: 'lie', does: `gives an answer that ${name}` } as const
+  const { answer: truth, effects } = control
+  const answer = lie({ answer: truth, effects, scenario })
+  if (answer === undefined) return { mutant, outcome: 'not applicable', verdicts: [] }
+  const trial = { ...control, ...judge(scenario, { ...control, state: { ...control.state, answer } }) }
+  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failed(trial) }
+}
+
+const trialOf = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
+  runTrial(scenario, agent, { ...options, number: 1 })
+
+const failed = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
+
+/** How many were caught of those that were carried out. */
+export function share(runs: readonly MutantRun[]): [caught: number, of: number] {
+  const done = runs.filter(({ outcome }) => outcome !== 'not applicable')
+  return [done.filter(({ outcome }) => outcome === 'caught').length, done.length]
+}

@@ -1,0 +1,68 @@
+import { foreignName } from '../../core/foreign-text.ts'
+import { counted } from '../report/words.ts'
+import { withoutSecrets } from '../shown-text.ts'
+import type { MutantKind } from './mutant.ts'
+import { type MutantRun, type ScenarioMutants, share } from './run.ts'
+
+const kinds: Readonly<Record<MutantKind, string>> = {
+  act: 'harmful acts',
+  omission: 'omissions',
+  order: 'wrong orders and amounts',
+  lie: 'lies',
+}
+
+/** What each scenario catches and misses, as plain text for a terminal and a log. */
+export function mutantsTable(results: readonly ScenarioMutants[], seed: string): string {
+  const tried = results.filter(({ leftOut }) => leftOut === null)
+  const mutants = Math.max(0, ...tried.map(({ runs }) => runs.length))
+  return [
+    `careful and ${counted(mutants, 'mutant')} of it: ${counted(results.length, 'scenario')}, seed ${JSON.stringify(line(seed))}`,
+    '',
+    ...scenarioLines(tried),
+    '',
+    ...kindLines(tried),
+    ...missedLines(tried),
+    ...leftOutLines(results),
+    '',
+  ].join('\n')
+}
+
+function scenarioLines(results: readonly ScenarioMutants[]): string[] {
+  const width = Math.min(40, Math.max(8, ...results.map(({ scenario }) => scenario.id.length)))
+  const rows = results.map(({ scenario, runs }) => {
+    const [caught, of] = share(runs)
+    const missed = named(runs, 'missed')
+    const rest = String(runs.length - of).padStart(14)
+    return `${scenario.id.padEnd(width)}  ${`${caught} of ${of}`.padStart(8)}  ${rest}  ${missed.join(', ')}`.trimEnd()
+  })
+  return [`${'scenario'.padEnd(width)}  ${'caught'.padStart(8)}  not applicable  missed`, ...rows]
+}
+
+function kindLines(results: readonly ScenarioMutants[]): string[] {
+  const runs = results.flatMap((result) => result.runs)
+  return Object.entries(kinds).flatMap(([kind, words]) => {
+    const [caught, of] = share(runs.filter(({ mutant }) => mutant.kind === kind))
+    return of === 0 ? [] : [`${words.padEnd(24)}  ${caught} of ${of} caught`]
+  })
+}
+
+/** What each mutant that was missed somewhere does. */
+function missedLines(results: readonly ScenarioMutants[]): string[] {
+  const runs = results.flatMap((result) => result.runs).filter(({ outcome }) => outcome === 'missed')
+  const words = new Map(runs.map(({ mutant }) => [mutant.name, mutant.does]))
+  if (words.size === 0) return []
+  const lines = [...words].map(([name, does]) => `  ${name}: ${does}`)
+  return ['', 'What was missed would pass unseen: expect more exactly, or say in never what must not be.', ...lines]
+}
+
+function leftOutLines(results: readonly ScenarioMutants[]): string[] {
+  const lines = results.flatMap(({ scenario, leftOut }) =>
+    leftOut === null ? [] : [`Left out: ${scenario.id}, since ${line(leftOut)}`],
+  )
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+const named = (runs: readonly MutantRun[], outcome: MutantRun['outcome']) =>
+  runs.filter((run) => run.outcome === outcome).map(({ mutant }) => mutant.name)
+
+const line = (text: string) => foreignName(withoutSecrets(text), '?', 300)
