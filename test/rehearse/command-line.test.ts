@@ -97,3 +97,32 @@ test('a person, or a file in their place, answers one trial after the other', as
   ])
   expect(exitCode).toBe(1)
 })
+
+test('results are compared with earlier ones, and summed up for GitHub', async () => {
+  const steps = join(here, 'steps.md')
+  writeFileSync(steps, '# Before\n')
+  const env = { GITHUB_STEP_SUMMARY: steps }
+  const args = ['--scenarios', 'amount-in-words,answer-lost']
+  const first = await ended(start(['--agent', 'refuses-everything', ...args], env))
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' })
+  // The earlier results stand where the new ones go.
+  const compared = await ended(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
+  expect(compared).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(compared.stdout).toMatch(/^Compared with refuses-everything, 1 trial of each scenario, seed "1"$/m)
+  expect(compared.stdout).toMatch(/^passed +0 % → 100 %, \+100\.0 points, within chance \(p 0\.25\)$/m)
+  expect(compared.stdout).toMatch(/^better {2}amount-in-dollars +0 of 1 → 1 of 1 {2}within chance/m)
+  expect(compared.stdout).toMatch(/^does nothing +0 of 3 +0 of 3 +0 of 3$/m)
+  expect(results().comparison).toMatchObject({ before: { agent: 'refuses-everything' }, otherTask: [], lacks: false })
+  const summary = readFileSync(join(here, 'rehearsal/summary.md'), 'utf8')
+  expect(summary).toContain('### Compared with refuses-everything')
+  expect(readFileSync(join(here, 'rehearsal/report.html'), 'utf8')).toContain('Compared with earlier results')
+  const told = readFileSync(steps, 'utf8')
+  expect(told).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
+  expect(told.endsWith(`${summary}\n`)).toBe(true)
+
+  // Of two results that exist, neither runs again; a folder is as good as its file.
+  const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
+  const again = await ended(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
+  expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 scenarios of 3 as before.') })
+  expect(again.stderr).toMatch(/^The summary could not be added to GITHUB_STEP_SUMMARY .* \(ENOENT\)\.\n$/)
+})

@@ -60,6 +60,11 @@ const refused: [args: string[], line: RegExp][] = [
   [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
   [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
   [
+    ['--agent', 'careful', '--compare', 'nowhere'],
+    /--compare got "nowhere" \(ENOENT\); it accepts the path of a results\.json/,
+  ],
+  [['--agent', 'careful', '--compare', 'scenarios.yaml'], /scenarios\.yaml:1/],
+  [
     ['--agent', './nothing-such.sh', '--scenarios', 'scenarios.yaml'],
     /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found: run it /,
   ],
