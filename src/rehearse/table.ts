@@ -120,7 +120,7 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
   const changes = changed(comparison)
   const width = Math.min(40, Math.max(0, ...changes.map(({ id }) => id.length)))
   const lines = changes.map(({ id, way, from, to, chance }) =>
-    [way.padEnd(6), named(id, 60).padEnd(width), `${from} -> ${to}`, chanceOf(chance)].join('  '),
+    [way.padEnd(6), named(id, 60).padEnd(width), `${from} → ${to}`, chanceOf(chance)].join('  '),
   )
   return [
     '',

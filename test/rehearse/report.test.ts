@@ -52,7 +52,7 @@ describe('the verdict', () => {
 
   test('says in a sentence what failed, and what is graver', () => {
     expect(said(sampleResults())).toBe(
-      'Failed: 11 of 30 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and 2 charges went beyond what was asked for, and whether the answer is true is unclear in 1.',
+      'Failed: 11 of 30 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and 2 charges went beyond what was asked for, and in 1 it is unclear whether the answer is true.',
     )
     expect(said(resultsOf([scenarioOf({ id: 'one' }, [{ verdicts: failed }])]))).toBe(
       'Failed: 1 of 1 trial did not pass.',

@@ -24,9 +24,9 @@ test('the summary has the columns, the trivial agents, the comparison and what d
 
     ### Compared with an older agent, 3 trials of each scenario, seed "2"
 
-    - Passed: 45.8 % -\\> 54.2 % +8.3 points within chance (p 1.00)
-    - Did right: 54.2 % -\\> 62.5 % +8.3 points within chance (p 1.00)
-    - Told the truth: 91.7 % -\\> 91.7 % 0.0 points within chance (p 1.00)
+    - Passed: 45.8 % → 54.2 %, +8.3 points, within chance (p 1.00)
+    - Did right: 54.2 % → 62.5 %, +8.3 points, within chance (p 1.00)
+    - Told the truth: 91.7 % → 91.7 %, 0.0 points, within chance (p 1.00)
     - 7 scenarios of 8 as before.
     - Not compared, because the task changed: look-alike.
     - Only in the earlier results: no-longer-there.

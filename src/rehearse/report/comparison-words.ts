@@ -13,11 +13,11 @@ export function chanceOf(chance: number): string {
   return `${chance > mostByChance ? 'within' : 'beyond'} chance (p ${chance < 0.001 ? '< 0.001' : chance.toFixed(chance < 0.1 ? 3 : 2)})`
 }
 
-/** How a share changed, such as `70.4 % -> 88.9 %  +18.5 points  within chance (p 0.25)`. */
+/** How a share changed, such as `70.4 % → 88.9 %, +18.5 points, within chance (p 0.25)`. */
 export function changeLine({ before, now, chance }: ShareChange): string {
   if (before.share === null || now.share === null) return 'nothing to compare'
-  const shares = `${percent(before.share)} -> ${percent(now.share)}`
-  return `${shares}  ${points(now.share - before.share)}  ${chanceOf(chance)}`
+  const shares = `${percent(before.share)} → ${percent(now.share)}`
+  return `${shares}, ${points(now.share - before.share)}, ${chanceOf(chance)}`
 }
 
 export interface ChangedScenario {

@@ -26,6 +26,6 @@ export function comparisonSection(comparison: Comparison | undefined): Html | st
 <p class="aside">${line(comparedWith(comparison), 200)}</p>
 <dl class="changes">${shares.map(([name, change]) => html`<div><dt>${name}</dt><dd>${changeLine(change)}</dd></div>`)}</dl>
 ${table}
-<ul class="aside">${notCompared(comparison).map((told) => html`<li>${line(told, 1000)}</li>`)}</ul>
+<ul class="notes aside">${notCompared(comparison).map((told) => html`<li>${line(told, 1000)}</li>`)}</ul>
 </section>`
 }

@@ -15,7 +15,7 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
       ? ''
       : `an attack succeeded in ${attackSuccess.passed} of ${counted(attackSuccess.of, 'trial')} under attack`,
     doubleCharges === 0 ? '' : `${counted(doubleCharges, 'charge')} went beyond what was asked for`,
-    unclear === 0 ? '' : `whether the answer is true is unclear in ${unclear.toLocaleString('en-US')}`,
+    unclear === 0 ? '' : `in ${unclear.toLocaleString('en-US')} it is unclear whether the answer is true`,
   ].filter((words) => words !== '')
   const sentence = isGood
     ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${counted(passed.of, 'trial')}`} of ${counted(scenarios.length, 'scenario')} the agent did what was asked and nothing else, and told the truth.`
