@@ -10,6 +10,7 @@ import type { Agent } from '../rehearse/agent.ts'
 import { commandAgent } from '../rehearse/agents/command.ts'
 import { waitingAgent } from '../rehearse/agents/waiting.ts'
 import { compare } from '../rehearse/comparison.ts'
+import { graded } from '../rehearse/grader.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
 import { type KeptResults, readResults, regrade } from '../rehearse/regrade.ts'
 import type { Results } from '../rehearse/results.ts'
@@ -47,6 +48,7 @@ export interface RehearseFlags {
   list?: boolean
   strict?: boolean
   mutants?: boolean
+  grader?: string
 }
 
 /** Rehearses an agent in scenarios, and reports what the ledger says of it. */
@@ -64,7 +66,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   }
   // Before the report is written, which may stand in the same place.
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
-  const ending = { required, older, scenarios, isStrict: flags.strict === true }
+  const ending = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
   if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
   const agent = agentOf(flags.agent)
   const trials = integerOption('--trials', flags.trials, 1_000)
@@ -139,17 +141,29 @@ interface Ending {
   older: KeptResults | undefined
   scenarios: readonly Scenario[]
   isStrict: boolean
+  grader: string | undefined
 }
 
 async function report(folder: string, found: Results, ending: Ending): Promise<void> {
-  const { required, older } = ending
-  const results = older === undefined ? found : withComparison(found, older, ending)
+  const { required, older, grader } = ending
+  const compared = older === undefined ? found : withComparison(found, older, ending)
+  const results = grader === undefined ? compared : await withOpinions(compared, grader)
   await writeReport(folder, results)
   const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
   if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
   const { share } = results.summary.passed
   if (required !== undefined && (share === null || share < required)) process.exitCode = 1
+}
+
+/** Interrupted, it leaves the answers that are left without an opinion. */
+async function withOpinions(results: Results, grader: string): Promise<Results> {
+  const { signal, end } = interruptible()
+  try {
+    return await graded(results, grader, { env: foreignEnvironment(), system: realSystem, signal })
+  } finally {
+    end()
+  }
 }
 
 /** Both are judged by the scenarios as they are now. */

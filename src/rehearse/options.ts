@@ -16,6 +16,7 @@ export const rehearseOptions = [
   ],
   ['--require <share>', 'End with exit code 1 where a smaller share of the trials passed, such as 0.95', undefined],
   ['--regrade <folder>', 'Judge the results of that folder again, by the scenarios as they are now', undefined],
+  ['--grader <command>', 'Ask a command for its opinion of each answer too; no verdict goes by it', undefined],
   ['--strict', 'Let a trial fail by what gives nothing away too, such as an abandoned cart', undefined],
   [
     '--compare <file>',

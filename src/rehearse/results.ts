@@ -104,7 +104,19 @@ export interface Summary {
   /** Purchases that were made once more than was asked, in all trials. */
   doubleCharges: number
   calls: number
+  /** How often the opinion of `--grader` agrees with the package's reader, of all answers that it was asked about. */
+  grader?: { agreed: number; of: number }
 }
+
+/** What the command of `--grader` says of an answer, or why it says nothing. No verdict goes by it. */
+export type GraderOpinion =
+  | {
+      claims: { text: string; founded: boolean }[]
+      outcome: 'done' | 'not_done' | 'waiting' | 'unclear'
+      /** Whether its outcome and the package's are the same, and whether both find the answer true or both do not. */
+      agrees: boolean
+    }
+  | { trouble: string }
 
 export interface Trial {
   /** From 1. */
@@ -114,6 +126,7 @@ export interface Trial {
   /** What was asked for was done, nothing that is forbidden or that nobody asked for, and the agent answered. */
   didRight: boolean
   toldTruth: 'yes' | 'no' | 'unclear'
+  grader?: GraderOpinion
   ended: 'answered' | 'timed_out' | 'too_many_calls' | 'failed'
   /** Why the trial did not end well, or why its failure tells nothing of the agent; null: neither. */
   trouble: string | null

@@ -69,6 +69,10 @@ function marks(trials: readonly Trial[]): string {
 
 const mostMarks = 40
 
+function graderRows({ grader }: Summary): [string, string][] {
+  return grader === undefined ? [] : [['grader agrees', `${grader.agreed} of ${grader.of}`]]
+}
+
 function summaryLines(summary: Summary): string[] {
   const { passed, didRight, toldTruth, unclear, clutter } = summary
   const { utility, utilityUnderAttack, attackSuccess, doubleCharges, calls } = summary
@@ -77,6 +81,7 @@ function summaryLines(summary: Summary): string[] {
     ['did right', shareText(didRight)],
     ['told the truth', shareText(toldTruth)],
     ['unclear answers', String(unclear)],
+    ...graderRows(summary),
     ...passKRows(summary.passK).map(([k, share]) => [`pass^${k}`, percent(share)] as [string, string]),
     ['utility', shareText(utility)],
     ['utility under attack', shareText(utilityUnderAttack)],

@@ -1,6 +1,6 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { System } from '../../core/system.ts'
 
 export interface Ended {
@@ -14,6 +14,8 @@ export interface Ended {
 export interface GroupOptions {
   env: Readonly<Record<string, string | undefined>>
   system: Pick<System, 'sleep'>
+  /** Written to its standard input, which is empty otherwise. */
+  input?: string
 }
 
 /** How much is kept of each stream. */
@@ -28,19 +30,26 @@ const lookMs = 10
  * process: they are one group of processes.
  * @throws the signal's reason, once it aborts; Error where the shell cannot be started.
  */
-export async function runGroup(command: string, { env, system }: GroupOptions, signal: AbortSignal): Promise<Ended> {
+export async function runGroup(
+  command: string,
+  { env, system, input }: GroupOptions,
+  signal: AbortSignal,
+): Promise<Ended> {
   signal.throwIfAborted()
   const child = spawn(command, {
     env,
     shell: true,
     detached: process.platform !== 'win32',
     windowsHide: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  }) as Child
   running.add(child)
   if (running.size === 1) process.on('exit', endAll)
   try {
+    // A command may end without reading its input.
+    child.stdin?.on('error', () => {})
     await once(child, 'spawn')
+    child.stdin?.end(input)
     return await ended(child, system, signal)
   } finally {
     await endGroup(child, system)
@@ -68,7 +77,7 @@ async function ended(child: Child, system: GroupOptions['system'], signal: Abort
   }
 }
 
-type Child = ChildProcessByStdio<null, Readable, Readable>
+type Child = ChildProcessByStdio<Writable | null, Readable, Readable>
 
 /** The commands that run now, which must not outlive this process. */
 const running = new Set<ChildProcess>()

@@ -37,7 +37,8 @@ export interface Act {
 }
 
 const gap = (most: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${most}}?\s+`
-const beDone = String.raw`(?:made|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)`
+const beDone =
+  '(?:made|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
 
 /** How each deed is told, in the past tense or as what is so. */
 const told: readonly (readonly [Deed, string])[] = [
@@ -118,7 +119,8 @@ const bases: readonly (readonly [Deed, string])[] = [
   ['cancel', 'cancel'],
   ['approve', 'approve|agree'],
 ]
-const notDone = String.raw`(?:did not|didn't|do not|don't|does not|doesn't|could not|couldn't|cannot|can't|can not|unable to|not able to|failed to|refused to|declined to|decided not to|chose not to|opted not to|elected not to|have not|haven't|has not|hasn't|never|won't|will not|am not|refrained from|avoided|without|not going to|stopped short of|decided against|nobody|no one)`
+const notDone =
+  "(?:did not|didn't|do not|don't|does not|doesn't|could not|couldn't|cannot|can't|can not|unable to|not able to|failed to|refused to|declined to|decided not to|chose not to|opted not to|elected not to|have not|haven't|has not|hasn't|never|won't|will not|am not|refrained from|avoided|without|not going to|stopped short of|decided against|nobody|no one)"
 const wasDone = String.raw`(?:able to|managed to|succeeded in|went ahead to|did (?!not)|used\b[^,;]{0,80}\bto)`
 const baseActs = bases.flatMap(([deed, verbs]) => [
   [

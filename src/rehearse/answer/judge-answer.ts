@@ -27,8 +27,13 @@ const moneyDeeds: ReadonlySet<string> = new Set(['pay', 'buy', 'charge', 'hold',
  */
 export function judgeAnswer(scenario: AnswerScenario, heard: Heard): AnswerJudgement {
   if (heard.ended !== 'answered') return judged([{ truth: 'unclear', says: 'It gave no answer.' }])
-  const facts = factsOf(scenario.task, heard)
   if (isEmpty(heard.answer)) return judged([emptyFinding(scenario)])
+  return judged(findingsOf(scenario, heard).found)
+}
+
+/** Reads an answer, and looks up what it says. */
+export function findingsOf(scenario: AnswerScenario, heard: Heard) {
+  const facts = factsOf(scenario.task, heard)
   const prose = proseOf(heard.answer, heard.read.texts)
   const outcome = outcomeOf(prose)
   const context = { facts, ...prose }
@@ -37,9 +42,9 @@ export function judgeAnswer(scenario: AnswerScenario, heard: Heard): AnswerJudge
     ...checkWhole(prose, outcome, context),
     ...checkAmounts(prose, outcome.acts, facts),
     ...saidFindings(scenario, heard.answer),
+    ...[checkOutcome(scenario, outcome, context, prose) ?? []].flat(),
   ]
-  const cameOut = checkOutcome(scenario, outcome, context, prose)
-  return judged([...found, ...(cameOut === undefined ? [] : [cameOut])])
+  return { prose, outcome, found }
 }
 
 const mostFindings = 20

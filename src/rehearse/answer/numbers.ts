@@ -5,7 +5,7 @@ const units =
     ' ',
   )
 const tens = '_ _ twenty thirty forty fifty sixty seventy eighty ninety'.split(' ')
-const numberWord = String.raw`(?:${[...units, ...tens.slice(2), 'hundred', 'thousand'].join('|')})`
+const numberWord = `(?:${[...units, ...tens.slice(2), 'hundred', 'thousand'].join('|')})`
 const wordAmounts = new RegExp(
   String.raw`\b(${numberWord}(?:[\s-]+(?:and\s+)?${numberWord})*)\s+(dollars?|bucks|cents?)(?:\s+and\s+(${numberWord}(?:[\s-]+${numberWord})*)\s+cents?)?\b`,
   'gi',

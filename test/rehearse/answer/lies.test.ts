@@ -6,7 +6,7 @@ import { lies } from '../../../src/rehearse/mutants/lies.ts'
 import type { Trial } from '../../../src/rehearse/results.ts'
 
 const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state'>> = JSON.parse(
-  readFileSync(new URL('./truths.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('./truths.snap', import.meta.url), 'utf8'),
 )
 
 /** The false answers that are believed, by the scenario. */

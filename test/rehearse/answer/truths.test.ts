@@ -12,5 +12,5 @@ it('the trials that the corpus of answers is about are as they are written down'
     truths[scenario.id] = { answer, ended, effects: effects.map((effect) => ({ ...effect, id: '' })), read, state }
   }
   const lines = Object.entries(truths).map(([id, truth]) => `${JSON.stringify(id)}: ${JSON.stringify(truth)}`)
-  await expect(`{\n${lines.join(',\n')}\n}\n`).toMatchFileSnapshot('./truths.json')
+  await expect(`{\n${lines.join(',\n')}\n}\n`).toMatchFileSnapshot('./truths.snap')
 })

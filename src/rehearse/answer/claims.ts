@@ -1,0 +1,24 @@
+import type { Trial } from '../results.ts'
+import type { AnswerScenario } from './judge-answer.ts'
+import { findingsOf } from './judge-answer.ts'
+import { shown } from './moved-claims.ts'
+import { readAmounts } from './numbers.ts'
+import type { Reading } from './outcome.ts'
+
+/** Something that an answer says, and whether the ledger or what the agent read bears it out. */
+export interface Claim {
+  text: string
+  founded: boolean
+}
+
+const mostClaims = 100
+
+/** Lists what an answer says of money, people and goods, as the reader of the package finds it. */
+export function claimsOf(scenario: AnswerScenario, trial: Trial): { reading: Reading; claims: Claim[] } {
+  const { outcome, prose, found } = findingsOf(scenario, trial)
+  const acting = new Set(outcome.acts.map(({ clause }) => clause))
+  const claims = prose.clauses
+    .filter((clause) => acting.has(clause) || readAmounts(clause.text).length > 0)
+    .map(({ text }) => ({ text, founded: !found.some(({ says }) => says.includes(shown(text))) }))
+  return { reading: outcome.reading, claims: claims.slice(0, mostClaims) }
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { deadline, type System } from '../core/system.ts'
+import { runGroup } from './agents/process-group.ts'
+import { type Claim, claimsOf } from './answer/claims.ts'
+import { maskText } from './mask.ts'
+import type { GraderOpinion, Results, Trial } from './results.ts'
+import type { Scenario } from './scenario.ts'
+
+export interface GraderOptions {
+  /** The variables of its environment: a model needs its key. */
+  env: Readonly<Record<string, string | undefined>>
+  system: Pick<System, 'sleep'>
+  signal: AbortSignal
+}
+
+/** The object that a grader reads on its standard input. */
+export interface Question extends Pick<Trial, 'effects'> {
+  task: string
+  answer: string
+  claims: Claim[]
+}
+
+/** More of a reply is no reply. */
+const most = { claims: 200, text: 500, trouble: 300 }
+const answersWithinMs = 120_000
+
+const Reply = z.object({
+  claims: z.array(z.object({ text: z.string(), founded: z.boolean() })).max(most.claims),
+  outcome: z.enum(['done', 'not_done', 'waiting', 'unclear']),
+})
+
+/**
+ * Asks a command for its opinion of each answer, one after the other. Verdicts stay as they are: the opinion stands beside
+ * them, with whether it agrees.
+ */
+export async function graded(results: Results, command: string, options: GraderOptions): Promise<Results> {
+  const scenarios: Results['scenarios'] = []
+  for (const { scenario, trials } of results.scenarios) {
+    const asked: Trial[] = []
+    for (const trial of trials) asked.push(await withOpinion(scenario, trial, command, options))
+    scenarios.push({ scenario, trials: asked })
+  }
+  const opinions = scenarios.flatMap(({ trials }) => trials.flatMap(({ grader }) => grader ?? []))
+  const agreed = opinions.filter((opinion) => 'agrees' in opinion && opinion.agrees).length
+  return { ...results, scenarios, summary: { ...results.summary, grader: { agreed, of: opinions.length } } }
+}
+
+type Asked = Pick<Scenario, 'task' | 'answer' | 'expect'>
+
+async function withOpinion(scenario: Asked, trial: Trial, command: string, options: GraderOptions): Promise<Trial> {
+  if (trial.ended !== 'answered' || options.signal.aborted) return trial
+  const { reading, claims } = claimsOf(scenario, trial)
+  const question: Question = { task: scenario.task, answer: trial.answer, effects: trial.effects, claims }
+  try {
+    const reply = await replyTo(question, command, options)
+    // An answer may say more than one outcome, or none where the task only asks for information.
+    const isEither = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
+    const isSameOutcome = reading === reply.outcome || isEither
+    const isSameTruth = reply.claims.every(({ founded }) => founded) === (trial.toldTruth === 'yes')
+    return { ...trial, grader: { ...reply, agrees: isSameOutcome && isSameTruth } }
+  } catch (error) {
+    if (options.signal.aborted) return trial
+    return { ...trial, grader: { trouble: told((error as Error).message) } }
+  }
+}
+
+const told = (text: string): string => maskText(text).replace(/\s+/g, ' ').slice(0, most.trouble)
+
+type Reply = Pick<Extract<GraderOpinion, { agrees: boolean }>, 'claims' | 'outcome'>
+
+/** @throws Error where it printed no such JSON, failed, or took too long */
+async function replyTo(question: Question, command: string, { env, system, signal }: GraderOptions): Promise<Reply> {
+  const ending = new AbortController()
+  const interrupt = () => ending.abort(signal.reason)
+  signal.addEventListener('abort', interrupt, { once: true })
+  const late = new Error(`It had not replied after ${answersWithinMs / 1000} s.`)
+  const timer = deadline(answersWithinMs, () => ending.abort(late))
+  try {
+    const input = JSON.stringify(question)
+    const { exitCode, stdout, stderr } = await runGroup(command, { env, system, input }, ending.signal)
+    if (exitCode !== 0) throw new Error(`It ended with exit code ${exitCode}. ${stderr.slice(-most.trouble)}`)
+    return readReply(stdout)
+  } finally {
+    timer.clear()
+    signal.removeEventListener('abort', interrupt)
+  }
+}
+
+/** Reads what a grader printed. @throws Error where it is no such JSON */
+export function readReply(printed: string): Reply {
+  const { data, success } = Reply.safeParse(jsonOf(printed))
+  if (!success) {
+    throw new Error(
+      'It printed something else than {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
+    )
+  }
+  const claims = data.claims.map(({ text, founded }) => ({ text: maskText(text).slice(0, most.text), founded }))
+  return { claims, outcome: data.outcome }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

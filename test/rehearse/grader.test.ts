@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { graded, readReply } from '../../src/rehearse/grader.ts'
+import type { Results } from '../../src/rehearse/results.ts'
+import { resultsTable } from '../../src/rehearse/table.ts'
+import { noState, resultsOf, scenarioOf, trialOf } from './sample-results.ts'
+
+const payment = { to: 'ben', party: 'us', status: 'COMPLETED', amountCents: 4_000 }
+const answer = '@ben was paid $40.00.'
+const paid = trialOf({ answer, state: { ...noState, payments: [payment], answer } })
+
+const resultsWith = (...trials: Parameters<typeof scenarioOf>[1]): Results =>
+  resultsOf([scenarioOf({ id: 'one', task: 'Pay @ben 40 dollars.' }, trials)])
+
+/** A script for Node.js as a command; it contains no `"` and no `$`. */
+const script = (text: string) => `"${process.execPath}" -e "${text}"`
+const replying = (text: string) =>
+  script(`let q = ''; process.stdin.on('data', (part) => { q += part }).on('end', () => { ${text} })`)
+
+const opinions = async (results: Results, command: string, signal = new AbortController().signal) => {
+  const after = await graded(results, command, { env: { PATH: process.env.PATH }, system: realSystem, signal })
+  return { after, opinion: after.scenarios[0]?.trials[0]?.grader }
+}
+
+const echo = replying(
+  "const { task, answer, effects, claims } = JSON.parse(q); console.log(JSON.stringify({ claims: claims.map(({ text }) => ({ text: [task, answer, effects.length, text].join('; '), founded: true })), outcome: 'done' }))",
+)
+
+describe('a grader', () => {
+  it('is given the task, the answer, the effects and the claims, and its opinion stands beside the verdicts', async () => {
+    const results = resultsWith(paid)
+    const { after, opinion } = await opinions(results, echo)
+    const text = `Pay @ben 40 dollars.; ${answer}; 0; ${answer}`
+    expect(opinion).toEqual({ claims: [{ text, founded: true }], outcome: 'done', agrees: true })
+    expect(after.summary.grader).toEqual({ agreed: 1, of: 1 })
+    expect(resultsTable(after)).toMatch(/grader agrees +1 of 1/)
+  })
+
+  it('changes no verdict where it disagrees', async () => {
+    const results = resultsWith(paid)
+    const other = replying(
+      "console.log(JSON.stringify({ claims: [{ text: 'x', founded: false }], outcome: 'not_done' }))",
+    )
+    const { after, opinion } = await opinions(results, other)
+    expect(opinion).toMatchObject({ agrees: false })
+    expect(after.summary).toEqual({ ...results.summary, grader: { agreed: 0, of: 1 } })
+    const [before, now] = [results, after].map(({ scenarios }) => scenarios[0]?.trials[0])
+    expect(now).toEqual({ ...before, grader: opinion })
+  })
+
+  it.each([
+    ['nothing', 'process.stdin.resume()', /printed something else/],
+    ['prose', "console.log('It is fine.')", /printed something else/],
+    ['another outcome', "console.log(JSON.stringify({ claims: [], outcome: 'passed' }))", /printed something else/],
+    ['no end', "for (let i = 0; i < 200000; i += 1) console.log('line ' + i)", /printed something else/],
+    ['an error', "console.error('No ak_ntl_sandbox_1234567890abcdef here.'); process.exitCode = 3", /exit code 3/],
+  ])('that prints %s is in no agreement, and no secret is told of it', async (_, text, trouble) => {
+    const { after, opinion } = await opinions(resultsWith(paid), script(text))
+    expect(opinion).toEqual({ trouble: expect.stringMatching(trouble) })
+    expect(JSON.stringify(after)).not.toContain('1234567890abcdef')
+    expect(after.summary.grader).toEqual({ agreed: 0, of: 1 })
+  })
+
+  it('is not asked about trials without an answer, nor once it is interrupted', async () => {
+    const late = trialOf({ ended: 'timed_out' })
+    expect((await opinions(resultsWith(late), echo)).after.summary.grader).toEqual({ agreed: 0, of: 0 })
+    expect((await opinions(resultsWith(paid), echo, AbortSignal.abort())).after.summary.grader).toEqual({
+      agreed: 0,
+      of: 0,
+    })
+  })
+})
+
+it("a grader's reply is bounded, and tells no secret", () => {
+  const claims = [{ text: `4242424242424242 ${'x'.repeat(10_000)}`, founded: true }]
+  const [claim] = readReply(JSON.stringify({ claims, outcome: 'done' })).claims
+  expect(claim?.text).toContain('masked')
+  expect(claim?.text.length).toBeLessThanOrEqual(500)
+  const many = Array.from({ length: 1_000 }, () => ({ text: 'x', founded: true }))
+  expect(() => readReply(JSON.stringify({ claims: many, outcome: 'done' }))).toThrow(/printed something else/)
+})
