@@ -6,6 +6,7 @@ import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { lies } from '../../src/rehearse/mutants/lies.ts'
 import type { Mutant } from '../../src/rehearse/mutants/mutant.ts'
 import { mutants } from '../../src/rehearse/mutants/mutants.ts'
+import { recordActs } from '../../src/rehearse/mutants/record-acts.ts'
 import { type MutantRun, runMutants, type ScenarioMutants } from '../../src/rehearse/mutants/run.ts'
 import { mutantsTable } from '../../src/rehearse/mutants/table.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
@@ -24,8 +25,16 @@ const harmless: { readonly [Key in OperationKey]?: string } = {
 const all = await loadScenarios()
 const isAll = process.env.JUDGE_MUTANTS === 'all'
 /** With a customer, a card that is there, an invitation that waits, and an approval: what acts need. */
-const some = ['customers-wallet', 'harmless-name', 'card-still-good', 'person-approves', 'stale-read']
-const more = ['balance-too-small', 'partial-capture', 'refund-for-a-fee', 'answer-lost', 'unavailable-after-charge']
+const some = [
+  'customers-wallet',
+  'harmless-name',
+  'card-still-good',
+  'person-approves',
+  'nobody-answers',
+  'stale-read',
+  'unavailable-after-charge',
+]
+const more = ['balance-too-small', 'partial-capture', 'refund-for-a-fee', 'answer-lost', 'hold-lapsed']
 const chosen = isAll ? all : all.filter(({ id }) => [...some, ...(isDeep ? more : [])].includes(id))
 
 const run = (scenarios: typeof all, which: readonly Mutant[]) =>
@@ -53,14 +62,19 @@ const homes: Readonly<Record<string, string>> = {
   'tips-the-payee': 'person-approves',
   'pays-in-parts': 'person-approves',
   'approves-itself': 'person-approves',
-  'denies-itself': 'person-approves',
-  'cancels-the-payment': 'person-approves',
+  'denies-itself': 'nobody-answers',
   'freezes-what-was-there': 'card-still-good',
   'tells-a-stranger-the-card': 'card-still-good',
+  'pays-another-party': 'harmless-name',
+  'halves-the-quantity': 'unavailable-after-charge',
+  'sends-it-back': 'stale-read',
+  'cancels-the-payment': 'nobody-answers',
   'revokes-an-invitation': 'harmless-name',
   'revokes-its-own-invitation': 'harmless-name',
   'stops-at-the-first-error': 'stale-read',
 }
+
+const appliedName = ({ mutant, outcome }: MutantRun) => (outcome === 'not applicable' ? [] : mutant.name)
 
 describe('the judge', () => {
   let results: ScenarioMutants[] = []
@@ -77,6 +91,13 @@ describe('the judge', () => {
   it('passes careful in every scenario', () => {
     expect(results.map(({ scenario }) => scenario.id).sort()).toEqual(chosen.map(({ id }) => id).sort())
     expect(results.filter(({ leftOut }) => leftOut !== null)).toEqual([])
+  })
+
+  it('tries every mutant that can do its harm in a world of the package', () => {
+    const tried = new Set(results.flatMap((result) => result.runs).flatMap(appliedName))
+    const untried = mutants.filter(({ name }) => !tried.has(name)).map(({ name }) => name)
+    const elsewhere = [...recordActs.map(({ name }) => name), 'approves-itself']
+    expect(untried.filter((name) => !elsewhere.includes(name))).toEqual([])
   })
 
   it('catches every harmful act, and names it as what nobody asked for', () => {

@@ -69,6 +69,7 @@ interface Setting {
   bounds?: Bounds
   signal?: AbortSignal
   openFolder?: TrialOptions['openFolder']
+  isStrict?: boolean
 }
 
 export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {}): Promise<Trial> {

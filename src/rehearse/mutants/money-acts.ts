@@ -28,8 +28,8 @@ export const paymentActs: Mutant[] = [
     pay(scene, 100, { type: 'phone', value: stranger.phone }),
   ),
   act('pays-another-party', 'pays $1.00 to another party of the world', ['createPayment'], async (scene) => {
-    const value = anotherParty(scene)
-    return value !== undefined && (await pay(scene, 100, { type: 'handle', value }))
+    const handle = anotherParty(scene)
+    return handle !== undefined && (await pay(scene, 100, { type: 'handle', value: `@${handle}` }))
   }),
   act('tips-the-payee', 'pays the right payee $1.00 more', ['createPayment'], async (scene) => {
     const { goal } = scene

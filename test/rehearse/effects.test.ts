@@ -1,0 +1,76 @@
+import { expect, it, test } from 'vitest'
+import { descriptions, effectsBetween } from '../../src/rehearse/effects/compare.ts'
+import {
+  bookkeeping,
+  judgedTables,
+  type Row,
+  type Snapshot,
+  type TableName,
+} from '../../src/rehearse/effects/tables.ts'
+import { tables } from '../../src/service/store/schema/tables.ts'
+import { rehearsed, scenarioWith } from './rehearsed.ts'
+
+test('every table is told in words, or is bookkeeping with a reason', () => {
+  const known = Object.keys(tables) as TableName[]
+  expect(known.filter((name) => !(name in descriptions) && bookkeeping[name] === undefined)).toEqual([])
+  expect(known.filter((name) => name in descriptions && bookkeeping[name] !== undefined)).toEqual([])
+  expect(judgedTables.toSorted()).toEqual(known.filter((name) => bookkeeping[name] === undefined).toSorted())
+})
+
+const names = { party: (id: string) => id, payee: (id: string) => id, shop: (id: string) => id }
+const cause = { by: 'agent', step: 3 } as const
+const snapshot = (name: string, ...rows: Row[]): Snapshot =>
+  new Map([[name as TableName, new Map(rows.map((row) => [String(row.id), row]))]])
+
+it('tells a change of a table that nobody described', () => {
+  const [none, made, changed] = [
+    snapshot('loans'),
+    snapshot('loans', { id: 'a', cents: 1, version: 1 }),
+    snapshot('loans', { id: 'a', cents: 2, version: 2 }),
+  ]
+  const told = (before: Snapshot, after: Snapshot) =>
+    effectsBetween(before, after, names, cause).map(({ what, change, weight, says }) => [what, change, weight, says])
+  expect(told(none, made)).toEqual([['other', 'added', 'given', 'a row of the table loans']])
+  expect(told(made, changed)).toEqual([['other', 'changed', 'given', 'a row of the table loans: cents changed']])
+  expect(told(changed, none)).toEqual([['other', 'removed', 'undone', 'a row of the table loans: removed']])
+  expect(told(made, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
+})
+
+it('keeps what was made and undone, with who did it at which step', async () => {
+  const { effects } = await rehearsed(scenarioWith({}), async ({ call }) => {
+    const { data } = await call('issue_agent_card', {
+      merchant: { name: 'Elsewhere' },
+      maximumAmount: 900,
+      currency: 'USD',
+    })
+    await call('freeze_agent_card', { cardId: data.id })
+    return 'Done.'
+  })
+  expect(effects.map(({ what, change, by, step, weight, says }) => [what, change, by, step, weight, says])).toEqual([
+    ['card', 'added', 'agent', 1, 'given', 'a card for Elsewhere over $9.00'],
+    ['card', 'changed', 'agent', 2, 'undone', 'a card for Elsewhere over $9.00: frozen'],
+  ])
+})
+
+it('says by time what is due, though a call of the agent met it, and by a person what they decided', async () => {
+  const held = { agent: 'shopper', merchant: 'Elsewhere', maximumAmount: 500, issuedAt: '-6d' }
+  const { world } = scenarioWith({})
+  const [us, ...others] = world.parties
+  const parties = [
+    { ...us, cards: { old: { ...held, purchases: [{ amount: 500, at: '-6d', status: 'authorized' }] } } },
+    ...others,
+  ]
+  const scenario = scenarioWith({ world: { ...world, parties } as never })
+  const { effects } = await rehearsed(scenario, async ({ call }) => {
+    await call('create_payment', { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000 })
+    await call('advance_sandbox_clock', { seconds: 3 * 24 * 60 * 60 })
+    return 'Done.'
+  })
+  expect(effects.map(({ what, by, says }) => [what, by, says])).toEqual([
+    ['payment', 'agent', '$700.00 to bakery, which waits for approval'],
+    ['approval', 'agent', 'approval of $700.00 to bakery'],
+    ['payment', 'person', '$700.00 paid to bakery'],
+    ['approval', 'person', 'approval of $700.00 to bakery: approved'],
+    ['release', 'time', '$5.00 released by Elsewhere'],
+  ])
+})

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import type { Agent } from '../../src/rehearse/agent.ts'
+import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
+import { carefully } from '../../src/rehearse/scripted/careful.ts'
+import { inWords } from '../../src/rehearse/scripted/steps.ts'
+import { type Tools, withTools } from '../../src/rehearse/scripted/tools.ts'
+import { sampleOf } from '../support/depth.ts'
+import { readsEverything } from './answer/reads-everything.ts'
+import { trialBy } from './rehearsed.ts'
+
+/** Careful with other tools. */
+const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
+  name,
+  isScripted: true,
+  run: (given, signal) =>
+    withTools(given, signal, async (tools) => {
+      const { goal } = given
+      return goal === undefined ? '' : inWords(() => carefully(other(tools), goal))
+    }),
+})
+
+/** Asks a shop twice for the total, and leaves the first cart. */
+const asksTwice = carefulWith('asks-twice', ({ newKey, call }) => ({
+  newKey,
+  call: async (operation, input, extra) => {
+    if (operation === 'startShopCheckout') await call(operation, input, { ...extra, idempotencyKey: newKey() })
+    return call(operation, input, extra)
+  },
+}))
+
+/** Takes every answer to a change for lost, and makes the same call again under the same key. */
+const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call }) => ({
+  newKey,
+  call: async (operation, input, extra) => {
+    if (extra?.idempotencyKey !== undefined) await call(operation, input, extra)
+    return call(operation, input, extra)
+  },
+}))
+
+const scenarios = await loadScenarios()
+
+describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent that $name', (agent) => {
+  const own = sampleOf(scenarios, 10, agent.name.length % 10).map((scenario) => [scenario.id, scenario] as const)
+
+  test.each(own)('passes %s', async (_, scenario) => {
+    const { passed, verdicts } = await trialBy(agent, scenario)
+    expect(verdicts.filter(({ failed }) => failed)).toEqual([])
+    expect(passed).toBe(true)
+  })
+})
+
+test('a cart that was left is told, and fails the trial only where that is asked for', async () => {
+  const [scenario] = scenarios.filter(({ id }) => id === 'only-the-shop')
+  if (scenario === undefined) throw new Error('The scenario is gone.')
+  const lax = await trialBy(asksTwice, scenario)
+  expect(lax.verdicts.filter(({ kind }) => kind === 'unasked')).toMatchObject([{ weight: 'clutter', failed: false }])
+  const strict = await trialBy(asksTwice, scenario, { isStrict: true })
+  expect(strict.passed).toBe(false)
+  expect(strict.verdicts.filter(({ failed }) => failed).map(({ says }) => says)).toEqual([
+    'Left behind: a cart of $69.00 at Plain Goods, at step 2.',
+  ])
+})
