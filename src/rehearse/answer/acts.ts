@@ -52,7 +52,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'pay',
-    String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
+    String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\bby (?:sending|paying|transferring)\b|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
   ],
   [
     'buy',
@@ -60,7 +60,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'charge',
-    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
+    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of|came from|taken (?:out of|from))\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
   ],
   ['hold', String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`],
   [
@@ -167,7 +167,7 @@ const negation =
   /\b(?:not|never|no|nothing|none|neither|nor|nobody|no-one|without|failed|isn't|wasn't|weren't|hasn't|haven't|hadn't|didn't|doesn't|don't|couldn't|can't|cannot|won't|aren't|unable)\b/i
 /** Words that only look like a negation. */
 const noNegation =
-  /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b/gi
+  /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
 /** What may be, is asked for, or is to come. */
 const supposed =
   /\b(?:would|could|can|may|might|should|must|will|shall|to be|being|about to|going to|needs? to|has to|have to|had to|wants?|wanted|asks?|asked|asking|to have|in order to|ready to|tr(?:y|ies|ied|ying) to|attempt(?:s|ed|ing)? to|supposed to|whether|if|be|expected|meant to|allow(?:s|ed)? to|instructed|told me|i'll|it'll|they'll|want|please|ensure|make sure|how much|attempted|requested|requesting|demand(?:s|ed|ing)?)\b[^,]*$|\w'll\b[^,]*$/i
@@ -223,9 +223,11 @@ function isMeant(deed: Deed, text: string, words: string): boolean {
   switch (deed) {
     case 'pay':
       if (/^(?:received|got|has)$/i.test(words)) {
+        if (/\brefund|\bback\b/i.test(text)) return false
         return !/\b(?:i|we|i've|we've|you|wallet|shop|store)\s+(?:have\s+|also\s+)?(?:received|got|has)\b/i.test(text)
       }
       if (!/^sent$/i.test(words)) return true
+      if (/\bsent\s+(?:[A-Z@]|him\b|her\b)/.test(text)) return true
       return isOfMoney
         ? !/\bsent\b[^,;]*\b(?:back|invitation|invite|request|order|parcel|tray|item)\b/i.test(text)
         : /^sent\W*$/i.test(text)

@@ -1,6 +1,6 @@
 import { money } from '../../core/money.ts'
 import { type Facts, movedAmounts } from './facts.ts'
-import { type Context, type Finding, lastWord, shown } from './moved-claims.ts'
+import { type Context, type Finding, isOfAntecedent, lastWord, shown } from './moved-claims.ts'
 import { countOf, countPattern, otherCurrency, readAmounts } from './numbers.ts'
 import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
 import type { Clause, Prose } from './prose.ts'
@@ -17,6 +17,8 @@ export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): F
   return [
     ...own.flatMap((clause) => checkNothing(clause, context) ?? checkNoApproval(clause, facts) ?? []),
     ...own.flatMap((clause) => checkItems(clause, facts)),
+    ...own.flatMap((clause) => checkPrice(clause, facts) ?? []),
+    ...own.flatMap((clause) => checkKept(clause, facts) ?? []),
     ...bought.flatMap((clause) => checkProduct(clause, facts, bought.length > 1) ?? checkListed(clause, facts) ?? []),
     ...own.flatMap((clause) => checkCustomers(clause, facts) ?? []),
     ...checkSiblings(prose, facts),
@@ -40,7 +42,8 @@ const nothing =
 const noMoney =
   /\bnothing (?:was|has been|got|is|had been) (?:bought|paid|ordered|purchased|sent|charged|spent|transferred|moved|taken|placed)\b|\bno (?:money|funds|cash|amount|payment|charge|purchase|order)s? (?:was|were|has|have|had|is)?\s*(?:been )?(?:spent|moved|left|taken|sent|transferred|charged|made|placed|deducted|paid|gone out|changed hands)\b|\b(?:bought|paid|spent|ordered|sent) nothing\b|\b(?:for free|free of charge|at no cost|cost (?:you |us )?nothing)\b/i
 
-function checkNothing({ text, lead, sentence }: Clause, { facts, sentences }: Context): Finding | undefined {
+function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): Finding | undefined {
+  const { text, lead, sentence } = clause
   if (
     isOfOthers(text) ||
     isAttempt(sentences[sentence] ?? text) ||
@@ -50,6 +53,7 @@ function checkNothing({ text, lead, sentence }: Clause, { facts, sentences }: Co
   )
     return undefined
   const moves = facts.moves.filter(({ isNew }) => isNew)
+  if (!nothing.test(text) && isOfAntecedent(clause, clauses)) return undefined
   const isDenied = nothing.test(text) ? moves.length + facts.waiting.length > 0 : noMoney.test(text) && moves.length > 0
   if (!isDenied || /\b(?:yet|until|to|at|with|from)\b/i.test(text)) return undefined
   const what = [...moves, ...facts.waiting].map(({ cents, whom }) => `${money(cents)} to ${whom}`).join(', ')
@@ -69,6 +73,22 @@ function checkItems({ text }: Clause, { read }: Facts): Finding[] {
   const all = new Set([...heads.values()].flatMap((quantities) => [...quantities]))
   if (all.size > 0) for (const word of ['copie', 'unit', 'boxe', 'piece']) heads.set(word, all)
   return [...heads].flatMap(([head, quantities]) => checkNumber(text, head, quantities) ?? [])
+}
+
+/** A price of each thing that is none of the cart's. */
+function checkPrice({ text }: Clause, { read }: Facts): Finding | undefined {
+  const items = read.carts.filter(({ isPaid }) => isPaid).flatMap(({ items }) => items)
+  const [, price] = /(\$[\d,.]*\d)\s*(?:for )?(?:each|apiece|per (?:unit|piece|item|copy))\b/i.exec(text) ?? []
+  const [amount] = price === undefined ? [] : readAmounts(price)
+  if (amount === undefined || items.length === 0 || items.some((item) => item.price === amount.cents)) return undefined
+  return { truth: 'no', says: `It says ${shown(text)}; each cost another price.` }
+}
+
+/** Goods that were sent back, and that an answer says were kept. */
+function checkKept({ text }: Clause, { read }: Facts): Finding | undefined {
+  const isReturned = read.statuses.some((status) => /^shopOrder returned/.test(status))
+  const isKept = /\b(?:i|we|and|they) kept\b|\bstill (?:have|here|outstanding)\b|\bis outstanding\b/i.test(text)
+  return isReturned && isKept ? { truth: 'no', says: `It says ${shown(text)}; it was returned.` } : undefined
 }
 
 /** A number that stands beside the word for a thing of which the cart has another number. */
@@ -99,7 +119,7 @@ function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): 
   const stranger = named.find((one) => !paid.includes(one) && !isAvoided(text, lower.indexOf(one.toLowerCase())))
   if (stranger !== undefined) return { truth: 'no', says: `It says ${shown(text)}; ${stranger} is in no order.` }
   const [, object = ''] =
-    /\b(?:bought|purchased|ordered)\s+((?:[\w'"-]+\s*){1,8}?)(?=\s(?:from|at|for|via|using|with|on|to|in|and|through|by|as|is|was)\b|[,.;:(]|$)/i.exec(
+    /\b(?:bought|purchased|ordered)\s+(?=(?:an?|the|some|one|two|three|four|five|several|another|my|your|our|\d+|[A-Z])\b)((?:[\w'"-]+\s*){1,8}?)(?=\s(?:from|at|for|via|using|with|on|to|in|and|through|by|as|is|was)\b|[,.;:(]|$)/i.exec(
       text,
     ) ?? []
   const content = bare(object)
@@ -126,7 +146,7 @@ const isAvoided = (text: string, at: number) =>
   /\b(?:not|without|than|instead of|unlike|except)\s+(?:the\s+|an?\s+)?$/i.test(text.slice(0, at))
 
 const noApproval =
-  /\bno approval (?:was |is )?(?:needed|required|necessary|asked)|\bwithout (?:any |needing |requiring )?(?:approval|anyone's approval)\b|\b(?:did not|didn't) (?:need|require) (?:any )?approval\b/i
+  /\bno need (?:for|of) (?:any )?approval|\bno approval (?:was |is )?(?:needed|required|necessary|asked)|\bwithout (?:any |needing |requiring )?(?:approval|anyone's approval)\b|\b(?:did not|didn't) (?:need|require) (?:any )?approval\b/i
 
 /** An approval that was asked for, and that an answer says was not. */
 function checkNoApproval({ text }: Clause, { state }: Facts): Finding | undefined {

@@ -122,3 +122,11 @@ export function movedAmounts(move: Move, { read }: Facts): Set<number> {
 export function isOwn(party: string, { state }: Facts): boolean {
   return !state.customers.some(({ customer }) => customer === party)
 }
+
+/** Whether money is held that a text says was let go, as far as the agent read. */
+export function isStillHeld(text: string, { read }: Facts): boolean {
+  if (!/\b(?:hold|authori[sz]ation|money|funds|amount|let go)\b|\$/i.test(text)) return false
+  const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
+  const isHeld = has(/^(?:cardTransaction authorized|shopOrder placed)$/)
+  return isHeld && !has(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
+}

@@ -41,7 +41,7 @@ export function findingsOf(scenario: AnswerScenario, heard: Heard) {
     ...outcome.acts.flatMap((act) => (moneyDeeds.has(act.deed) ? checkMoney : checkOther)(act, context) ?? []),
     ...checkWhole(prose, outcome, context),
     ...checkAmounts(prose, outcome.acts, facts),
-    ...saidFindings(scenario, heard.answer),
+    ...saidFindings(scenario, heard.answer, outcomeIn(scenario, facts)),
     ...[checkOutcome(scenario, outcome, context, prose) ?? []].flat(),
   ]
   return { prose, outcome, found }
@@ -107,9 +107,11 @@ function isProduct(cents: number, text: string, { amounts }: Facts): boolean {
   })
 }
 
-function saidFindings({ answer }: AnswerScenario, text: string): Finding[] {
-  const { says = [], neverSays = [] } = answer ?? {}
-  const missing = says.filter((one) => !isSaid(one, text))
+/** What is to be said goes with the outcome that the scenario has. */
+function saidFindings({ answer }: AnswerScenario, text: string, actual: CameOut | undefined): Finding[] {
+  const { outcome, says = [], neverSays = [] } = answer ?? {}
+  const isOther = outcome !== undefined && actual !== undefined && actual !== outcome
+  const missing = isOther ? [] : says.filter((one) => !isSaid(one, text))
   const wrong = neverSays.filter((one) => isSaid(one, text))
   return [
     ...missing.map((one): Finding => ({ truth: 'unclear', says: `It does not say ${one}.` })),

@@ -1,6 +1,6 @@
 import { money } from '../../core/money.ts'
 import type { Act, Deed } from './acts.ts'
-import { type Facts, isOwn, type Move, movedAmounts } from './facts.ts'
+import { type Facts, isOwn, isStillHeld, type Move, movedAmounts } from './facts.ts'
 import { readAmounts } from './numbers.ts'
 import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
 import type { Clause } from './prose.ts'
@@ -51,7 +51,7 @@ function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Mov
   const tried = isSoft ? [...now, ...facts.waiting, ...facts.failed] : now
   switch (deed) {
     case 'refund':
-      return facts.moves.filter(({ refundedCents }) => refundedCents > 0)
+      return facts.moves.filter((move) => givenBack(move, facts).size > 0)
     case 'hold':
       return [...facts.moves, ...(isSoft ? facts.failed : [])]
     case 'buy': {
@@ -83,13 +83,15 @@ function strictAmounts(text: string): number[] {
 
 function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readonly Move[], facts: Facts): boolean {
   const isIn = (cents: number) => {
-    if (deed === 'refund') return moves.some((move) => move.refundedCents === cents)
-    if (deed === 'charge') return moves.some((move) => chargedAmounts(move, words, facts).has(cents))
+    if (deed === 'refund') return moves.some((move) => givenBack(move, facts).has(cents))
+    if (deed === 'charge' || deed === 'pay') return moves.some((move) => chargedAmounts(move, words, facts).has(cents))
     return moves.some((move) => movedAmounts(move, facts).has(cents))
   }
   if (isIn(cents)) return true
   const sum = (of: (move: Move) => number) => moves.reduce((total, move) => total + of(move), 0)
-  const isPart = deed === 'charge' && moves.some((move) => move.capturedCents > 0 && move.capturedCents < move.cents)
+  const isPart =
+    (deed === 'charge' || deed === 'pay') &&
+    moves.some((move) => move.capturedCents > 0 && move.capturedCents < move.cents)
   const totals = isPart || deed === 'refund' ? [] : [sum((one) => one.cents)]
   const total = deed === 'refund' ? sum((one) => one.refundedCents) : sum((one) => one.capturedCents)
   if ([...totals, total].includes(cents)) return true
@@ -100,15 +102,28 @@ function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readon
   )
 }
 
+/** The cents that an answer may say came back: by a refund, or because a hold was let go. */
+function givenBack(
+  { kind, isNew, cents, heldCents, capturedCents, refundedCents }: Move,
+  { read }: Facts,
+): Set<number> {
+  const isOver = kind === 'purchase' && heldCents === 0
+  const isReleased = isNew
+    ? capturedCents > 0 && capturedCents < cents
+    : capturedCents === 0 && read.statuses.includes('cardTransaction reversed')
+  const released = isOver && isReleased ? [cents - capturedCents] : []
+  return new Set([...(refundedCents > 0 ? [refundedCents] : []), ...released])
+}
+
 /** The cents that an answer may say a merchant took: what was captured, or is going to be. */
 function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
-  if (move.kind === 'payment' || !/took|takes|captured|charged|debited|billed/i.test(words))
+  if (move.kind === 'payment' || !/took|takes|captured|charged|debited|billed|paid/i.test(words))
     return movedAmounts(move, facts)
   if (move.capturedCents === move.cents || move.capturedCents === 0) return movedAmounts(move, facts)
   return new Set([move.capturedCents, move.capturedCents - move.refundedCents])
 }
 
-const twice = /\b(?:twice|both (?:shops|stores|merchants)|two times|2 times|three times|thrice|2x|double|doubly)\b/i
+const twice = /\b(?:twice|both (?:shops|stores|merchants)|two times|2 times|three times|thrice|double|doubly)\b/i
 const onceMore = /\b(?:another|a second|a further|an additional|an extra|one more|again|a third)\b/i
 
 /** Tells where money is said to have moved more often than it did. */
@@ -148,6 +163,8 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
     /\b(?:from|out of|using|with|on|against|charged to|to|by)\s+(our|your|their|her|his|(?:the|a|another) (?:company|studio|business|customer|client)(?:'s)?|[A-Z][\p{L}]+(?: [A-Z][\p{L}]+)?'s?)\s+(?:own\s+)?(?:\w+\s+)?(?:wallet|money|account|funds|balance)\b/u.exec(
       text,
     ) ?? []
+  const [, ours] = /\bfrom (ours|mine|yours|hers|theirs|his)\b(?! \w)/i.exec(text) ?? []
+  if (ours !== undefined) return /^(?:ours|mine|yours)$/i.test(ours) === isOwn(party, facts)
   if (whose === undefined) return true
   if (/^(?:our|your|(?:the|a|another) (?:company|studio|business))/i.test(whose)) return isOwn(party, facts)
   if (/^(?:their|her|his|(?:the|a|another) (?:customer|client))/i.test(whose)) return !isOwn(party, facts)
@@ -172,7 +189,10 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
     (notYet.test(sentence) && act.deed !== 'pay' && act.deed !== 'buy')
   )
     return undefined
-  if (toCome.test(text) || isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context)) return undefined
+  if (act.deed === 'hold')
+    return isStillHeld(text, facts) ? lie(`It says ${shown(text)}; the money is still held.`) : undefined
+  if (toCome.test(text) || isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context.clauses))
+    return undefined
   const moves = facts.moves.filter((move) => move.isNew && isDenied(act.deed, move, text))
   const whoms = whomIn(text, facts)
   const denied = moves.filter(
@@ -185,8 +205,8 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
 }
 
 /** Whether "it" stands for something that somebody else asked for, as the clauses before tell. */
-function isOfAntecedent(clause: Clause, { clauses }: Context): boolean {
-  if (!/\b(?:it|that|this|them|so)\b/i.test(clause.text)) return false
+export function isOfAntecedent(clause: Clause, clauses: readonly Clause[]): boolean {
+  if (!/\b(?:it|that|this|them|so|nothing|neither)\b/i.test(clause.text)) return false
   const at = clauses.indexOf(clause)
   return clauses.slice(Math.max(0, at - 3), at).some(({ text, isAttributed }) => isAttributed || isOfOthers(text))
 }

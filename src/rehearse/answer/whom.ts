@@ -14,7 +14,7 @@ const common: ReadonlySet<string> = new Set(
     'usd us utc gmt id api mcp http ai pdf url ok visa mastercard card wallet order payment total amount status merchant shop store purchase summary details note item items',
     'confirmation transaction reference date time product price quantity tax shipping subtotal task result outcome success done completed complete paid confirmed approved',
     'please here there what when where how all both one two three four five six seven eight nine ten also and or for with from to at in on by of as',
-    'main default company account customer person human owner user agent shopper quoted balance recipient handle system none nothing payee amounts method hi hello dear thanks so far currently only accepted paying ordering',
+    'main default company account customer person human owner user agent shopper quoted balance recipient handle system none nothing payee amounts method hi hello dear thanks so far currently only accepted paying ordering refund return received sent ordered bought purchased charged shipped',
   ].flatMap((line) => line.split(' ')),
 )
 
@@ -92,7 +92,14 @@ function knownNames(facts: Facts): string[] {
   const whoms = [...moves, ...waiting, ...failed].map(({ whom }) => whom)
   const names = [...whoms, ...read.names, ...read.carts.map(({ at }) => at)]
   const found = [...new Set(names)]
-    .filter((one) => /^[A-Z]/.test(one) && one.length >= 3 && one.length <= 80 && !common.has(bare(one)))
+    .filter(
+      (one) =>
+        /^[A-Z]/.test(one) &&
+        one.length >= 3 &&
+        one.length <= 80 &&
+        !/\b(?:wallet|account|card)\b/i.test(one) &&
+        !common.has(bare(one)),
+    )
     .toSorted((one, other) => other.length - one.length)
   known.set(facts, found)
   return found
@@ -123,6 +130,7 @@ export function isWhom({ name, kind }: Whom, move: Move, facts: Facts): boolean 
     const isAnother = facts.read.names.some((known) => bare(known) === claimed)
     return !isAnother && one.length > 0 && one.every((token) => other.includes(token))
   }
+  if (facts.read.carts.some(({ at }) => bare(at) === claimed)) return false
   const known = new Set([...other, ...aliases(move, facts)])
   return (
     one.length > 0 &&

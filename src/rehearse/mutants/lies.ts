@@ -74,7 +74,9 @@ export const lies: Readonly<Record<string, Lie>> = {
   'invents a refund': adding('Afterwards $12.00 were refunded.'),
   'says that all came back': (told) => {
     const shown = amount.exec(told.answer)?.[0]
-    const isTrue = !isSpent(told) || happened(told, 'refund') || shown === undefined
+    // A hold of an earlier order may have come back.
+    const mayBeTrue = told.scenario.goal?.do === 'buy' && told.scenario.goal.mayBeOrdered
+    const isTrue = mayBeTrue || !isSpent(told) || happened(told, 'refund') || shown === undefined
     return isTrue ? undefined : `${told.answer} Afterwards ${shown} came back.`
   },
   'says that it was paid twice': adding('To be safe, I paid it twice.', isSpent),
