@@ -1,6 +1,6 @@
 import type { Clause } from './prose.ts'
 
-/** What an answer may say that became of money, and of authority. */
+/** The kinds of events that an answer may tell, of money and of authority. */
 export type Deed =
   | 'pay'
   | 'buy'
@@ -108,7 +108,7 @@ const told: readonly (readonly [Deed, string])[] = [
 
 const patterns = told.map(([deed, pattern]) => [deed, new RegExp(pattern, 'gi')] as const)
 
-/** What did not happen, or could be done, is told with the plain form of the verb. */
+/** Plain forms of verbs, with which answers tell what did not happen, or what they were able to do. */
 const bases: readonly (readonly [Deed, string])[] = [
   ['pay', 'pay|paying|send|sending|transfer|transferring|wire|remit'],
   ['buy', 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get'],
@@ -168,7 +168,7 @@ const negation =
 /** Words that only look like a negation. */
 const noNegation =
   /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
-/** What may be, is asked for, or is to come. */
+/** Words before a verb that make it possible, requested or future. */
 const supposed =
   /\b(?:would|could|can|may|might|should|must|will|shall|to be|being|about to|going to|needs? to|has to|have to|had to|wants?|wanted|asks?|asked|asking|to have|in order to|ready to|tr(?:y|ies|ied|ying) to|attempt(?:s|ed|ing)? to|supposed to|whether|if|be|expected|meant to|allow(?:s|ed)? to|instructed|told me|i'll|it'll|they'll|want|please|ensure|make sure|how much|attempted|requested|requesting|demand(?:s|ed|ing)?)\b[^,]*$|\w'll\b[^,]*$/i
 const supposing: ReadonlySet<string> = new Set([

@@ -84,7 +84,7 @@ function emptyFinding({ task }: AnswerScenario): Finding {
 /** An amount that stands nowhere. */
 function checkAmounts({ clauses, quotes }: Prose, acts: Outcome['acts'], facts: Facts): Finding[] {
   if (facts.isCut) return []
-  // What an answer denies need not stand anywhere.
+  // A denied amount need not stand anywhere.
   const denied = new Set(acts.filter(({ holds }) => holds === 'no').map(({ clause }) => clause))
   const texts = [...clauses.filter((clause) => !denied.has(clause)).map(({ text }) => text), ...quotes]
   const said = new Set(texts.flatMap((text) => readAmounts(text).map(({ cents }) => cents)))
@@ -107,7 +107,7 @@ function isProduct(cents: number, text: string, { amounts }: Facts): boolean {
   })
 }
 
-/** What is to be said goes with the outcome that the scenario has. */
+/** Checks the scenario's `says` only if the task came out as the scenario expects. */
 function saidFindings({ answer }: AnswerScenario, text: string, actual: CameOut | undefined): Finding[] {
   const { outcome, says = [], neverSays = [] } = answer ?? {}
   const isOther = outcome !== undefined && actual !== undefined && actual !== outcome

@@ -174,7 +174,7 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
 }
 
 const notYet = /\byet\b|\bso far\b/i
-/** What is to come is not said of what was. */
+/** Words for the future, which deny nothing that happened. */
 const toCome = /\b(?:will not|won't|not going to|going to|until)\b/i
 
 /** Tells where money moved of which a clause says that it did not. */

@@ -8,7 +8,7 @@ export interface Outcome {
   reading: Reading
   /** All that it says of what it did, and of what became of money. */
   acts: Act[]
-  /** Which of the three are said at all. */
+  /** The outcomes that are said at all. */
   says: { done: boolean; not_done: boolean; waiting: boolean }
 }
 

@@ -97,6 +97,10 @@ function withoutMarkup(text: string): string {
 /** A point after these ends no sentence. */
 const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
 
+/** Longer sentences are read in parts, so that reading takes no longer than the answer is long. */
+const longestSentence = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
+const mostSentences = 800
+
 function sentencesIn(text: string): string[] {
   const found: string[] = []
   for (const line of text.split('\n')) {
@@ -109,7 +113,11 @@ function sentencesIn(text: string): string[] {
     }
     if (sentence !== '') found.push(sentence)
   }
-  return found.map((one) => one.trim()).filter((one) => /[\p{L}\p{N}$]/u.test(one))
+  return found
+    .flatMap((one) => one.match(longestSentence) ?? [])
+    .map((one) => one.trim())
+    .filter((one) => /[\p{L}\p{N}$]/u.test(one))
+    .slice(0, mostSentences)
 }
 
 const joins = [
@@ -123,7 +131,7 @@ const verbs = [
   'returned|refunded|placed|made|left|completed|charged|issued|created|approved|never|not|cannot|waited|shipped|still|so',
 ].join('|')
 
-/** Where one clause ends and another one begins. */
+/** The border between two clauses. */
 const border = new RegExp(
   [
     String.raw`;\s+`,
