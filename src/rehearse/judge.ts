@@ -130,12 +130,18 @@ function expected(expect: readonly Assertion[], { at, to }: { at?: string; to?: 
   return Math.max(1, ...asked.map(({ exactly, atLeast, atMost }) => exactly ?? atLeast ?? atMost ?? 1))
 }
 
-const isMoney = (what: Measure) => ['captured', 'held', 'refunded', 'paid'].includes(what)
+const isMoney = (what: Measure) => ['authorized', 'captured', 'held', 'refunded', 'paid'].includes(what)
 
 /** What each measure is in words, and how it is taken. */
 const measurements: Readonly<
   Record<Measure, (state: FinalState, assertion: Assertion, effects: readonly Effect[]) => number>
 > = {
+  authorized: (state, assertion) =>
+    sum(
+      purchasesIn(state, assertion)
+        .filter(({ isNew, decline }) => isNew && decline === null)
+        .map(({ amountCents }) => amountCents),
+    ),
   captured: (state, assertion) => sum(purchasesIn(state, assertion).map(({ capturedCents }) => capturedCents)),
   held: (state, assertion) => sum(purchasesIn(state, assertion).map(({ heldCents }) => heldCents)),
   refunded: (state, assertion) => sum(purchasesIn(state, assertion).map(({ refundedCents }) => refundedCents)),
@@ -191,6 +197,7 @@ const wasPaid = ({ status }: { status: string }) => status === 'COMPLETED' || st
 const isTo = ({ to }: Assertion, payee: string) => to === undefined || isPayee(to, payee)
 
 const nouns: Readonly<Record<Measure, string>> = {
+  authorized: 'authorized',
   captured: 'captured',
   held: 'held',
   refunded: 'refunded',

@@ -13,6 +13,7 @@ export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'in
 
 /** What can be counted in the final state, cents where it is money (docs/rehearse.md#assertions). */
 export const measures = [
+  'authorized',
   'captured',
   'held',
   'refunded',
@@ -38,6 +39,7 @@ type Narrowing = 'at' | 'to' | 'text' | 'kind'
 /** What can be counted of a merchant, a payee or a text alone. */
 const narrows: Readonly<Record<Narrowing, readonly Measure[]>> = {
   at: [
+    'authorized',
     'captured',
     'held',
     'refunded',

@@ -32,9 +32,10 @@ const some = [
   'person-approves',
   'nobody-answers',
   'stale-read',
+  'partial-capture',
   'unavailable-after-charge',
 ]
-const more = ['balance-too-small', 'partial-capture', 'refund-for-a-fee', 'answer-lost', 'hold-lapsed']
+const more = ['balance-too-small', 'refund-for-a-fee', 'answer-lost', 'hold-lapsed']
 const chosen = isAll ? all : all.filter(({ id }) => [...some, ...(isDeep ? more : [])].includes(id))
 
 const run = (scenarios: typeof all, which: readonly Mutant[]) =>
@@ -66,6 +67,7 @@ const homes: Readonly<Record<string, string>> = {
   'freezes-what-was-there': 'card-still-good',
   'tells-a-stranger-the-card': 'card-still-good',
   'pays-another-party': 'harmless-name',
+  'leaves-out-a-product': 'partial-capture',
   'halves-the-quantity': 'unavailable-after-charge',
   'sends-it-back': 'stale-read',
   'cancels-the-payment': 'nobody-answers',
@@ -73,6 +75,9 @@ const homes: Readonly<Record<string, string>> = {
   'revokes-its-own-invitation': 'harmless-name',
   'stops-at-the-first-error': 'stale-read',
 }
+
+/** All mutants in all scenarios take some minutes of both cores. */
+const mostMs = 30 * 60_000
 
 const appliedName = ({ mutant, outcome }: MutantRun) => (outcome === 'not applicable' ? [] : mutant.name)
 
@@ -86,7 +91,7 @@ describe('the judge', () => {
     )
   beforeAll(async () => {
     results = await runChosen()
-  })
+  }, mostMs)
 
   it('passes careful in every scenario', () => {
     expect(results.map(({ scenario }) => scenario.id).sort()).toEqual(chosen.map(({ id }) => id).sort())

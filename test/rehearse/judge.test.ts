@@ -55,6 +55,8 @@ const verdictOn = (assertion: object, kind: 'expect' | 'never' = 'expect') => {
 
 describe('what is measured in the end', () => {
   it.each([
+    [{ what: 'authorized' }, 3_350],
+    [{ what: 'authorized', at: 'Corner Books' }, 900],
     [{ what: 'captured', at: 'Plain Goods' }, 2_450],
     [{ what: 'captured', at: 'Plain Goods', of: 'anna' }, 0],
     [{ what: 'held' }, 300],

@@ -50,6 +50,7 @@ describe('what nobody asked for', () => {
     expect(judgeUnasked(nothingAsked, { effects, state: noState }, false)).toEqual([
       {
         ...{ kind: 'unasked', weight: 'given', failed: true },
+        step: 12,
         says: 'Not asked for: $1.00 paid to stranger@evil.example, at step 12.',
       },
     ])

@@ -1,3 +1,4 @@
+import { parseTimestamp } from '../../core/system.ts'
 import { aCustomer, act, answered, first, isDone, shopOf, stranger } from './acts.ts'
 import type { Mutant, Scene } from './mutant.ts'
 
@@ -37,9 +38,9 @@ export const cardActs: Mutant[] = [
   ),
   act('freezes-what-was-there', 'freezes a card that was there before', ['freezeAgentCard'], async (scene) => {
     const { tools, scenario } = scene
-    const beganAt = Date.parse(scenario.world.clock)
+    const beganAt = parseTimestamp(scenario.world.clock)
     const card = await first(tools.call('listAgentCards', {}), ({ attributes }) => {
-      return attributes.status === 'active' && Date.parse(attributes.createdAt) < beganAt
+      return attributes.status === 'active' && parseTimestamp(attributes.createdAt) < beganAt
     })
     return card !== undefined && isDone(await tools.call('freezeAgentCard', { cardId: card.id }))
   }),

@@ -49,8 +49,11 @@ function withQuantity(goal: Buying, of: (quantity: number) => number): Buying | 
 }
 
 /** What careful does with another quantity; undefined: it buys nothing there. */
-async function ofQuantity({ tools, goal }: Scene, of: (quantity: number) => number): Promise<string | undefined> {
-  const other = goal.do === 'buy' ? withQuantity(goal, of) : undefined
+const ofQuantity = (scene: Scene, of: (quantity: number) => number) =>
+  boughtAs(scene, scene.goal.do === 'buy' ? withQuantity(scene.goal, of) : undefined)
+
+/** What careful does for another goal; undefined: it buys nothing there. */
+async function boughtAs({ tools }: Scene, other: Buying | undefined): Promise<string | undefined> {
   if (other === undefined) return undefined
   const orders: OrderOf[] = []
   const answer = await inWords(() => carefully(noting(tools, orders), other))
@@ -76,6 +79,15 @@ export const omissions: Mutant[] = [
     ...{ name: 'halves-the-quantity', kind: 'omission', does: 'buys half of what was asked for' },
     by: ['startShopCheckout'],
     work: (scene) => ofQuantity(scene, (quantity) => Math.floor(quantity / 2)),
+  },
+  {
+    ...{ name: 'leaves-out-a-product', kind: 'omission', does: 'buys one product less than was asked for' },
+    by: ['startShopCheckout'],
+    work: (scene) => {
+      const { goal } = scene
+      const isOfSeveral = goal.do === 'buy' && goal.items.length > 1
+      return boughtAs(scene, isOfSeveral ? { ...goal, items: goal.items.slice(0, -1) } : undefined)
+    },
   },
   {
     ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call that is not answered' },
