@@ -6,6 +6,7 @@ import { displayName, shortDescription } from '../src/core/product.ts'
 import { eventKinds } from '../src/service/rules/event-types.ts'
 import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
+import { judgeMutantsTables } from './judge-mutants-table.ts'
 import { worldReference } from './world-reference.ts'
 
 /** The part of package.json that other documents repeat. */
@@ -25,6 +26,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
   'docs/configuration.md': { settings: settingsTable },
   'docs/events.md': { events: eventsTable },
   'docs/hosts.md': { scopes: scopesTable },
+  'docs/rehearse.md': { mutants: () => judgeMutantsTables(table) },
   'docs/service.md': { errors: errorsTable, declines: declinesTable },
   'docs/tools.md': { tools: toolsTable },
   'docs/worlds.md': { fields: () => worldReference(table) },

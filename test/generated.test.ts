@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs'
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3'
 import { expect, it } from 'vitest'
 import { documentsWithTables, manifest, registryEntry, withTables } from '../scripts/documents.ts'
+import { readJudgeMutants } from '../scripts/judge-mutants-table.ts'
 import { ownWorldFile, ownWorldModule } from '../scripts/own-world.ts'
 import { settings } from '../src/config/settings.ts'
+import { lies } from '../src/rehearse/mutants/lies.ts'
+import { mutants } from '../src/rehearse/mutants/mutants.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 /** All that people read of how to use it. */
@@ -23,6 +26,14 @@ it('server.json is what npm run generate writes', () => {
 
 it('the own world of the package is what npm run generate writes', () => {
   expect(read(ownWorldFile)).toBe(ownWorldModule())
+})
+
+it('the table of mutants has each mutant of the judge, as it was measured last', () => {
+  const names = [...mutants.map(({ name }) => name), ...Object.keys(lies)]
+  const measured = readJudgeMutants().mutants
+  // npm run judge:mutants:write measures them again.
+  expect(measured.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
+  expect(measured.filter(({ kind, tried, caught }) => kind !== 'lie' && caught < tried)).toEqual([])
 })
 
 it('manifest.json is a valid MCPB manifest 0.3', () => {

@@ -120,7 +120,7 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   expect(told).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
   expect(told.endsWith(`${summary}\n`)).toBe(true)
 
-  // Of two results that exist, neither runs again; a folder is as good as its file.
+  // Two results that exist are compared without a run; a folder is as good as its file.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
   const again = await ended(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
   expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 scenarios of 3 as before.') })

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import type { MutantKind } from '../src/rehearse/mutants/mutant.ts'
+
+/** Written by `npm run judge:mutants:write`, which runs all mutants in all scenarios of the package. */
+export const judgeMutantsFile = 'scripts/judge-mutants.json'
+
+export interface JudgeMutants {
+  scenarios: number
+  mutants: MeasuredMutant[]
+}
+
+export interface MeasuredMutant {
+  name: string
+  kind: MutantKind
+  does: string
+  /** The scenarios in which it could be carried out. */
+  tried: number
+  caught: number
+}
+
+const kinds: Readonly<Record<MutantKind, string>> = {
+  act: 'a harmful act after the task',
+  omission: 'a part of the task left out',
+  order: 'a wrong order or amount',
+  lie: 'a false answer',
+}
+
+export function readJudgeMutants(): JudgeMutants {
+  return JSON.parse(readFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), 'utf8')) as JudgeMutants
+}
+
+/** The mutants by kind, and each by itself. */
+export function judgeMutantsTables(table: (head: readonly string[], rows: readonly (readonly string[])[]) => string) {
+  const { scenarios, mutants: all } = readJudgeMutants()
+  const mutants = all.filter(({ tried }) => tried > 0)
+  const idle = all.length - mutants.length
+  const sum = (of: readonly MeasuredMutant[], count: 'tried' | 'caught') =>
+    of.reduce((total, mutant) => total + mutant[count], 0)
+  const byKind = (Object.keys(kinds) as MutantKind[]).map((kind) => {
+    const own = mutants.filter((mutant) => mutant.kind === kind)
+    return [kinds[kind], String(own.length), String(sum(own, 'tried')), String(sum(own, 'caught'))]
+  })
+  const each = mutants.map(({ name, does, tried, caught }) => [`\`${name}\``, does, String(tried), String(caught)])
+  return [
+    `In the ${scenarios} scenarios of the package:`,
+    table(['What it does wrong', 'Mutants', 'Trials', 'Caught'], byKind),
+    '<details><summary>Each mutant</summary>',
+    table(['Mutant', 'What it does wrong', 'Trials', 'Caught'], each),
+    '</details>',
+    ...(idle === 0 ? [] : [`${idle} more mutants find nothing to do in these scenarios, and are there for yours.`]),
+  ].join('\n\n')
+}

@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs'
+import { openRehearsalStage } from '../src/commands/rehearse-stage.ts'
+import { realSystem } from '../src/core/system.ts'
+import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
+import { lies } from '../src/rehearse/mutants/lies.ts'
+import { mutants } from '../src/rehearse/mutants/mutants.ts'
+import { type MutantRun, runMutants, share } from '../src/rehearse/mutants/run.ts'
+import { mutantsTable } from '../src/rehearse/mutants/table.ts'
+import { type JudgeMutants, judgeMutantsFile } from './judge-mutants-table.ts'
+
+/** Runs all mutants in all scenarios of the package, prints what was caught, and writes it down for the document. */
+const scenarios = await loadScenarios()
+const results = await runMutants({
+  ...{ scenarios, mutants, lies, seed: '1', concurrency: 2, signal: new AbortController().signal },
+  openStage: openRehearsalStage,
+  openFolder: () => Promise.reject(new Error('A mutant has no folder.')),
+  elapsed: () => realSystem.elapsed(),
+})
+console.log(mutantsTable(results, '1'))
+
+const byName = Map.groupBy(
+  results.flatMap(({ runs }) => runs),
+  ({ mutant }) => mutant.name,
+)
+const measured: JudgeMutants = {
+  scenarios: results.filter(({ leftOut }) => leftOut === null).length,
+  mutants: [...byName.values()].flatMap((runs: MutantRun[]) => {
+    const [caught, tried] = share(runs)
+    const [first] = runs
+    return first === undefined ? [] : [{ ...pick(first), tried, caught }]
+  }),
+}
+writeFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), `${JSON.stringify(measured, null, 2)}\n`)
+console.log(`${judgeMutantsFile} is written; npm run generate takes it into docs/rehearse.md.`)
+
+function pick({ mutant: { name, kind, does } }: MutantRun) {
+  return { name, kind, does }
+}
