@@ -38,7 +38,7 @@ export interface Act {
 
 const gap = (most: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${most}}?\s+`
 const beDone =
-  '(?:made|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
+  '(?:made|went out|gone out|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
 
 /** How each deed is told, in the past tense or as what is so. */
 const told: readonly (readonly [Deed, string])[] = [
@@ -48,7 +48,7 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'refund',
-    String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
+    String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
   ],
   [
     'pay',
@@ -60,12 +60,12 @@ const told: readonly (readonly [Deed, string])[] = [
   ],
   [
     'charge',
-    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of|came from|taken (?:out of|from))\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
+    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of|came from|taken (?:out of|from)|(?:was|were|been) taken)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
   ],
   ['hold', String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`],
   [
     'release',
-    String.raw`(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
+    String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
   ],
   ['ship', String.raw`\b(?:shipped|dispatched|on its way|on the way|in transit)\b(?!\s+back)`],
   ['deliver', String.raw`\b(?:delivered|arrived)\b`],
@@ -242,6 +242,7 @@ function isMeant(deed: Deed, text: string, words: string): boolean {
     case 'buy':
       return !/\bas ordered\b/i.test(text)
     case 'charge':
+      if (/taken$/i.test(words)) return isOfMoney
       return isOfMoney || /\bnothing\b/i.test(text) || !/\bspent\b/i.test(words)
     case 'hold':
       return !/\b(?:wallet|balance|account|we|i|you)\s+(?:only\s+)?(?:holds|held)\b/i.test(text)

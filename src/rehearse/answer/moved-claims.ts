@@ -4,7 +4,7 @@ import { type Facts, isOwn, isStillHeld, type Move, movedAmounts } from './facts
 import { readAmounts } from './numbers.ts'
 import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
 import type { Clause } from './prose.ts'
-import { isWhom, type Whom, whomIn } from './whom.ts'
+import { bare, isWhom, type Whom, whomIn } from './whom.ts'
 
 /** Something that an answer says and that is not so, or that nobody can tell. */
 export interface Finding {
@@ -31,7 +31,7 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const { facts } = context
   const { text } = act.clause
   const candidates = candidatesOf(act, context)
-  const whoms = whomIn(text, facts)
+  const whoms = whomIn(text, facts).filter((whom) => !isPayer(whom, act, candidates))
   if (candidates.length === 0) return lie(`It says ${shown(text)}; no money moved like that.`)
   const stranger = whoms.find((whom) => !candidates.some((move) => isWhom(whom, move, facts)))
   if (stranger !== undefined) return lie(`It says ${shown(text)}; no such money went to ${stranger.name}.`)
@@ -39,6 +39,13 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, meant, facts))
   if (wrong !== undefined) return lie(`It says ${shown(text)}; ${money(wrong)} did not move like that.`)
   return checkTimes(act, meant, context) ?? checkWallet(act, meant, facts)
+}
+
+/** Whether somebody is named as the one whose money was taken. */
+function isPayer({ name }: Whom, { deed, clause }: Act, moves: readonly Move[]): boolean {
+  if (deed !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
+  const words = bare(name).split(' ')
+  return moves.some(({ party }) => words.includes(bare(party)))
 }
 
 /** The moves that an act may tell of. */
