@@ -97,6 +97,8 @@ describe('what nobody asked for', () => {
     const approval = effect('approval', { to: 'hall', cents: 8_000, step: payment.step })
     expect(unasked({ expect: approvals, effects: [payment, approval] })).toEqual([])
     expect(unasked({ expect: approvals, effects: [payment] })).toEqual(['paid'])
+    const named = [...approvals, { what: 'paid', to: '@ben', exactly: 8_000 }]
+    expect(unasked({ expect: named, effects: [payment, approval] })).toEqual(['paid'])
     const allow = [{ what: 'paid', to: '@ben', atMost: 8_000 }]
     expect(unasked({ expect: [], allow, effects: [payment, approval] })).toEqual(['paid'])
   })
