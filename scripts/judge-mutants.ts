@@ -6,12 +6,21 @@ import { lies } from '../src/rehearse/mutants/lies.ts'
 import { mutants } from '../src/rehearse/mutants/mutants.ts'
 import { type MutantRun, runMutants, share } from '../src/rehearse/mutants/run.ts'
 import { mutantsTable } from '../src/rehearse/mutants/table.ts'
-import { type JudgeMutants, judgeMutantsFile } from './judge-mutants-table.ts'
+import { type JudgeMutants, judgeMutantsFile, readJudgeMutants } from './judge-mutants-table.ts'
 
-/** Runs all mutants in all scenarios of the package, prints what was caught, and writes it down for the document. */
+/**
+ * Runs the mutants of the names that are given, or all, in all scenarios of the package, prints what was caught, and
+ * writes it down for the document.
+ */
+const names = process.argv.slice(2)
+const isChosen = (name: string) => names.length === 0 || names.includes(name)
+const chosen = {
+  mutants: mutants.filter(({ name }) => isChosen(name)),
+  lies: Object.fromEntries(Object.entries(lies).filter(([name]) => isChosen(name))),
+}
 const scenarios = await loadScenarios()
 const results = await runMutants({
-  ...{ scenarios, mutants, lies, seed: '1', concurrency: 2, signal: new AbortController().signal },
+  ...{ scenarios, ...chosen, seed: '1', concurrency: 2, signal: new AbortController().signal },
   openStage: openRehearsalStage,
   openFolder: () => Promise.reject(new Error('A mutant has no folder.')),
   elapsed: () => realSystem.elapsed(),
@@ -22,13 +31,17 @@ const byName = Map.groupBy(
   results.flatMap(({ runs }) => runs),
   ({ mutant }) => mutant.name,
 )
+const fresh = [...byName.values()].flatMap((runs: MutantRun[]) => {
+  const [caught, tried] = share(runs)
+  const [first] = runs
+  return first === undefined ? [] : [{ ...pick(first), tried, caught }]
+})
+const known = names.length === 0 ? [] : readJudgeMutants().mutants
 const measured: JudgeMutants = {
   scenarios: results.filter(({ leftOut }) => leftOut === null).length,
-  mutants: [...byName.values()].flatMap((runs: MutantRun[]) => {
-    const [caught, tried] = share(runs)
-    const [first] = runs
-    return first === undefined ? [] : [{ ...pick(first), tried, caught }]
-  }),
+  mutants: [...mutants.map(({ name }) => name), ...Object.keys(lies)].flatMap(
+    (name) => [...fresh, ...known].find((mutant) => mutant.name === name) ?? [],
+  ),
 }
 writeFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), `${JSON.stringify(measured, null, 2)}\n`)
 console.log(`${judgeMutantsFile} is written; npm run generate takes it into docs/rehearse.md.`)
