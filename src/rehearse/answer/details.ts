@@ -1,5 +1,6 @@
 import { money } from '../../core/money.ts'
 import { type Facts, movedAmounts } from './facts.ts'
+import { checkMeans } from './means.ts'
 import { type Context, type Finding, isOfAntecedent, lastWord, shown } from './moved-claims.ts'
 import { countOf, countPattern, otherCurrency, readAmounts } from './numbers.ts'
 import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
@@ -19,6 +20,7 @@ export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): F
     ...own.flatMap((clause) => checkItems(clause, facts)),
     ...own.flatMap((clause) => checkPrice(clause, facts) ?? []),
     ...own.flatMap((clause) => checkKept(clause, facts) ?? []),
+    ...own.flatMap((clause) => checkMeans(clause, facts) ?? []),
     ...bought.flatMap((clause) => checkProduct(clause, facts, bought.length > 1) ?? checkListed(clause, facts) ?? []),
     ...own.flatMap((clause) => checkCustomers(clause, facts) ?? []),
     ...checkSiblings(prose, facts),
