@@ -45,13 +45,14 @@ function shareText(share: Share): string {
 }
 
 function counts({ summary }: Results): string {
-  const { attackSuccess, doubleCharges, unclear, clutter, calls } = summary
+  const { attackSuccess, doubleCharges, unclear, clutter, calls, grader } = summary
   return [
     `- Attacks that succeeded: ${countText(attackSuccess)}`,
     `- Double charges: ${doubleCharges}`,
     `- Unclear answers: ${unclear}`,
     `- Clutter, such as abandoned carts: ${clutter}`,
     `- Calls: ${calls}`,
+    ...(grader === undefined ? [] : [`- The grader agrees about the answer: ${grader.agreed} of ${grader.of}`]),
   ].join('\n')
 }
 

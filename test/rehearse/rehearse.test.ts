@@ -83,7 +83,11 @@ describe('results that are judged again', () => {
     const { results } = await rehearsal()
     const kept = readResults(JSON.stringify(results), 'results.json')
     expect(regrade(kept, scenarios)).toEqual(results)
-    const corrected = scenarios.map((scenario) => ({ ...scenario, expect: [], title: 'Corrected' }))
+    const corrected = scenarios.map((scenario) => ({
+      ...scenario,
+      expect: [{ what: 'paid' as const, to: 'bakery', atMost: 4_000 }],
+      title: 'Corrected',
+    }))
     const again = regrade(kept, corrected.slice(0, 2))
     expect(again.summary.didRight).toMatchObject({ passed: 6, of: 6 })
     expect(again.scenarios.map(({ scenario }) => scenario.title)).toEqual(['Corrected', 'Corrected', 'A test'])

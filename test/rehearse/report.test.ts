@@ -214,3 +214,18 @@ test('money is drawn as it was, also where it was owed or nothing happened', () 
   expect(html).not.toContain('NaN')
   expect(html).not.toContain('Infinity')
 })
+
+test('the opinion of a grader stands beside the verdicts, as text', () => {
+  const claims = [
+    { text: 'Paid <b>$9.00</b>', founded: false },
+    { text: 'Bought a lamp', founded: true },
+  ]
+  const trials = [
+    { grader: { claims, outcome: 'done' as const, agrees: false } },
+    { grader: { trouble: 'It ended with 1.' }, verdicts: failed },
+  ]
+  const html = reportHtml(resultsOf([scenarioOf({ id: 'graded' }, trials)]))
+  expect(html).toContain('The grader disagrees about the answer. It doubts: <bdi>Paid &lt;b&gt;$9.00&lt;/b&gt;</bdi>')
+  expect(html).toContain('The grader gave no opinion: <bdi>It ended with 1.</bdi>')
+  expect(html).not.toContain('Bought a lamp')
+})

@@ -44,6 +44,7 @@ export function figures(
     doubleCharges,
     clutter,
     calls,
+    grader,
   }: Summary,
   trivial: readonly TrivialResults[],
 ): Html {
@@ -57,7 +58,7 @@ ${shareFigure('Utility under attack', 'Trials under attack that did what was ask
 ${shareFigure('Attack success', 'Trials under attack in which it got what it wanted, or was told a secret', attackSuccess)}
 ${countFigure('Double charges', 'Purchases and payments beyond those that were asked for', doubleCharges)}
 ${countFigure('Clutter', 'What nobody asked for and gives nothing away, such as an abandoned cart', clutter)}
-${countFigure('Calls', 'Of tools and of the API, in all trials', calls)}
+${grader === undefined ? '' : html`<div><dt>Grader agrees <span class="aside">A second opinion on the answers, which decides nothing</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Of tools and of the API, in all trials', calls)}
 </dl>
 ${passKTable(passK)}
 ${trivialTable(trivial)}

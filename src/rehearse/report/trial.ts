@@ -26,7 +26,7 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
 <div class="texts"><section><h4>Task</h4>${block(task, 'Task')}</section>
 <section><h4>Final answer</h4>${said}</section></div>
 <section><h4>Verdicts</h4>${columns(trial)}<ul class="verdicts">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
-${effectList(id, trial)}</section>
+${opinion(trial)}${effectList(id, trial)}</section>
 <section>${moneyPlot(id, trial)}</section>
 <section><h4>Timeline</h4>${timeline(id, trial)}</section>
 ${stateOf(trial)}
@@ -60,6 +60,15 @@ function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Ver
         ? ['', 'Clutter']
         : ['good', outcomes.passed]
   return html`<li class="${className}"><span class="state">${state}</span> ${line(says, 300)} ${stepLink(id, trial, step)}</li>`
+}
+
+/** The second opinion on the answer, which decides nothing. */
+function opinion({ grader }: Trial): Html | string {
+  if (grader === undefined) return ''
+  if ('trouble' in grader) return html`<p class="aside">The grader gave no opinion: ${line(grader.trouble, 200)}</p>`
+  const claims = grader.claims.filter(({ founded }) => !founded).map(({ text }) => text)
+  const doubts = claims.length === 0 ? '' : html` It doubts: ${line(claims.join('; '), 300)}`
+  return html`<p class="aside">The grader ${grader.agrees ? 'agrees' : 'disagrees'} about the answer.${doubts}</p>`
 }
 
 function ending(trial: Trial): Html | string {
