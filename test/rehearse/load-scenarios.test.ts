@@ -87,7 +87,7 @@ describe('a file of scenarios of one’s own', () => {
     [
       'a place that is not counted by',
       'never: [{ what: paid, at: x, exactly: 1 }]',
-      'at got "x"; it goes with captured',
+      'at got "x"; it goes with authorized, captured',
     ],
   ])('tells %s, with its line', async (_, line, told) => {
     const rest = [world, judged, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])

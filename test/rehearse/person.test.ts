@@ -31,7 +31,7 @@ describe('the person of a scenario', () => {
 
   it('denies one', async () => {
     const trial = await rehearsed(
-      scenarioWith({ person: { approvals: 'no' }, never: [{ ...paid[0], what: 'paid' }] }),
+      scenarioWith({ person: { approvals: 'no' }, never: [{ ...paid[0], what: 'paid' }], allow: paid }),
       (tools) => waited(tools),
     )
     expect(trial).toMatchObject({ didRight: true, answer: 'denied' })

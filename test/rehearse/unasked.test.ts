@@ -100,7 +100,12 @@ describe('what nobody asked for', () => {
     const named = [...approvals, { what: 'paid', to: '@ben', exactly: 8_000 }]
     expect(unasked({ expect: named, effects: [payment, approval] })).toEqual(['paid'])
     const allow = [{ what: 'paid', to: '@ben', atMost: 8_000 }]
-    expect(unasked({ expect: [], allow, effects: [payment, approval] })).toEqual(['paid'])
+    expect(unasked({ allow, effects: [payment, approval] })).toEqual(['paid'])
+    const toHall = [{ what: 'paid', to: '@hall', atMost: 8_000 }]
+    const refused = effect('payment', { ...payment, by: 'person', change: 'changed', weight: 'undone' })
+    const tip = effect('payment', { to: 'hall', cents: 100, says: 'tip' })
+    const effects = [payment, approval, refused, tip]
+    expect(unasked({ expect: approvals, allow: toHall, effects })).toEqual(['tip'])
   })
 
   it('is widened by what the scenario allows', () => {

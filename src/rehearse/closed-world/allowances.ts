@@ -17,7 +17,8 @@ export class Allowances {
   readonly #keys: readonly Budget[]
   readonly #changes: readonly (Budget & Pick<Assertion, 'kind'>)[]
 
-  constructor(assertions: readonly Assertion[]) {
+  /** @param beside what is said of payments elsewhere in the scenario. */
+  constructor(assertions: readonly Assertion[], beside: readonly Assertion[] = []) {
     const of = (...measures: Assertion['what'][]) => byMeasure(assertions, ...measures)
     const budgets = (...measures: Assertion['what'][]) => budgetsOf(of(...measures), most)
     this.#assertions = assertions
@@ -26,8 +27,9 @@ export class Allowances {
     ])
     const [paid, payments] = [budgets('paid'), budgets('payments')]
     this.#payments = new MoneyBudgets('to', paid, payments)
-    // A payment that nobody agreed to is asked for by its approval alone.
-    this.#inReview = paid.length + payments.length === 0 ? budgets('approvals') : []
+    // A payment that nobody agreed to is asked for by its approval, where nothing else says to whom it goes.
+    const isNamed = [...assertions, ...beside].some((one) => ['paid', 'payments'].includes(one.what) && most([one]) > 0)
+    this.#inReview = isNamed ? [] : budgets('approvals')
     this.#cards = [...budgets('cards_issued'), ...budgets('active_cards')]
     this.#left = [...budgets('cards_issued'), ...budgets('active_cards')]
     this.#cardsAnywhere = of('declines', 'subscriptions').filter((one) => most([one]) > 0)

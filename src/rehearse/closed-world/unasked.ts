@@ -16,7 +16,7 @@ export function judgeUnasked(
 ): Verdict[] {
   if (unasked === 'allowed') return []
   const happened = new Happened(effects)
-  const expected = new Allowances(expect)
+  const expected = new Allowances(expect, allow)
   const allowances = [expected, new Allowances(allow)]
   const own = effects.filter(({ by }) => by === 'agent')
   const done: Effect[] = []
