@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseFile } from '../worlds/parse-file.ts'
+import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { nothingRead } from './answer/read.ts'
 import { effectKinds } from './effects/kinds.ts'
 import { judge } from './judge.ts'
@@ -101,10 +101,16 @@ export type KeptResults = z.output<typeof KeptResults>
 /**
  * The text of a `results.json`.
  * @param name the file, as its mistakes name it
- * @throws WorldFileError with a line for each mistake
+ * @throws WorldFileError with its first mistake
  */
 export function readResults(text: string, name: string): KeptResults {
-  return parseFile(text, name, KeptResults)
+  try {
+    return parseFile(text, name, KeptResults)
+  } catch (error) {
+    if (!(error instanceof WorldFileError)) throw error
+    // Nobody writes such a file by hand: its first mistake tells that it is another one.
+    throw new WorldFileError([`${error.lines[0]} Name the results.json that a rehearsal wrote.`])
+  }
 }
 
 /** Judges results anew: a scenario that is known by its id as it is now, any other one as it was. */

@@ -39,6 +39,7 @@ export const bookkeeping: { readonly [Name in TableName]?: string } = {
   mcpMail: 'is about connections',
   clock: 'is the time',
   deployment: "is the service's own",
+  schemas: "is the service's own",
   locks: "is the service's own",
   leases: "is the service's own",
   rootKeys: "is the service's own",
