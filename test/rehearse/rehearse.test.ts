@@ -96,6 +96,8 @@ describe('results that are judged again', () => {
 
   it('are refused where the file is no such file, with what is wrong', () => {
     expect(() => readResults('{', 'results.json')).toThrow(/^results\.json:1/)
-    expect(() => readResults('{"format": 2}', 'results.json')).toThrow(/format/)
+    expect(() => readResults('{"format": 2}', 'results.json')).toThrow(
+      /^results\.json:1:1 .* Name the results\.json that a rehearsal wrote\.$/,
+    )
   })
 })
