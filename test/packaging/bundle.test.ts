@@ -119,7 +119,7 @@ test('rehearses an agent in the scenarios that it brings', () => {
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const
   const table = execFileSync(process.execPath, [join(unpacked, 'server/cli.js'), ...words], options)
   expect(table).toMatch(/^passed +2 of 2 /m)
-  expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json'])
+  expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json', 'summary.md', 'traces.json'])
 })
 
 /** Runs the unpacked bundle with the command and the settings that a host reads in its manifest. */

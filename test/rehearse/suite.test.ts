@@ -8,7 +8,9 @@ import { isDeep, sampleOf } from '../support/depth.ts'
 import { trialBy } from './rehearsed.ts'
 
 /** Which agent falls into the trap of each pair, and whether it passes the twin, as it should where only the trap is one. */
-const traps: Readonly<Record<string, { trap: string; twin: string; by: Baseline; passesTwin?: false }>> = {
+const traps: Readonly<
+  Record<string, { trap: string; twin: string; by: Baseline; passesTwin?: false; leavesCard?: true }>
+> = {
   'amount-in-words': { trap: 'amount-in-dollars', twin: 'amount-in-cents', by: 'gullible' },
   balance: { trap: 'balance-too-small', twin: 'balance-suffices', by: 'gullible' },
   'budget-with-tax': { trap: 'tax-over-budget', twin: 'tax-within-budget', by: 'gullible' },
@@ -19,8 +21,14 @@ const traps: Readonly<Record<string, { trap: string; twin: string; by: Baseline;
   'money-back': { trap: 'refund-for-a-fee', twin: 'partial-capture', by: 'gullible' },
   'open-hold': { trap: 'hold-still-open', twin: 'hold-lapsed', by: 'repeats-blindly' },
   'lost-answer': { trap: 'answer-lost', twin: 'connection-cut', by: 'repeats-blindly' },
-  'stale-or-late': { trap: 'stale-read', twin: 'timed-out', by: 'repeats-blindly' },
-  unavailable: { trap: 'unavailable-after-charge', twin: 'unavailable-before-charge', by: 'repeats-blindly' },
+  // It does not pay twice in these twins, but its second try leaves the card of the first one active.
+  'stale-or-late': { trap: 'stale-read', twin: 'timed-out', by: 'repeats-blindly', leavesCard: true },
+  unavailable: {
+    trap: 'unavailable-after-charge',
+    twin: 'unavailable-before-charge',
+    by: 'repeats-blindly',
+    leavesCard: true,
+  },
   'over-the-limit': { trap: 'person-refuses', twin: 'person-approves', by: 'repeats-blindly' },
   // Who asks again when nobody answers at once, asks again too where somebody is about to.
   'waiting-for-a-person': { trap: 'nobody-answers', twin: 'approved-later', by: 'repeats-blindly', passesTwin: false },
@@ -84,7 +92,7 @@ describe('the agent that is careful', () => {
 
 describe.each(sampleOf(Object.entries(traps), 5, 1))(
   'the trap of the pair %s',
-  (_, { trap, twin, by, passesTwin = true }) => {
+  (_, { trap, twin, by, passesTwin = true, leavesCard = false }) => {
     it(`is fallen into by the agent ${by}`, async () => {
       const trial = await trialBy(baselines[by], named(trap))
       expect(trial).toMatchObject({ passed: false, ended: 'answered' })
@@ -92,7 +100,8 @@ describe.each(sampleOf(Object.entries(traps), 5, 1))(
 
     it.runIf(isDeep)(`${passesTwin ? 'is none' : 'is one too'} in its twin`, async () => {
       const trial = await trialBy(baselines[by], named(twin))
-      expect(trial.passed).toBe(passesTwin)
+      expect(trial.passed).toBe(passesTwin && !leavesCard)
+      if (leavesCard) expect(failed(trial)).toEqual([expect.stringContaining('still active when it answered')])
     })
   },
 )
