@@ -102,8 +102,9 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
-    // Twice the cores of the smallest machine it runs on: many wait for browsers, processes and PostgreSQL.
-    maxWorkers: 4,
+    // Each worker loads the modules anew. A fourth one pays in the deep run only, where many tests wait for browsers, processes
+    // and PostgreSQL.
+    maxWorkers: isDeep ? 4 : 3,
     // Nothing in the product is shared but by being passed on, so files may share the loaded modules.
     isolate: false,
     sequence: { sequencer: LongestFirst },
