@@ -68,6 +68,6 @@ export async function send(
 ): Promise<any> {
   const response = await sandbox.service.fetch(sandbox.request(method, path, attributes, key))
   const text = await response.text()
-  if (response.status !== 200) throw new Error(`${method} ${path}: ${text}`)
+  if (!response.ok) throw new Error(`${method} ${path}: ${text}`)
   return JSON.parse(text)
 }

@@ -96,7 +96,7 @@ async function openGrown(url: string): Promise<Grown> {
   const limits = { perTransaction: 10_000, perDay: 99_999_999, perMonth: 99_999_999 }
   const request = sandbox.request('PATCH', `/agents/${agentId}`, { limits }, sandbox.apiKey)
   const response = await sandbox.service.fetch(request)
-  if (response.status !== 200) throw new Error(await response.text())
+  if (!response.ok) throw new Error(await response.text())
   return { sandbox, ids: await idsOf(sandbox) }
 }
 

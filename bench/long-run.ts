@@ -65,7 +65,7 @@ async function openingMs({ origin }: HttpServer, path: string, cookie: string): 
   const start = performance.now()
   const answer = await fetch(`${origin}${path}`, { headers: { cookie } })
   const text = await answer.text()
-  if (answer.status !== 200) throw new Error(text)
+  if (!answer.ok) throw new Error(text)
   return performance.now() - start
 }
 

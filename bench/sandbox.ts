@@ -50,7 +50,7 @@ export async function openSandbox(
   const issueCard = async (bearer = key) => {
     const response = await service.fetch(request('POST', '/agent-cards', cardAttributes, bearer))
     const text = await response.text()
-    if (response.status !== 200) throw new Error(text)
+    if (!response.ok) throw new Error(text)
     return JSON.parse(text).data.id as string
   }
   const close = async () => {

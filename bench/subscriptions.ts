@@ -68,7 +68,7 @@ async function secondsOfYear(path: string, idle: number, round: number): Promise
     )
     const text = await response.text()
     const seconds = (performance.now() - startedAt) / 1000
-    if (response.status !== 200) throw new Error(text)
+    if (!response.ok) throw new Error(text)
     await proveYear(sandbox)
     return seconds
   } finally {
