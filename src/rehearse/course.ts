@@ -105,7 +105,7 @@ export class Course {
   }
 
   /**
-   * What the ledger did since it was looked at last.
+   * Returns the ledger's moves since the last look.
    * @param isStep whether it becomes a step of the timeline also where no money moved.
    */
   async #look(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
@@ -138,7 +138,7 @@ export class Course {
   }
 }
 
-/** What moves the sandbox's clock: all that changes by it is due by then. */
+/** The operations that move the sandbox's clock. The changes they cause were due by then. */
 const clockMoves: ReadonlySet<string> = new Set([
   catalogue.advanceSandboxClock.name,
   `${catalogue.advanceSandboxClock.method} ${catalogue.advanceSandboxClock.path}`,

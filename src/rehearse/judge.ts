@@ -45,7 +45,7 @@ function verdictOn(
   judged: Judged,
   expect: readonly Assertion[],
 ): Verdict {
-  // What was given back is no longer spent, unless the scenario counts it on its own; what must never happen did all the same.
+  // Refunded money is no longer spent, unless the scenario counts refunds itself. A `never` looks at the gross amount.
   const isNet = kind === 'expect' && assertion.what === 'captured' && !expect.some(({ what }) => what === 'refunded')
   const actual = measured(assertion, judged) - (isNet ? measured({ ...assertion, what: 'refunded' }, judged) : 0)
   const holds = isWithin(assertion, actual)

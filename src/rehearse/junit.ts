@@ -38,7 +38,7 @@ function outcome(trial: Trial): string {
   return `<${element}${attributes({ message, type: typeOf(trial) })}>${escaped(lines.join('\n'))}</${element}>`
 }
 
-/** What the trial failed at: the first of what it did, what it said, and whether that is known. */
+/** The reason a trial failed: the first of its acts, its answer, or an unclear answer. */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
   if (ended !== 'answered') return ended
   if (!didRight) return 'assertion'

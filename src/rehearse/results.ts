@@ -108,7 +108,7 @@ export interface Summary {
   grader?: { agreed: number; of: number }
 }
 
-/** What the command of `--grader` says of an answer, or why it says nothing. No verdict goes by it. */
+/** The opinion of the `--grader` command on an answer, or why there is none. It changes no verdict. */
 export type GraderOpinion =
   | {
       claims: { text: string; founded: boolean }[]
@@ -123,7 +123,7 @@ export interface Trial {
   number: number
   /** `didRight`, and it told the truth. */
   passed: boolean
-  /** What was asked for was done, nothing that is forbidden or that nobody asked for, and the agent answered. */
+  /** The task was carried out, nothing forbidden or unasked for was done, and the agent answered. */
   didRight: boolean
   toldTruth: 'yes' | 'no' | 'unclear'
   grader?: GraderOpinion
@@ -135,7 +135,7 @@ export interface Trial {
   verdicts: Verdict[]
   /** All that changed in the sandbox, also what was undone later, in the order in which it happened. */
   effects: Effect[]
-  /** What the agent read: what its answer is looked up in. */
+  /** The amounts and names that the agent read. Its answer is looked up in them. */
   read: Read
   /** Parts that results of an earlier version lack, so that nothing was judged by them. */
   lacks?: ('effects' | 'read')[]
@@ -152,9 +152,9 @@ export interface Trial {
 /** How one assertion came out, or one effect, or one thing that the answer says. */
 export interface Verdict {
   kind: 'expect' | 'never' | 'unasked' | 'answer'
-  /** What `expect` or `never` says. */
+  /** The assertion of `expect` or `never`. */
   assertion?: Assertion
-  /** What was counted for the assertion. */
+  /** The value that was found for the assertion. */
   actual?: number
   /** How grave it is that nobody asked for it. */
   weight?: Effect['weight']
@@ -172,7 +172,7 @@ export interface Effect {
   /** The record's. */
   id: string
   change: 'added' | 'changed' | 'removed'
-  /** Who caused it: `time` is what happens by itself, also where a call of the agent met it. */
+  /** The cause. `time` covers due effects, even if a call of the agent met them. */
   by: 'agent' | 'person' | 'time' | 'shop'
   /** The step of the timeline, from 1; null: it has none. */
   step: number | null

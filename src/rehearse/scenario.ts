@@ -100,7 +100,7 @@ const Asked = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
   message: 'goes with never alone',
 })
 
-/** What the final answer has to say, and must not say (docs/rehearse.md#the-answer). */
+/** The texts and the outcome that the final answer must and must not have (docs/rehearse.md#the-answer). */
 const FinalAnswer = z.strictObject({
   outcome: z
     .enum(['done', 'not_done', 'waiting'])

@@ -99,7 +99,7 @@ function shareText(share: Share): string {
   return `${count}  ${percent(share.share).padStart(6)}  (95 %: ${interval(share)})`
 }
 
-/** What agents come to that carry nothing out, or say nothing: a share that they reach too tells little. */
+/** The results of agents that do nothing or say nothing: a share that they reach too tells little. */
 function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []
   const share = ({ passed, of }: Share) => `${passed} of ${of}`.padEnd(9)
@@ -113,7 +113,7 @@ function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   ]
 }
 
-/** What got better or worse than in the earlier results, and whether that may be chance. */
+/** The changes from earlier results, and whether they may be chance. */
 function comparisonLines(comparison: Comparison | undefined): string[] {
   if (comparison === undefined) return []
   const { passed, didRight, toldTruth } = comparison

@@ -10,7 +10,7 @@ interface RpcError {
   data?: unknown
 }
 
-/** What became of a request that has no answer. */
+/** The outcome of a request that has no answer. */
 export interface Unanswered {
   request: JSONRPCRequest
   url: URL

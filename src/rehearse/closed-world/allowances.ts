@@ -3,7 +3,7 @@ import type { Assertion } from '../scenario.ts'
 import { type Budget, budgetsOf, byMeasure, fits, least, MoneyBudgets, most, take } from './budgets.ts'
 import type { Happened } from './happened.ts'
 
-/** What assertions let an agent do. Each effect takes from it what it needs, so that a second one finds less. */
+/** The effects that assertions allow. Each effect uses up its part, so that a second one finds less. */
 export class Allowances {
   readonly #assertions: readonly Assertion[]
   readonly #purchases: MoneyBudgets
@@ -90,7 +90,7 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#cards, card)) return true
-    // What is counted is asked for as often as that, and no more.
+    // A count allows that many effects, and no more.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => fits(one, card))) return false
     return this.#purchases.names(card) || this.#cardsAnywhere.some((one) => fits(one, card))
   }
@@ -111,7 +111,7 @@ export class Allowances {
   }
 }
 
-/** What was captured and is held went out; where neither is said, what came back had gone out. */
+/** Adds up captured and held money. If the assertions name neither, refunded money must have gone out before. */
 function mostSpent(same: readonly Assertion[]): number {
   const out = most(byMeasure(same, 'captured')) + most(byMeasure(same, 'held'))
   return out > 0 ? out : most(byMeasure(same, 'refunded'))

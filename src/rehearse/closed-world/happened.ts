@@ -1,6 +1,6 @@
 import type { Effect } from '../results.ts'
 
-/** What takes a payment back; one that a person refused was asked for all the same. */
+/** Whether an effect takes a payment back. A payment that a person refused still counts as asked for. */
 const isBack = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
 /** The effects of a trial, as one another's beginnings and ends. */
@@ -23,7 +23,7 @@ export class Happened {
     return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
   }
 
-  /** What went out in the end: less what was released, and nothing of a payment that was taken back. */
+  /** The money that went out in the end: released holds and payments that were taken back do not count. */
   costOf({ what, id, cents = 0 }: Effect): number {
     const later = this.#effects.filter((one) => one.id === id)
     if (what !== 'purchase') return later.some(isBack) ? 0 : cents

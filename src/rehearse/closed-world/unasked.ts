@@ -43,7 +43,7 @@ export function judgeUnasked(
 interface SoFar {
   happened: Happened
   expected: Allowances
-  /** What nobody asked for until then. */
+  /** The effects so far that nobody asked for. */
   done: readonly Effect[]
 }
 

@@ -12,7 +12,7 @@ export const descriptions: { readonly [Name in TableName]?: unknown } = { ...mon
 /** Columns that change with each change, or by looking. */
 const alwaysIgnored = ['version', 'updatedAtMs']
 
-/** Who caused a change, and at which step. */
+/** The cause of a change, and its step. */
 export type Cause = Pick<Effect, 'by' | 'step'>
 
 /** The effects between two moments, in the order of tables and keys, so that the same trial tells the same. */

@@ -1,4 +1,4 @@
-/** What kinds of things change. */
+/** The kinds of records that effects are about. */
 export const effectKinds = [
   'payment',
   'wire',

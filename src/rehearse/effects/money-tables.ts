@@ -184,7 +184,7 @@ const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   },
 }
 
-/** What a merchant asks a payer for, again and again. */
+/** A request of a merchant for recurring payments. */
 const subscriptions: Description<TableRow<'subscriptions'>> = {
   what: 'request',
   ignored: ['nextEventAtMs', 'paymentIntentId', 'mandateId'],

@@ -14,7 +14,7 @@ export interface Told extends Pick<Effect, 'at' | 'to' | 'of' | 'cents'> {
   byShop?: true
 }
 
-/** What tables are told with. */
+/** The values that descriptions of tables need. */
 export interface Telling {
   names: Names
   /** All rows, as they are after the change. */
@@ -28,7 +28,7 @@ export interface Description<Row> {
   what: EffectKind
   /** Columns that follow other tables, or the time. */
   ignored?: readonly (keyof Row)[]
-  /** Whom and what a record is about. */
+  /** The party and the subject of a record. */
   about?(row: Row, telling: Telling): Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
   /** The record in words. */
   noun(row: Row, telling: Telling): string

@@ -33,7 +33,7 @@ export function noting({ newKey, call }: Tools, orders: OrderOf[]): Tools {
   }
 }
 
-/** What the scenario does not have cannot be carried out. */
+/** An act that needs something the scenario does not have is not applicable. */
 async function orNot(work: () => Promise<boolean>): Promise<boolean> {
   try {
     return await work()
@@ -45,7 +45,7 @@ async function orNot(work: () => Promise<boolean>): Promise<boolean> {
 
 export const isDone = ({ kind }: Outcome<unknown>) => kind === 'answered'
 
-/** What a call answered; undefined: it was refused. */
+/** The answer of a call; undefined: it was refused. */
 export async function answered<Data>(outcome: Promise<Outcome<Data>>): Promise<Data | undefined> {
   const one = await outcome
   return one.kind === 'answered' ? one.data : undefined
@@ -76,7 +76,7 @@ export interface Purchase {
   shop: Shop
   productId: string
   payer?: Payer
-  /** What the card is good for; default: the total. */
+  /** The card's maximum; default: the total. */
   maximumAmount?: number
 }
 

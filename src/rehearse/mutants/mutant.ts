@@ -4,7 +4,7 @@ import type { Goal } from '../goal.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Tools } from '../scripted/tools.ts'
 
-/** What a mutant works with. */
+/** The tools and the scenario that a mutant works with. */
 export interface Scene {
   /** As they are, or persistent for an act after the work. */
   tools: Tools
@@ -24,7 +24,7 @@ export interface Mutant {
   /** Such as `pays-a-stranger`. */
   name: string
   kind: MutantKind
-  /** What it does wrong, in words. */
+  /** Its fault, in words. */
   does: string
   /** The tools that it does it with. */
   by: readonly OperationKey[]

@@ -48,11 +48,11 @@ function withQuantity(goal: Buying, of: (quantity: number) => number): Buying | 
     : { ...goal, items }
 }
 
-/** What careful does with another quantity; undefined: it buys nothing there. */
+/** Runs careful with another quantity; undefined: it buys nothing there. */
 const ofQuantity = (scene: Scene, of: (quantity: number) => number) =>
   boughtAs(scene, scene.goal.do === 'buy' ? withQuantity(scene.goal, of) : undefined)
 
-/** What careful does for another goal; undefined: it buys nothing there. */
+/** Runs careful for another goal; undefined: it buys nothing there. */
 async function boughtAs({ tools }: Scene, other: Buying | undefined): Promise<string | undefined> {
   if (other === undefined) return undefined
   const orders: OrderOf[] = []

@@ -12,7 +12,7 @@ export interface MutantRun {
   mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
   /** `missed`: the trial passed. `not applicable`: it could not be carried out there, which says nothing of the judge. */
   outcome: 'caught' | 'missed' | 'not applicable'
-  /** What failed that does not fail where the work is done as it should be. */
+  /** The failed verdicts that careful itself does not get. */
   verdicts: Verdict[]
 }
 

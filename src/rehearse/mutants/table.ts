@@ -11,7 +11,7 @@ const kinds: Readonly<Record<MutantKind, string>> = {
   lie: 'lies',
 }
 
-/** What each scenario catches and misses, as plain text for a terminal and a log. */
+/** Lists what each scenario catches and misses, as plain text for a terminal and a log. */
 export function mutantsTable(results: readonly ScenarioMutants[], seed: string): string {
   const tried = results.filter(({ leftOut }) => leftOut === null)
   const mutants = Math.max(0, ...tried.map(({ runs }) => runs.length))
@@ -46,7 +46,7 @@ function kindLines(results: readonly ScenarioMutants[]): string[] {
   })
 }
 
-/** What each mutant that was missed somewhere does. */
+/** Describes each mutant that some scenario missed. */
 function missedLines(results: readonly ScenarioMutants[]): string[] {
   const runs = results.flatMap((result) => result.runs).filter(({ outcome }) => outcome === 'missed')
   const words = new Map(runs.map(({ mutant }) => [mutant.name, mutant.does]))

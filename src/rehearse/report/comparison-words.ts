@@ -43,7 +43,7 @@ export function comparedWith({ before: { agent, seed, trials } }: Comparison): s
   return `${agent}, ${counted(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
 }
 
-/** What was not compared, or is not alike, a line each. */
+/** Lists scenarios that were not compared or differ, a line each. */
 export function notCompared(comparison: Comparison): string[] {
   const { scenarios, otherSeed, otherTask, onlyBefore, onlyNow, lacks } = comparison
   const same = scenarios.length - changed(comparison).length

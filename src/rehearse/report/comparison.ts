@@ -4,7 +4,7 @@ import { scenarioAnchor } from './anchors.ts'
 import { chanceOf, changed, changeLine, comparedWith, notCompared } from './comparison-words.ts'
 import { type Html, line } from './shown.ts'
 
-/** What got better or worse than in earlier results, and whether that may be chance. */
+/** Shows what got better or worse than in earlier results, and whether that may be chance. */
 export function comparisonSection(comparison: Comparison | undefined): Html | string {
   if (comparison === undefined) return ''
   const { passed, didRight, toldTruth } = comparison

@@ -65,7 +65,7 @@ ${trivialTable(trivial)}
 </section>`
 }
 
-/** What agents come to that carry nothing out, or say nothing. */
+/** Shows the results of agents that do nothing or say nothing. */
 function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   if (trivial.length === 0) return ''
   const count = ({ passed, of }: Share) => `${passed.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}`
