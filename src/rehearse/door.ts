@@ -1,7 +1,7 @@
 import { ConnectionCutError } from '../core/faults.ts'
+import { type Asked, type Deed, readAsked } from './agent-request.ts'
 import { Reading } from './answer/read.ts'
 import { noAnswer, type Outcome, pageOutcome, restOutcome, toolOutcome } from './answered.ts'
-import { type Asked, type Deed, readAsked } from './asked.ts'
 import type { Course } from './course.ts'
 import { secretsIn } from './mask.ts'
 import { isWithheld } from './offered.ts'
