@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { judge } from '../../src/rehearse/judge.ts'
-import { isMentioned } from '../../src/rehearse/mentioned.ts'
+import { isMentioned } from '../../src/rehearse/mentions.ts'
 import type { FinalState } from '../../src/rehearse/results.ts'
 import { Assertion } from '../../src/rehearse/scenario.ts'
 import { noState, nothingAsked, nothingDone } from './sample-results.ts'

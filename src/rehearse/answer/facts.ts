@@ -1,4 +1,4 @@
-import { amountsIn } from '../mentioned.ts'
+import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
 /** The part of a trial that an answer is looked up in. */

@@ -1,5 +1,5 @@
 import { money as inMoney } from '../../core/money.ts'
-import { isMentioned } from '../mentioned.ts'
+import { isMentioned } from '../mentions.ts'
 import type { Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 import { checkWhole } from './details.ts'

@@ -1,4 +1,4 @@
-import { type Amount, amountsIn } from '../mentioned.ts'
+import { type Amount, amountsIn } from '../mentions.ts'
 
 const units =
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(

@@ -1,5 +1,5 @@
 import { maskText } from '../mask.ts'
-import { amountsIn } from '../mentioned.ts'
+import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
 
 /** Records of a trial that is read beyond this are left out; what an answer may then rest on is not known. */
