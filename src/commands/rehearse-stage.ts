@@ -1,7 +1,7 @@
 import { loadConfig } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
-import { isOffered } from '../rehearse/offered.ts'
+import { isOffered } from '../rehearse/agent-access.ts'
 import type { Stage, StageSetting } from '../rehearse/stage.ts'
 import { type Listener, listen } from '../service/listen.ts'
 import { embeddedAddress } from './addresses.ts'

@@ -1,9 +1,9 @@
 import { ConnectionCutError } from '../core/faults.ts'
+import { isWithheld } from './agent-access.ts'
 import { type Asked, type Deed, readAsked } from './agent-request.ts'
 import { Reading } from './answer/read.ts'
 import type { Course } from './course.ts'
 import { secretsIn } from './mask.ts'
-import { isWithheld } from './offered.ts'
 import type { Read } from './results.ts'
 import { noAnswer, type Outcome, pageOutcome, restOutcome, toolOutcome } from './step-outcome.ts'
 
