@@ -1,6 +1,6 @@
 import { reasons, rightOf, truthOf } from './report/words.ts'
+import { withoutSecrets } from './report-text.ts'
 import type { Results, ScenarioResults, Trial } from './results.ts'
-import { withoutSecrets } from './shown-text.ts'
 
 /**
  * The results as CI systems read them: a suite for each scenario, a case for each trial. What the agent failed at is a

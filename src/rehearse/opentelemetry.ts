@@ -1,7 +1,7 @@
 import { sha256 } from '../core/system.ts'
 import { reasons } from './report/words.ts'
+import { withoutSecrets } from './report-text.ts'
 import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
-import { withoutSecrets } from './shown-text.ts'
 
 /**
  * The runs as OTLP JSON, on one line, as a collector's file receiver reads it: a trace for each trial, by OpenTelemetry's

@@ -1,8 +1,8 @@
 import { foreignName } from '../core/foreign-text.ts'
 import { chanceOf, changed, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
 import { counted, howToAllow, interval, notJudged, percent, reasons, rightOf, truthOf } from './report/words.ts'
+import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from './results.ts'
-import { withoutSecrets } from './shown-text.ts'
 
 /** The results in Markdown, as CI systems show them beside a run: the figures, and each scenario that did not pass. */
 export function summaryMarkdown(results: Results): string {

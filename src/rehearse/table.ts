@@ -12,8 +12,8 @@ import {
   rightOf,
   truthOf,
 } from './report/words.ts'
+import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, TrivialResults } from './results.ts'
-import { withoutSecrets } from './shown-text.ts'
 
 /** The results for a terminal and for the log of a CI system: plain text, with the reasons of what failed. */
 export function resultsTable({ agent, seed, trials, scenarios, summary, trivial, comparison }: Results): string {

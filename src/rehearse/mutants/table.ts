@@ -1,6 +1,6 @@
 import { foreignName } from '../../core/foreign-text.ts'
 import { counted } from '../report/words.ts'
-import { withoutSecrets } from '../shown-text.ts'
+import { withoutSecrets } from '../report-text.ts'
 import type { MutantKind } from './mutant.ts'
 import { type MutantRun, type ScenarioMutants, share } from './run.ts'
 

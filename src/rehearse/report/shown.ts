@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { foreignName, foreignText, shortened } from '../../core/foreign-text.ts'
-import { withoutSecrets } from '../shown-text.ts'
+import { withoutSecrets } from '../report-text.ts'
 import { counted } from './words.ts'
 
 export type Html = ReturnType<typeof html>
