@@ -2,10 +2,10 @@ import { ConnectionCutError } from '../core/faults.ts'
 import { isWithheld } from './agent-access.ts'
 import { type Asked, type Deed, readAsked } from './agent-request.ts'
 import { Reading } from './answer/read.ts'
-import type { Course } from './course.ts'
 import { secretsIn } from './mask.ts'
 import type { Read } from './results.ts'
 import { noAnswer, type Outcome, pageOutcome, restOutcome, toolOutcome } from './step-outcome.ts'
+import type { Course } from './trial-timeline.ts'
 
 interface DoorOptions {
   course: Course

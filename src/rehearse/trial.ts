@@ -4,7 +4,6 @@ import { findWorld } from '../service/store/world.ts'
 import { type ParsedFile, parsedFile } from '../worlds/parse-file.ts'
 import { type World, worldSchema } from '../worlds/schema.ts'
 import type { Agent, Given } from './agent.ts'
-import { Course } from './course.ts'
 import { Door } from './door.ts'
 import { readBeginning, readCards, readFinalState, readNames } from './final-state.ts'
 import { judge } from './judge.ts'
@@ -15,6 +14,7 @@ import type { Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import type { OpenStage, Stage } from './stage.ts'
 import { type TrialSystem, trialSystem } from './trial-system.ts'
+import { Course } from './trial-timeline.ts'
 
 export interface TrialOptions {
   openStage: OpenStage
