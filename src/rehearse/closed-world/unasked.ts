@@ -1,7 +1,7 @@
 import type { Effect, Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 import { Allowances } from './allowances.ts'
-import { Happened } from './happened.ts'
+import { Happened } from './effect-history.ts'
 
 type Asked = Pick<Scenario, 'expect' | 'allow' | 'unasked'>
 
