@@ -1,7 +1,7 @@
 import { money } from '../core/money.ts'
 import { judgeAnswer } from './answer/judge-answer.ts'
 import { fits } from './closed-world/budgets.ts'
-import { judgeUnasked } from './closed-world/unasked.ts'
+import { judgeUnasked } from './closed-world/verdicts.ts'
 import { isMentioned } from './mentions.ts'
 import { isPayee } from './payees.ts'
 import type { Effect, FinalState, Trial, Verdict } from './results.ts'

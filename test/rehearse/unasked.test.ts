@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { judgeUnasked } from '../../src/rehearse/closed-world/unasked.ts'
+import { judgeUnasked } from '../../src/rehearse/closed-world/verdicts.ts'
 import type { EffectKind } from '../../src/rehearse/effects/kinds.ts'
 import type { Effect, FinalState } from '../../src/rehearse/results.ts'
 import { Assertion } from '../../src/rehearse/scenario.ts'
