@@ -1,6 +1,6 @@
 import { money } from '../../core/money.ts'
+import { type Description, type TableRow, type Telling, told } from './descriptions.ts'
 import type { TableName } from './tables.ts'
-import { type Description, type TableRow, type Telling, told } from './telling.ts'
 
 const agentCards: Description<TableRow<'agentCards'>> = {
   what: 'card',

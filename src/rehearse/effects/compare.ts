@@ -2,9 +2,9 @@ import { sha256 } from '../../core/system.ts'
 import { maskText } from '../mask.ts'
 import type { Effect } from '../results.ts'
 import { authorityTables } from './authority-tables.ts'
+import { type Description, type Telling, type Told, told } from './descriptions.ts'
 import { moneyTables } from './money-tables.ts'
 import type { Row, Snapshot, TableName } from './tables.ts'
-import { type Description, type Telling, type Told, told } from './telling.ts'
 
 /** How each compared table is told; one that has no words is told by its name. */
 export const descriptions: { readonly [Name in TableName]?: unknown } = { ...moneyTables, ...authorityTables }

@@ -2,7 +2,7 @@ import { money } from '../../core/money.ts'
 import type { ShopOrderState } from '../../service/rules/shop-orders.ts'
 import type { Terms } from '../../service/rules/subscription-terms.ts'
 import type { Effect } from '../results.ts'
-import { type Description, type TableRow, type Telling, type Told, told } from './telling.ts'
+import { type Description, type TableRow, type Telling, type Told, told } from './descriptions.ts'
 
 type Purchase = TableRow<'cardTransactions'>
 type Payment = TableRow<'payments'>
