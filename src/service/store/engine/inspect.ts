@@ -1,8 +1,10 @@
+import { sql } from 'kysely'
 import type { Environment } from '../../../core/operation.ts'
-import { realSystem } from '../../../core/system.ts'
 import type { FailedEffectRow } from '../schema/failed-effects.ts'
 import { type Origin, originOf } from './origin.ts'
-import { Wrapping, WrongSecretError } from './wrapping.ts'
+import { openToRead } from './reading.ts'
+import type { Transaction } from './store.ts'
+import { WrongSecretError } from './wrapping.ts'
 
 /** What stands in a database, for whoever looks and changes nothing. */
 export interface Inspection {
@@ -33,8 +35,6 @@ interface Inspect {
   keyHash: string
 }
 
-type Rows = (sql: string, parameters?: string[]) => Promise<Record<string, unknown>[]>
-
 /**
  * Reads what the database is. Returns 'empty' where nothing was ever made in it, and another origin for one that this
  * version must not use. @throws Error when it cannot be read.
@@ -44,86 +44,56 @@ export async function inspectDatabase({
   secrets,
   keyHash,
 }: Inspect): Promise<Inspection | Exclude<Origin, 'ours'>> {
-  const { rows, isWritable, close } = await (url.startsWith('sqlite:') ? readFile(url.slice(7)) : readServer(url))
+  const reading = await openToRead(url, secrets)
   try {
-    const origin = await originOf(url.startsWith('sqlite:') ? 'sqlite' : 'postgres', rows)
-    if (origin !== 'ours') return origin
-    const [clock = {}] = await rows('select * from clock')
-    const roots = await rows('select * from "rootKeys"')
-    const [key] = await rows('select * from credentials where "secretHash" = $1', [keyHash])
-    const [world] = await rows('select digest from world')
-    const [deployment] = await rows('select environment from deployment')
-    return {
-      isWritable: await isWritable(),
-      isOpened: await opens(secrets, roots),
-      offsetMs: Number(clock.offsetMs ?? 0),
-      highestMs: Number(clock.highestMs ?? 0),
-      databaseNowMs: await serverTime(url, rows),
-      environment: (deployment?.environment ?? null) as Environment | null,
-      world: world && (world.digest === null ? null : String(world.digest)),
-      failedEffects: await failedEffects(rows),
-      key: key && { revokedAtMs: numberOrNull(key.revokedAtMs), expiresAtMs: numberOrNull(key.expiresAtMs) },
-    }
+    return await reading.read(async (tx) => {
+      const origin = await originOf(tx.dialect, async (query) => (await sql.raw<object>(query).execute(tx.db)).rows)
+      return origin === 'ours' ? inspect(tx, keyHash, await reading.isWritable(tx)) : origin
+    })
   } finally {
-    await close()
+    await reading.close()
   }
 }
 
-async function serverTime(url: string, rows: Rows): Promise<number | null> {
-  if (url.startsWith('sqlite:')) return null
-  const [now] = await rows('select extract(epoch from clock_timestamp()) * 1000 as ms')
-  return Number(now?.ms)
-}
-
-async function failedEffects(rows: Rows): Promise<Inspection['failedEffects']> {
-  const [all] = await rows('select count(*) as count from "failedEffects"')
-  const some = await rows('select * from "failedEffects" order by "retryAtMs" limit 3')
+async function inspect(tx: Transaction, keyHash: string, isWritable: boolean): Promise<Inspection> {
+  const clock = await tx.db.selectFrom('clock').selectAll().executeTakeFirst()
+  const world = await tx.db.selectFrom('world').select('digest').executeTakeFirst()
+  const deployment = await tx.db.selectFrom('deployment').select('environment').executeTakeFirst()
+  const key = tx.db.selectFrom('credentials').select(['revokedAtMs', 'expiresAtMs']).where('secretHash', '=', keyHash)
   return {
-    count: Number(all?.count ?? 0),
-    some: some.map((row) => ({ ...(row as unknown as FailedEffect), retryAtMs: Number(row.retryAtMs) })),
+    isWritable,
+    isOpened: await opensKeys(tx),
+    offsetMs: clock?.offsetMs ?? 0,
+    highestMs: clock?.highestMs ?? 0,
+    databaseNowMs: await serverTime(tx),
+    environment: deployment?.environment ?? null,
+    world: world?.digest,
+    failedEffects: await failedEffects(tx),
+    key: await key.executeTakeFirst(),
   }
 }
 
-const numberOrNull = (value: unknown) => (value === null || value === undefined ? null : Number(value))
+async function serverTime({ dialect, db }: Transaction): Promise<number | null> {
+  if (dialect === 'sqlite') return null
+  const { rows } = await sql<{ ms: number }>`select extract(epoch from clock_timestamp()) * 1000 as ms`.execute(db)
+  return Number(rows[0]?.ms)
+}
 
-async function opens(secrets: readonly string[] | undefined, roots: Record<string, unknown>[]): Promise<boolean> {
-  const wrapping = new Wrapping(secrets, realSystem)
+async function failedEffects({ db }: Transaction): Promise<Inspection['failedEffects']> {
+  const all = await db
+    .selectFrom('failedEffects')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .executeTakeFirstOrThrow()
+  const some = await db.selectFrom('failedEffects').selectAll().orderBy('retryAtMs').limit(3).execute()
+  return { count: Number(all.count), some }
+}
+
+async function opensKeys({ db, wrapping }: Transaction): Promise<boolean> {
   try {
-    for (const { secret } of roots) await wrapping.open(String(secret))
+    for (const { secret } of await db.selectFrom('rootKeys').select('secret').execute()) await wrapping.open(secret)
     return true
   } catch (error) {
     if (error instanceof WrongSecretError) return false
     throw error
   }
-}
-
-async function readFile(path: string) {
-  const { access, constants } = await import('node:fs/promises')
-  const { openToLook } = await import('./sqlite-file.ts')
-  const database = openToLook(path, 1_000)
-  const rows: Rows = async (sql, parameters = []) =>
-    database.prepare(sql.replaceAll(/\$\d/g, '?')).all(...parameters) as Record<string, unknown>[]
-  const isWritable = () =>
-    access(path, constants.W_OK).then(
-      () => true,
-      () => false,
-    )
-  return { rows, isWritable, close: async () => database.close() }
-}
-
-async function readServer(url: string) {
-  // The default export is all that a bundled CommonJS package has.
-  const { default: pg } = await import('pg')
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3_000, query_timeout: 4_000 })
-  client.on('error', () => {})
-  await client.connect()
-  const rows: Rows = async (sql, parameters = []) => (await client.query(sql, parameters)).rows
-  const isWritable = async () => {
-    const [may] = await rows(
-      `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off'
-        and has_table_privilege('clock', 'UPDATE') as may`,
-    )
-    return may?.may === true
-  }
-  return { rows, isWritable, close: () => client.end() }
 }

@@ -1,19 +1,9 @@
 import type { System } from '../../../core/system.ts'
 import { creationOf } from './creation.ts'
-import { Gate } from './gate.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { originOf, requireUsable } from './origin.ts'
-import {
-  asBusy,
-  type ConnectionPool,
-  isOfDatabase,
-  isPreparedForOtherColumns,
-  keepsPrepared,
-  openPool,
-  transactionLimits,
-} from './postgres-connections.ts'
-import { Session } from './postgres-session.ts'
-import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
+import { isOfDatabase, keepsPrepared, openPool, transactionLimits } from './postgres-connections.ts'
+import { PostgresReaders, readingPlaces } from './postgres-readers.ts'
 import { Transactions } from './postgres-transactions.ts'
 import { RealClock } from './real-clock.ts'
 import { type Store, StoreBusyError, type Transaction } from './store.ts'
@@ -32,7 +22,7 @@ interface OpenPostgres {
 }
 
 /** How many connections do what: together they are fewer than a small server takes. */
-const places = { writing: 10, reading: 4, aside: 2 } as const
+const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
 /** Most of those that write are for who holds one for longer, since what most requests do is done together. */
 const mostShared = 3
 
@@ -62,8 +52,8 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const writingPlaces = { shared: together, apart: connections - together }
   const writing = new Transactions({ ...shared, pool: pools.writing, places: writingPlaces })
   const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, apart: places.aside } })
-  const readers = new Readers(pools.reading, surroundings, isResettable)
-  const standby = pools.standby && new Readers(pools.standby, surroundings, isResettable)
+  const readers = new PostgresReaders(pools.reading, { surroundings, seesOneWorld: isResettable })
+  const standby = pools.standby && new PostgresReaders(pools.standby, { surroundings, seesOneWorld: isResettable })
   let closing: Promise<void> | undefined
   const whileOpen = <T>(run: () => Promise<T>): Promise<T> =>
     closing === undefined ? run() : Promise.reject(new StoreBusyError('The database is closed.'))
@@ -136,100 +126,15 @@ async function createTables(url: string, system: System): Promise<boolean> {
 }
 
 /** What a standby cannot read, being away, stopped by what it replays, or without a new column, the primary reads. */
-async function readBehind<T>(standby: Readers, primary: Readers, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function readBehind<T>(
+  standby: PostgresReaders,
+  primary: PostgresReaders,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   try {
     return await standby.read(work)
   } catch (error) {
     if (error instanceof StoreBusyError || isOfDatabase(error)) return primary.read(work)
     throw error
   }
-}
-
-/** Reads on connections of their own what is committed, without the round trips of a transaction. */
-class Readers {
-  readonly #pool: ConnectionPool
-  readonly #surroundings: Surroundings
-  readonly #isResettable: boolean
-  readonly #gate = new Gate(places.reading)
-  readonly #running = new Set<Promise<unknown>>()
-
-  constructor(pool: ConnectionPool, surroundings: Surroundings, isResettable: boolean) {
-    this.#pool = pool
-    this.#surroundings = surroundings
-    this.#isResettable = isResettable
-  }
-
-  async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const running = this.#readAnew(work)
-    this.#running.add(running)
-    try {
-      return await running
-    } catch (error) {
-      throw asBusy(error) ?? error
-    } finally {
-      this.#running.delete(running)
-    }
-  }
-
-  async idle(): Promise<void> {
-    await Promise.allSettled(this.#running)
-  }
-
-  /** Each connection may have statements prepared that another process's migration made useless; that one is given up. */
-  async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#read(work)
-      } catch (error) {
-        if (attempt > places.reading || !isPreparedForOtherColumns(error)) throw error
-      }
-    }
-  }
-
-  async #read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    await this.#gate.enter()
-    try {
-      const session = new Session(await this.#connect(), this.#pool.prepares)
-      const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
-      const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
-      // Beginning and end go out with the queries, so that they cost no round trip; the end is waited for by nobody.
-      if (this.#isResettable) session.send(oneWorld.begin, this)
-      try {
-        return await work(tx)
-      } finally {
-        if (this.#isResettable) session.send(oneWorld.end, this)
-        session.release()
-      }
-    } finally {
-      this.#gate.leave()
-    }
-  }
-
-  /** Where there is no connection, as many as wait would not get one either. */
-  async #connect() {
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      this.#gate.refuseLine(asBusy(error) ?? error)
-      throw error
-    }
-  }
-}
-
-/** All queries between see the world of the first one. */
-const oneWorld = {
-  begin: { sql: 'begin isolation level repeatable read read only', parameters: [] },
-  end: { sql: 'rollback', parameters: [] },
-} as const
-
-const refuse = (): never => {
-  throw new Error('Bug: what only reads wants to write.')
-}
-
-const onlyReading: Omit<Footing, 'shared'> = {
-  mayWriteEarly: refuse,
-  apart: refuse,
-  claim: refuse,
-  lock: async () => refuse(),
-  lockParty: async () => refuse(),
 }

@@ -1,0 +1,101 @@
+import { Gate } from './gate.ts'
+import { asBusy, type ConnectionPool, isPreparedForOtherColumns } from './postgres-connections.ts'
+import { Session } from './postgres-session.ts'
+import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
+import type { Transaction } from './store.ts'
+
+/** How many connections of a store read. */
+export const readingPlaces = 4
+
+/** Reads on connections of their own what is committed, without the round trips of a transaction. */
+export class PostgresReaders {
+  readonly #pool: ConnectionPool
+  readonly #surroundings: Surroundings
+  readonly #seesOneWorld: boolean
+  readonly #gate = new Gate(readingPlaces)
+  readonly #running = new Set<Promise<unknown>>()
+
+  /** @param seesOneWorld Whether all queries of one reading are to see the state that the first one sees. */
+  constructor(
+    pool: ConnectionPool,
+    { surroundings, seesOneWorld }: { surroundings: Surroundings; seesOneWorld: boolean },
+  ) {
+    this.#pool = pool
+    this.#surroundings = surroundings
+    this.#seesOneWorld = seesOneWorld
+  }
+
+  async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const running = this.#readAnew(work)
+    this.#running.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw asBusy(error) ?? error
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#running)
+  }
+
+  /** Each connection may have statements prepared that another process's migration made useless; that one is given up. */
+  async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#read(work)
+      } catch (error) {
+        if (attempt > readingPlaces || !isPreparedForOtherColumns(error)) throw error
+      }
+    }
+  }
+
+  async #read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    await this.#gate.enter()
+    try {
+      const session = new Session(await this.#connect(), this.#pool.prepares)
+      const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
+      const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
+      // Beginning and end go out with the queries, so that they cost no round trip; the end is waited for by nobody.
+      if (this.#seesOneWorld) session.send(oneWorld.begin, this)
+      try {
+        return await work(tx)
+      } finally {
+        if (this.#seesOneWorld) session.send(oneWorld.end, this)
+        session.release()
+      }
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /** Where there is no connection, as many as wait would not get one either. */
+  async #connect() {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      this.#gate.refuseLine(asBusy(error) ?? error)
+      throw error
+    }
+  }
+}
+
+/** All queries between see the world of the first one. */
+const oneWorld = {
+  begin: { sql: 'begin isolation level repeatable read read only', parameters: [] },
+  end: { sql: 'rollback', parameters: [] },
+} as const
+
+const refuse = (): never => {
+  throw new Error('Bug: what only reads wants to write.')
+}
+
+const onlyReading: Omit<Footing, 'shared'> = {
+  mayWriteEarly: refuse,
+  apart: refuse,
+  claim: refuse,
+  lock: async () => refuse(),
+  lockParty: async () => refuse(),
+}

@@ -1,0 +1,64 @@
+import { realSystem } from '../../../core/system.ts'
+import { RealClock } from './real-clock.ts'
+import type { Store, Transaction } from './store.ts'
+import { Wrapping } from './wrapping.ts'
+
+/** A database that is only read: neither its tables nor the files beside it change. */
+export interface Reading {
+  /** Runs `work` on one state of the database, however long it takes. */
+  read: Store['read']
+  /** Whether the same user could write to it. */
+  isWritable(tx: Transaction): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** Opens a database for reading, whatever made it. @throws Error when it cannot be opened. */
+export async function openToRead(url: string, secrets: readonly string[] | undefined): Promise<Reading> {
+  const wrapping = new Wrapping(secrets, realSystem)
+  return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)
+}
+
+async function openFile(path: string, wrapping: Wrapping): Promise<Reading> {
+  const { access, constants } = await import('node:fs/promises')
+  const { openToLook } = await import('./sqlite-file.ts')
+  const { Connection } = await import('./sqlite-connection.ts')
+  const { SqliteTransaction } = await import('./sqlite-transaction.ts')
+  const connection = new Connection(openToLook(path, 1_000))
+  const tx = new SqliteTransaction(connection, new RealClock(realSystem, { shared: false }), wrapping)
+  return {
+    async read(work) {
+      connection.command('begin')
+      try {
+        return await work(tx)
+      } finally {
+        connection.command('rollback')
+      }
+    },
+    isWritable: () =>
+      access(path, constants.W_OK).then(
+        () => true,
+        () => false,
+      ),
+    close: async () => connection.close(),
+  }
+}
+
+async function openServer(url: string, wrapping: Wrapping): Promise<Reading> {
+  const { sql } = await import('kysely')
+  const { openPool } = await import('./postgres-connections.ts')
+  const { PostgresReaders } = await import('./postgres-readers.ts')
+  const pool = openPool(url, { connections: 1 })
+  const surroundings = { clock: new RealClock(realSystem, { shared: true }), wrapping }
+  const readers = new PostgresReaders(pool, { surroundings, seesOneWorld: true })
+  return {
+    read: (work) => readers.read(work),
+    async isWritable({ db }) {
+      // Reading sets `transaction_read_only` itself.
+      const { rows } = await sql<{ may: boolean }>`
+        select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'
+          and has_table_privilege('clock', 'UPDATE') as may`.execute(db)
+      return rows[0]?.may === true
+    },
+    close: () => pool.end(),
+  }
+}
