@@ -7,8 +7,9 @@ import { type Inspection, inspectDatabase } from '../service/store/engine/inspec
 import { oneLine, withoutPassword } from '../service/store/engine/open.ts'
 import { refusals } from '../service/store/engine/origin.ts'
 import { servedAddress } from './addresses.ts'
+import { checkActivity } from './check-activity.ts'
 import { checkWorld } from './check-world.ts'
-import { bad, type Finding, note, ok } from './finding.ts'
+import { bad, type Finding, note, ok, orFinding } from './finding.ts'
 import { commandLine } from './own-start.ts'
 
 /** Clocks that differ by less are both taken for right. */
@@ -52,7 +53,8 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
     return [bad('Database', `${name} is a ${environment} database; the start is of ${config.environment}`, advice)]
   }
   const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
-  if (!found.isOpened) {
+  if (found.isOpened) findings.push(...(await orFinding('Activity', () => checkActivity(url, secrets))))
+  else {
     const advice = 'Set PAYMENTS_SECRET to the secret that they were wrapped with.'
     findings.push(bad('Secret', 'does not open the keys in the database', advice))
   }

@@ -5,7 +5,7 @@ import { checkHosts } from './check-hosts.ts'
 import { checkSandbox } from './check-sandbox.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
-import { bad, type Finding, ok } from './finding.ts'
+import { type Finding, ok, orFinding } from './finding.ts'
 
 /** Looks at everything that a start needs, and says what to do. It changes nothing. */
 export async function doctor(flags: Flags): Promise<void> {
@@ -24,15 +24,6 @@ function checksFor(config: Config): [string, () => Promise<Finding[]>][] {
   const hosts: [string, () => Promise<Finding[]>] = ['AI hosts', checkHosts]
   if (config.baseUrl !== undefined) return [['API', () => checkApi(config)], hosts]
   return [['Sandbox', () => checkSandbox(config)], ['Login', () => checkApi(config)], hosts]
-}
-
-/** A check that fails is a finding, and the others go on. */
-async function orFinding(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
-  try {
-    return await check()
-  } catch (error) {
-    return [bad(about, `could not be checked: ${String(error)}`, 'Tell it as an issue of payments-mcp.')]
-  }
 }
 
 const marks = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const satisfies Record<Finding['is'], string>

@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { inspectDatabase } from '../../src/service/store/engine/inspect.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { runResource } from '../support/run-resources.ts'
+import { addParty, createWorld } from '../support/world.ts'
 
 const cli = await runResource('cli')
 const agentKey = 'ak_ntl_sandbox_agent-secret-0123456789abcd'
@@ -176,7 +178,10 @@ test('a database that is none, that another version made, that is wrapped', () =
   expect(spawnSync(process.execPath, [cli, 'rotate-keys'], { env }).status).toBe(0)
   const before = readFileSync(path)
   expect(found(path)).toMatchObject({ Database: { is: 'ok' }, Secret: { is: 'BAD' } })
+  const opened = doctor(['--database-url', `sqlite:${path}`], { PAYMENTS_SECRET: env.PAYMENTS_SECRET }).found
+  expect(opened).toMatchObject({ Database: { is: 'ok' }, Activity: { is: 'note', says: 'nothing was recorded yet' } })
   expect(readFileSync(path).equals(before)).toBe(true)
+  expect(readdirSync(dirname(path)).sort()).toEqual(['one.sqlite', 'two.sqlite'])
 
   const change = (sql: string) => {
     const opened = new DatabaseSync(path)
@@ -213,3 +218,59 @@ onEachDatabase('what is looked at', (database) => {
     await empty.drop()
   })
 })
+
+/** Somebody who has the database, and not the service. */
+async function execute(url: string, statement: string): Promise<void> {
+  if (url.startsWith('sqlite:')) {
+    const file = new DatabaseSync(url.slice(7))
+    file.exec(statement)
+    return file.close()
+  }
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+onEachDatabase('the activity', (database) => {
+  test('is said to be whole, or where each chain breaks and what to do', async () => {
+    const world = await createWorld(database)
+    const others = [await addParty(world), await addParty(world)]
+    for (const { agentKey: key } of [...others, { agentKey: undefined }]) {
+      for (let entry = 0; entry < 4; entry++) await world.issueCard({}, key === undefined ? {} : { key })
+    }
+    const own = (await world.whoami()).partyId
+    const found = () => doctor(['--database-url', world.url]).found.Activity
+    const rows = await world.store.read(({ db }) => db.selectFrom('activity').selectAll().execute())
+    const chains = new Set(rows.map(({ partyId }) => partyId)).size
+    expect(found()).toMatchObject({
+      is: 'ok',
+      says: `${rows.length} entries in ${chains} chains, all as they were written`,
+    })
+    const last = (partyId: string) =>
+      rows
+        .filter((row) => row.partyId === partyId)
+        .toSorted(byNumber)
+        .at(-1)
+    const [one, other] = [last(own), last(others[0]?.partyId ?? '')]
+    await execute(world.url, `update activity set status = 299 where id = '${one?.id}'`)
+    const altered = `party ${own} at entry ${one?.sequence} (${one?.id})`
+    expect(found()).toMatchObject({
+      is: 'BAD',
+      says: `was changed from outside: the chain breaks for ${altered}`,
+      advice: expect.stringContaining('backup'),
+    })
+    // Cut off at the end, also all of it.
+    await execute(world.url, `delete from activity where id = '${other?.id}'`)
+    await execute(world.url, `delete from activity where "partyId" = '${others[1]?.partyId}'`)
+    const says = found()?.says
+    expect(says).toContain(altered)
+    expect(says).toContain(`for party ${other?.partyId} at entry ${other?.sequence} (which is missing`)
+    expect(says).toContain(`for party ${others[1]?.partyId} at entry 1 (which is missing`)
+    await execute(world.url, `update activity set status = ${one?.status} where id = '${one?.id}'`)
+    expect(found()?.says).not.toContain(own)
+    await world.drop()
+  })
+})
+
+const byNumber = (a: { sequence: number }, b: { sequence: number }) => a.sequence - b.sequence

@@ -141,9 +141,9 @@ export const hashedColumns = [
 ] as const satisfies (keyof ActivityRow)[]
 
 /**
- * Walks a party's chain. Gives the number of the first row that was changed, inserted or is missing, at the end too; null
- * when every row is there and as it was written. Whoever puts back an older copy of all the tables shows by nothing in
- * them: compare the last hash with one that is kept elsewhere.
+ * Walks a party's chain. Returns the number of the first row that was changed, inserted or is missing, at the end too; null
+ * when every row is there and as it was written. An older copy of all tables cannot be told from the right one: only the
+ * last hash, kept elsewhere, shows that one was put back.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500

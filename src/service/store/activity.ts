@@ -119,6 +119,24 @@ export async function activityAfter(
     .execute()
 }
 
+/** Finds the first party, in the order of their ids after `after`, that has rows of activity or a head. */
+export async function nextChain({ db }: Transaction, after: string): Promise<string | undefined> {
+  const first = (table: 'activity' | 'activityHeads') =>
+    db.selectFrom(table).select('partyId').where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst()
+  const found = [await first('activity'), await first('activityHeads')].flatMap((row) => row?.partyId ?? [])
+  return found.toSorted()[0]
+}
+
+/** Finds the id of the row with a number in a party's chain. */
+export async function activityIdAt(
+  { db }: Transaction,
+  partyId: string,
+  sequence: number,
+): Promise<string | undefined> {
+  const row = db.selectFrom('activity').select('id').where('partyId', '=', partyId).where('sequence', '=', sequence)
+  return (await row.executeTakeFirst())?.id
+}
+
 /** Where a party's chain ends, as it was kept; undefined before its first row. */
 export async function activityHead(tx: Transaction, partyId: string): Promise<ActivityHeadRow | undefined> {
   return (await headOf(tx, { partyId })).rows[0]

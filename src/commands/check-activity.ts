@@ -1,0 +1,68 @@
+import { firstTampered } from '../service/request/activity.ts'
+import { activityHead, activityIdAt, nextChain } from '../service/store/activity.ts'
+import { openToRead } from '../service/store/engine/reading.ts'
+import type { Transaction } from '../service/store/engine/store.ts'
+import { bad, type Finding, note, ok } from './finding.ts'
+
+/** More broken chains than these are only counted. */
+const mostTold = 3
+
+/** The chain of one party's activity, as it is found. */
+interface Chain {
+  partyId: string
+  /** The number of entries that its sealed end tells of. */
+  entries: number
+  /** The place where it breaks; undefined: it is whole. */
+  broken: string | undefined
+}
+
+/**
+ * Checks every entry of every party's activity. Entries are read page by page, so that a large database takes time and
+ * no memory; each party's are read in one state of the database, so that it may be in use meanwhile.
+ */
+export async function checkActivity(url: string, secrets: readonly string[] | undefined): Promise<Finding[]> {
+  const reading = await openToRead(url, secrets)
+  try {
+    let [chains, entries, after] = [0, 0, '']
+    const broken: string[] = []
+    for (;;) {
+      const chain = await reading.read((tx) => chainAfter(tx, after))
+      if (chain === undefined) break
+      after = chain.partyId
+      chains += 1
+      entries += chain.entries
+      if (chain.broken !== undefined) broken.push(chain.broken)
+    }
+    return [broken.length === 0 ? whole(entries, chains) : brokenIn(broken)]
+  } finally {
+    await reading.close()
+  }
+}
+
+async function chainAfter(tx: Transaction, after: string): Promise<Chain | undefined> {
+  const partyId = await nextChain(tx, after)
+  if (partyId === undefined) return undefined
+  const entries = (await activityHead(tx, partyId))?.sequence ?? 0
+  const sequence = await firstTampered(tx, partyId)
+  if (sequence === null) return { partyId, entries, broken: undefined }
+  const id = await activityIdAt(tx, partyId, sequence)
+  const place = `party ${partyId} at entry ${sequence}`
+  return { partyId, entries, broken: `${place} (${id ?? 'which is missing, or the seal of the end is not ours'})` }
+}
+
+function whole(entries: number, chains: number): Finding {
+  if (chains === 0) return note('Activity', 'nothing was recorded yet')
+  return ok(
+    'Activity',
+    `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${chains} ${chains === 1 ? 'chain' : 'chains'}, all as they were written`,
+  )
+}
+
+function brokenIn(broken: readonly string[]): Finding {
+  const rest = broken.length > mostTold ? `; and ${broken.length - mostTold} more` : ''
+  return bad(
+    'Activity',
+    `was changed from outside: the chain breaks for ${broken.slice(0, mostTold).join('; for ')}${rest}`,
+    'Keep a copy of this database as evidence, compare it with a backup from the entry before on, and go on with the last backup that doctor finds whole.',
+  )
+}
