@@ -5,18 +5,13 @@ import type { Client } from '../client/client.ts'
 import type { HeldCall } from '../core/held-call.ts'
 import { money } from '../core/money.ts'
 import type { Beside } from '../service/pages/frame/decision-facts.ts'
+import { type Limits, limitsOf } from '../service/rules/limits.ts'
 
 type Call = Client['call']
 
-interface Limits {
-  perTransaction?: number | null | undefined
-  perDay?: number | null | undefined
-  perMonth?: number | null | undefined
-}
-
 /**
- * What caps a call that spends, as the API tells it to an agent: what is in the wallet, and how much a customer granted.
- * It tells an agent neither its own limits nor what is used up of any, and what cannot be read is left out.
+ * Reads what caps a call that spends, as the API tells it to an agent: what is in the wallet, and how much a customer
+ * granted. It tells an agent neither its own limits nor how much of any is spent; what cannot be read is left out.
  */
 export async function limitsBeside(call: Call, { arguments: given }: HeldCall): Promise<Beside[]> {
   const customerId = textOf(given.customerPartyId) ?? textOf(given.partyId)
@@ -30,7 +25,8 @@ export async function limitsBeside(call: Call, { arguments: given }: HeldCall): 
 async function limitsWords(call: Call, customerId: string | undefined): Promise<Beside | undefined> {
   const { agentId, partyId } = (await call(credentials.whoami, {})).data.attributes
   if (agentId === null) return undefined
-  if (customerId !== undefined && customerId !== partyId) {
+  const owners = limitsOf({ agentId, agentPartyId: partyId, partyId: customerId ?? partyId })
+  if (customerId !== undefined && owners.includes('grant')) {
     const { agents: granted } = (await call(customers.getCustomer, { customerId })).data.attributes
     const limits = granted.find(({ id }) => id === agentId)?.limits
     return limits === undefined ? undefined : { label: 'The customer’s limits for the agent', text: wordsOf(limits) }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { limitsHit } from '../../src/service/rules/limits.ts'
+import { limitsHit, limitsOf } from '../../src/service/rules/limits.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -31,6 +31,19 @@ describe('the limits that an amount hits', () => {
     )
     for (const reason of hit) expect(reason).toMatchObject({ type: 'limitExceeded', currency: 'USD' })
   })
+})
+
+test.each([
+  [
+    'an agent at its own party',
+    { agentId: 'agt_1', agentPartyId: 'pty_own', partyId: 'pty_own' },
+    ['agent', 'account'],
+  ],
+  ['an agent at a customer', { agentId: 'agt_1', agentPartyId: 'pty_own', partyId: 'pty_other' }, ['grant', 'account']],
+  ['a deleted agent', { agentId: 'agt_1', agentPartyId: undefined, partyId: 'pty_own' }, ['grant', 'account']],
+  ['a user or an API key', { agentId: null, agentPartyId: undefined, partyId: 'pty_own' }, ['account']],
+])('the limits that cap the spending of %s', (_, spending, expected) => {
+  expect(limitsOf(spending)).toEqual(expected)
 })
 
 onEachDatabase('limits', (database) => {

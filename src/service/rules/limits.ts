@@ -7,6 +7,24 @@ export interface Limits {
   perMonth?: number | null | undefined
 }
 
+/** The owner of limits: an agent, a customer's grant to an agent, or the account whose wallets are used. */
+export type LimitOwner = 'agent' | 'grant' | 'account'
+
+interface Spending {
+  /** Null: no agent spends. */
+  agentId: string | null
+  /** The party that the agent belongs to. */
+  agentPartyId: string | undefined
+  /** The party whose wallets the money leaves. */
+  partyId: string
+}
+
+/** Returns whose limits cap the spending: an agent's own count at its own party only (docs/service.md#spending-limits). */
+export function limitsOf({ agentId, agentPartyId, partyId }: Spending): readonly LimitOwner[] {
+  if (agentId === null) return ['account']
+  return [agentPartyId === partyId ? 'agent' : 'grant', 'account']
+}
+
 interface Counted {
   kind: string
   status: PaymentStatus

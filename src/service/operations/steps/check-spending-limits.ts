@@ -1,33 +1,32 @@
 import { Failure, failAttribute } from '../../../core/errors.ts'
 import { money, withMoney } from '../../../core/money.ts'
-import { type LimitReason, type Limits, limitsHit, limitWords } from '../../rules/limits.ts'
+import { type LimitOwner, type LimitReason, type Limits, limitsHit, limitsOf, limitWords } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findDelegation } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { type Spender, spentBy } from '../../store/spending.ts'
 
-/** Limits, and whose spending they cap. */
+/** The limits of one owner, and whose spending counts into them. */
 interface Cap {
+  whose: LimitOwner
   limits: Limits
   spender: Spender
 }
 
-/** Every limit that a payment goes beyond: the agent's on its own party or the customer's grant's, then the party's. */
+/** Returns every limit that a payment passes, those of the agent or the customer's grant first. */
 export async function limitsPassed(
   tx: Transaction,
   spender: Spender,
   amountCents: number,
   nowMs: number,
 ): Promise<LimitReason[]> {
-  const { partyId } = spender
-  const ofParty = capOf((await findParty(tx, partyId))?.limits ?? null, { partyId, agentId: null })
-  return reasonsOf(tx, [...(await agentCap(tx, spender)), ...ofParty], amountCents, nowMs)
+  return reasonsOf(tx, await capsOf(tx, spender), amountCents, nowMs)
 }
 
 /** Refuses a card that could buy more at once than its agent may spend at once. @throws 422 naming `maximumAmount`. */
 export async function requireCardWithinLimits(tx: Transaction, spender: Spender, maximumCents: number): Promise<void> {
-  const [cap] = await agentCap(tx, spender)
+  const [cap] = await capsOf(tx, spender, isOfAgent)
   const limit = cap?.limits.perTransaction ?? Number.POSITIVE_INFINITY
   if (maximumCents <= limit) return
   failAttribute(
@@ -38,8 +37,8 @@ export async function requireCardWithinLimits(tx: Transaction, spender: Spender,
 }
 
 /**
- * The refusal of a purchase that would pass a limit of its agent, a 409 `conflict` saying which: nobody can be asked while
- * a merchant waits, so that no money moves. The limits of a party put payments in review; they refuse no purchase.
+ * Returns the refusal of a purchase that would pass a limit of its agent, a 409 `conflict` saying which: nobody can be
+ * asked while a merchant waits. The limits of a party put payments in review; they refuse no purchase.
  */
 export async function purchaseRefusal(
   tx: Transaction,
@@ -47,7 +46,7 @@ export async function purchaseRefusal(
   amountCents: number,
   nowMs: number,
 ): Promise<Failure | undefined> {
-  const reasons = await reasonsOf(tx, await agentCap(tx, spender), amountCents, nowMs)
+  const reasons = await reasonsOf(tx, await capsOf(tx, spender, isOfAgent), amountCents, nowMs)
   if (reasons.length === 0) return undefined
   const told = reasons.map(
     ({ limitType, limitAmount, actualAmount }) =>
@@ -66,7 +65,6 @@ async function reasonsOf(
 ): Promise<LimitReason[]> {
   const reasons: LimitReason[] = []
   for (const { limits, spender } of caps) {
-    // What is not limited is not looked up.
     const isBounded = (limits.perDay ?? limits.perMonth ?? null) !== null
     const spent = isBounded ? await spentBy(tx, spender, nowMs) : { dayCents: 0, monthCents: 0 }
     reasons.push(...limitsHit(limits, amountCents, spent))
@@ -74,15 +72,25 @@ async function reasonsOf(
   return reasons
 }
 
-/** The limits of an agent on a party: its owner's on the owner's party, else those of the customer's grant. */
-async function agentCap(tx: Transaction, spender: Spender): Promise<Cap[]> {
-  const { agentId, partyId } = spender
-  if (agentId === null) return []
-  const agent = await findAgentOfAnyParty(tx, { id: agentId })
-  const own = agent?.partyId === partyId
-  return capOf(own ? agent.limits : ((await findDelegation(tx, agentId, partyId))?.limits ?? null), spender)
+/** Loads the limits that cap what a spender takes from its party's wallets, of those owners that are asked for. */
+export async function capsOf(
+  tx: Transaction,
+  { agentId, partyId }: Spender,
+  isAsked: (whose: LimitOwner) => boolean = () => true,
+): Promise<Cap[]> {
+  const agent = agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId })
+  const load = {
+    agent: async () => agent,
+    grant: () => findDelegation(tx, agentId ?? '', partyId),
+    account: () => findParty(tx, partyId),
+  }
+  const caps: Cap[] = []
+  for (const whose of limitsOf({ agentId, agentPartyId: agent?.partyId, partyId }).filter(isAsked)) {
+    const limits = (await load[whose]())?.limits ?? null
+    const spender = { partyId, agentId: whose === 'account' ? null : agentId }
+    if (limits !== null) caps.push({ whose, limits: JSON.parse(limits) as Limits, spender })
+  }
+  return caps
 }
 
-function capOf(limits: string | null, spender: Spender): Cap[] {
-  return limits === null ? [] : [{ limits: JSON.parse(limits) as Limits, spender }]
-}
+const isOfAgent = (whose: LimitOwner) => whose !== 'account'

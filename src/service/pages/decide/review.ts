@@ -1,17 +1,16 @@
 import { payments } from '../../../../tools/payments.ts'
 import { Failure } from '../../../core/errors.ts'
 import { decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
+import { capsOf } from '../../operations/steps/check-spending-limits.ts'
 import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
 import { change, settled, unchanged } from '../../request/change.ts'
 import type { SettledContext } from '../../request/due.ts'
 import type { Opening } from '../../request/failed-effects.ts'
-import type { Limits, Spent } from '../../rules/limits.ts'
+import type { LimitOwner, Limits, Spent } from '../../rules/limits.ts'
 import type { Tell, Told } from '../../rules/runs.ts'
 import { findAgent } from '../../store/agents.ts'
 import { findCredential } from '../../store/credentials.ts'
-import { findDelegation } from '../../store/delegations.ts'
-import type { Transaction } from '../../store/engine/store.ts'
 import { tell } from '../../store/events.ts'
 import { findGrant } from '../../store/oauth-grants.ts'
 import { findParty } from '../../store/parties.ts'
@@ -35,7 +34,7 @@ export interface DecisionReview {
   /** The name of whom the call pays; null: it pays nobody whose name is known. */
   payee: string | null
   /** What caps the spending, the agent's own limits before those of the account; empty where nothing is spent. */
-  caps: Cap[]
+  caps: ShownCap[]
 }
 
 /** Who called. */
@@ -47,8 +46,8 @@ export interface Asker {
   key: string | null
 }
 
-export interface Cap {
-  whose: 'agent' | 'account' | 'grant'
+export interface ShownCap {
+  whose: LimitOwner
   limits: Limits
   spent: Spent
 }
@@ -120,7 +119,7 @@ async function reviewOf(
   { id, call, state, endsAtMs, principalId }: DecisionRecord,
 ): Promise<DecisionReview> {
   const { agentId, ...asker } = await askerOf(context, partyId, principalId)
-  const caps = call.spends ? await capsOf(context, { partyId, agentId, customerId: customerOf(call) ?? partyId }) : []
+  const caps = await capsOfCall(context, call, { partyId, agentId })
   return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
 }
 
@@ -156,34 +155,17 @@ async function askerOf({ tx }: SettledContext, partyId: string, principalId: str
   }
 }
 
-interface Spending {
-  /** The party that owns the credential. */
-  partyId: string
-  agentId: string | null
-  /** The party whose money it is. */
-  customerId: string
-}
-
-async function capsOf({ tx, nowMs }: SettledContext, { partyId, agentId, customerId }: Spending): Promise<Cap[]> {
-  const caps: Cap[] = []
-  for (const [whose, limits, spender] of await limitsOf(tx, { partyId, agentId, customerId })) {
-    if (limits == null) continue
-    const spent = await spentBy(tx, { partyId: customerId, agentId: spender }, nowMs)
-    caps.push({ whose, limits: JSON.parse(limits) as Limits, spent })
-  }
-  return caps
-}
-
-/** The limits of a customer's own account are the customer's to know; what they granted, the agent's party knows. */
-async function limitsOf(tx: Transaction, { partyId, agentId, customerId }: Spending) {
-  if (customerId !== partyId) {
-    const grant = agentId === null ? undefined : await findDelegation(tx, agentId, customerId)
-    return [['grant', grant?.status === 'ACTIVE' ? grant.limits : null, agentId]] as const
-  }
-  const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
-  const party = await findParty(tx, partyId)
-  return [
-    ['agent', agent?.limits, agentId],
-    ['account', party?.limits, null],
-  ] as const
+/** Returns what caps the spending. The limits of a customer's own account are the customer's to know. */
+async function capsOfCall(
+  { tx, nowMs }: SettledContext,
+  call: HeldCall,
+  { partyId, agentId }: { partyId: string; agentId: string | null },
+): Promise<ShownCap[]> {
+  if (!call.spends) return []
+  const customerId = customerOf(call) ?? partyId
+  const isShown = (whose: LimitOwner) => whose !== 'account' || customerId === partyId
+  const caps = await capsOf(tx, { partyId: customerId, agentId }, isShown)
+  return Promise.all(
+    caps.map(async ({ whose, limits, spender }) => ({ whose, limits, spent: await spentBy(tx, spender, nowMs) })),
+  )
 }

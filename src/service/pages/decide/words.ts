@@ -4,7 +4,7 @@ import { applicationWords } from '../frame/application-words.ts'
 import type { Beside } from '../frame/decision-facts.ts'
 import { hostWords } from '../frame/decision-words.ts'
 import { dollars } from '../frame/texts.ts'
-import type { Asker, Cap, DecisionReview } from './review.ts'
+import type { Asker, DecisionReview, ShownCap } from './review.ts'
 
 /** Who is paid, who asks, through which host, and what is left of the limits. Texts, not HTML. */
 export function besideWords({ asker, payee, call, caps }: DecisionReview): Beside[] {
@@ -27,7 +27,7 @@ function askerWords({ agent, application, key }: Asker): string {
   return who ?? (key === null ? 'An API key of your account' : `The API key ${foreignName(key, 'without a name')}`)
 }
 
-function capWords({ whose, limits, spent }: Cap): Beside {
+function capWords({ whose, limits, spent }: ShownCap): Beside {
   const text = [
     height(limits.perTransaction),
     left('today', limits.perDay, spent.dayCents),
