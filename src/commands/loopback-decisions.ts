@@ -1,74 +1,97 @@
-import { decisionPath, type HeldCall, heldMs, mostHeld } from '../core/held-call.ts'
-import { newId, newSecret, type System } from '../core/system.ts'
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { getCookie, setCookie } from 'hono/cookie'
+import { html } from 'hono/html'
+import {
+  answered,
+  answerIn,
+  decisionPath,
+  type HeldCall,
+  heldMs,
+  heldState,
+  isSameCall,
+  mostHeld,
+  type StoredDecision,
+  tooManyHeld,
+} from '../core/held-call.ts'
+import { equalSecrets, hmac, newId, newSecret, type System } from '../core/system.ts'
 import type { Decisions, Held, Kept } from '../mcp/dependencies.ts'
+import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
+import { decisionForm, decisionPage, lateWords } from '../service/pages/decide/view.ts'
+import { mountAssets } from '../service/pages/frame/assets.ts'
 import type { Beside } from '../service/pages/frame/decision-facts.ts'
-import { type DecisionSite, type LocalDecision, openDecisionSite } from './decision-site.ts'
-import { tooMany } from './served-decisions.ts'
+import { type DecisionWords, decisionWords, hostWords } from '../service/pages/frame/decision-words.ts'
+import type { Html } from '../service/pages/frame/document.ts'
+import { messagePage } from '../service/pages/frame/form-page.ts'
+import { isForm, isOwnForm, mostFormBytes } from '../service/pages/frame/forms.ts'
+import { formPageHeaders as headers } from '../service/pages/frame/headers.ts'
 
-export interface LoopbackOptions {
+interface LoopbackOptions {
   environment: 'sandbox' | 'production'
   /** Opens a page for the person at this machine; false: that cannot be done. */
   open(address: URL): Promise<boolean>
   /** How a person can decide who has no browser here, such as `connect the host to https://api.example/mcp`. */
   elsewhere: string
-  /** What caps what a call may spend, as far as the API tells it. */
+  /** Reads what caps the spending of a call, as far as the API tells it. */
   limits(call: HeldCall): Promise<Beside[]>
-  /** Told of each decision. */
+  /** Hears of each decision. */
   decided?: ((call: HeldCall, decision: 'yes' | 'no') => void) | undefined
   system: System
-  log: Parameters<typeof openDecisionSite>[0]['log']
+  log: ListenOptions['log']
 }
 
-/** A decision in this process's memory, and who may make it. */
-interface Entry extends LocalDecision {
-  tries: number
-  answer: Held['answer']
-  /** Whether this process opened it for the person. */
+/** A decision in this process's memory. */
+interface Entry extends StoredDecision {
+  held: Omit<Held, 'state'>
+  /** Whether this process opened a window for the person. */
   isOpened: boolean
+  /** By the ticket in a window's address, the cookie of the browser that opened it; undefined: none came yet. */
+  windows: Map<string, string | undefined>
   /** Fulfilled when it is decided. */
   decided: PromiseWithResolvers<void>
 }
 
 /**
- * Decisions on a page that this process serves to its own machine, and opens there itself: with a ticket that lets the
- * person's browser in once, and stands in no answer. Whoever has the address alone may look and not agree.
+ * Decisions on pages that this process serves to its own machine, and opens there itself: with a ticket that lets the
+ * person's browser in once, and stands in no answer. The address without a ticket shows the question only.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true
   readonly #options: LoopbackOptions
   readonly #entries = new Map<string, Entry>()
-  #site: Promise<DecisionSite> | undefined
+  #listener: Promise<Listener> | undefined
 
   constructor(options: LoopbackOptions) {
     this.#options = options
   }
 
   async keep(call: HeldCall, by: 'host' | 'person'): Promise<Kept | { refused: string }> {
-    const { system, open } = this.#options
+    const { system, open, elsewhere } = this.#options
     this.#forget()
-    const waiting = [...this.#entries.values()].filter((entry) => this.#stateOf(entry) === 'pending')
-    const same = waiting.find((entry) => entry.call.of === call.of && entry.call.tool === call.tool)
-    if (same === undefined && waiting.length >= mostHeld) return { refused: tooMany }
+    const waiting = this.#waiting()
+    const same = waiting.find(({ held }) => isSameCall(held.call, call))
+    if (same === undefined && waiting.length >= mostHeld) return { refused: tooManyHeld }
     const entry = same ?? this.#add(call)
-    const { id, endsAtMs } = entry
-    const url = await this.#addressOf(entry)
-    // The window that was opened for it is there, or opens by the link in the browser that it was opened in.
+    const { id } = entry.held
     const isNew = same === undefined
-    if (by === 'person' && entry.isOpened) return { id, url, address: url, endsAtMs, isNew }
-    const address = `${url}/${openWindow(entry, system)}`
+    const url = `${await this.#origin()}${decisionPath(id)}`
+    const kept = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
+    // The window that was opened for it is there, or opens by the link in the browser that it was opened in.
+    if (by === 'person' && entry.isOpened) return kept
+    const ticket = newSecret(system)
+    entry.windows.set(ticket, undefined)
+    const address = `${url}/${ticket}`
     entry.isOpened ||= by === 'person'
     if (by === 'person' && !(await open(new URL(address)))) {
       this.#entries.delete(id)
-      return { refused: noBrowser(this.#options.elsewhere) }
+      return { refused: noBrowser(elsewhere) }
     }
-    return { id, url, address, endsAtMs, isNew }
+    return { ...kept, address }
   }
 
   async find(id: string): Promise<Held | undefined> {
     const entry = this.#entries.get(id)
-    if (entry === undefined) return undefined
-    const { call, tries, answer } = entry
-    return { id, call, tries, state: this.#stateOf(entry), ...(answer === undefined ? {} : { answer }) }
+    return entry && { ...entry.held, state: this.#stateOf(entry) }
   }
 
   async wait(id: string, ms: number, signal: AbortSignal): Promise<void> {
@@ -85,79 +108,180 @@ export class LoopbackDecisions implements Decisions {
   }
 
   async tryAgain({ id, tries }: Pick<Held, 'id' | 'tries'>): Promise<void> {
-    const entry = this.#entries.get(id)
-    if (entry?.tries === tries) entry.tries += 1
+    const held = this.#entries.get(id)?.held
+    if (held?.tries === tries) held.tries += 1
   }
 
   async finish(id: string, answer: NonNullable<Held['answer']>): Promise<void> {
     const entry = this.#entries.get(id)
-    if (entry !== undefined) entry.answer = answer
+    if (entry !== undefined) entry.held.answer = answer
   }
 
   async close(): Promise<void> {
-    await (await this.#site)?.close()
+    await (await this.#listener)?.close()
   }
 
   #add(call: HeldCall): Entry {
     const { system } = this.#options
+    const nowMs = system.now()
     const entry: Entry = {
-      id: newId('dcn', system, system.now()),
-      call,
-      endsAtMs: system.now() + heldMs,
-      decision: undefined,
-      decided: Promise.withResolvers<void>(),
-      tries: 0,
-      answer: undefined,
+      held: { id: newId('dcn', system, nowMs), call, tries: 0 },
+      status: 'pending',
+      endsAtMs: nowMs + heldMs,
       isOpened: false,
       windows: new Map(),
+      decided: Promise.withResolvers<void>(),
     }
-    this.#entries.set(entry.id, entry)
+    this.#entries.set(entry.held.id, entry)
     return entry
   }
 
-  #stateOf({ decision, endsAtMs }: Entry): Held['state'] {
-    const isOver = this.#options.system.now() >= endsAtMs
-    return decision === 'no' ? 'no' : isOver ? 'ended' : (decision ?? 'pending')
+  #stateOf(entry: Entry): Held['state'] {
+    return heldState(entry, this.#options.system.now())
+  }
+
+  #waiting(): Entry[] {
+    return [...this.#entries.values()].filter((entry) => this.#stateOf(entry) === 'pending')
   }
 
   #forget(): void {
-    const { system } = this.#options
-    for (const [id, { endsAtMs }] of this.#entries) if (system.now() >= endsAtMs + heldMs) this.#entries.delete(id)
+    const nowMs = this.#options.system.now()
+    for (const [id, { endsAtMs }] of this.#entries) if (nowMs >= endsAtMs + heldMs) this.#entries.delete(id)
   }
 
-  async #addressOf({ id }: Entry): Promise<string> {
-    this.#site ??= openDecisionSite({
-      ...this.#options,
-      find: (name) => {
-        const entry = this.#entries.get(name)
-        return entry && { ...entry, state: this.#stateOf(entry) }
-      },
-      waiting: () =>
-        [...this.#entries.values()]
-          .filter((entry) => this.#stateOf(entry) === 'pending')
-          .map((entry) => ({ ...entry, state: 'pending' })),
-      open: ({ id, windows }) => `${decisionPath(id)}/${[...windows.keys()].at(-1)}`,
-      decide: (name, decision) => this.#decide(name, decision),
+  async #origin(): Promise<string> {
+    this.#listener ??= this.#listen()
+    return (await this.#listener).url
+  }
+
+  /** Serves the pages on a free port of this machine, with the look of the service's own. */
+  #listen(): Promise<Listener> {
+    const { system, log } = this.#options
+    const app = new Hono()
+    mountAssets(app)
+    const limit = bodyLimit({ maxSize: mostFormBytes, onError: notThere })
+    for (const path of [decisionPath(':id'), `${decisionPath(':id')}/:ticket`]) {
+      app.get(path, (c) => this.#show(c))
+      app.post(path, limit, (c) => this.#take(c))
+    }
+    app.notFound(notThere)
+    const fetch = async (request: Request) => app.fetch(request)
+    return listen({ fetch, host: '127.0.0.1', port: 0, mostConnections: 64, closeWithinMs: 500, system, log })
+  }
+
+  #show(c: Context): Response | Promise<Response> {
+    const entry = this.#entries.get(c.req.param('id') ?? '')
+    if (entry === undefined) return notThere(c)
+    letIn(c, this.#options.system, entry)
+    return this.#page(c, entry)
+  }
+
+  async #take(c: Context): Promise<Response> {
+    const { system, decided } = this.#options
+    const entry = this.#entries.get(c.req.param('id') ?? '')
+    if (entry === undefined) return notThere(c)
+    const sent = isOwnForm(c, await this.#origin()) && isForm(c) ? new URLSearchParams(await c.req.text()) : undefined
+    const session = sessionAt(c, entry)
+    const isShown = session !== undefined && equalSecrets(sent?.get('formToken') ?? '', formTokenOf(session, entry))
+    const answer = answerIn(sent)
+    if (!isShown || answer === undefined) return this.#page(c, entry, { problem: elsewhereWords, status: 403 })
+    const after = answered(entry, answer, system.now())
+    if (after !== undefined) {
+      Object.assign(entry, after)
+      entry.decided.resolve()
+      decided?.(entry.held.call, answer)
+    } else if (this.#stateOf(entry) !== answer) {
+      return this.#page(c, entry, { problem: lateWords, status: 409 })
+    }
+    return c.body(null, 303, { ...headers, Location: c.req.path })
+  }
+
+  async #page(c: Context, entry: Entry, refusal?: { problem: string; status: 403 | 409 }): Promise<Response> {
+    const words = this.#words(entry)
+    const session = sessionAt(c, entry)
+    const page = decisionPage({
+      words,
+      beside: await this.#beside(entry.held.call, words.asks),
+      form:
+        session === undefined
+          ? onlyShown
+          : decisionForm(words, { action: c.req.path, token: formTokenOf(session, entry) }),
+      after: session === undefined ? '' : this.#others(entry),
+      problem: refusal?.problem ?? null,
+      sandbox: this.#options.environment === 'sandbox',
     })
-    return (await this.#site).addressOf(id)
+    return c.html(page, refusal?.status ?? 200, headers)
   }
 
-  #decide(id: string, decision: 'yes' | 'no'): boolean {
-    const entry = this.#entries.get(id)
-    if (entry === undefined || this.#stateOf(entry) !== 'pending') return false
-    entry.decision = decision
-    entry.endsAtMs = this.#options.system.now() + heldMs
-    entry.decided.resolve()
-    this.#options.decided?.(entry.call, decision)
-    return true
+  #words(entry: Entry): DecisionWords {
+    const { held, endsAtMs } = entry
+    return decisionWords({ call: held.call, endsAtMs, state: this.#stateOf(entry) })
+  }
+
+  /** Returns who asks, through which host, and what is known of the limits. */
+  async #beside(call: HeldCall, asks: boolean): Promise<Beside[]> {
+    const host = hostWords(call.host)
+    return [
+      { label: 'Asked for by', text: 'An AI assistant on this computer' },
+      ...(host === null ? [] : [{ label: 'In the program that calls itself', text: host }]),
+      ...(call.spends && asks ? await this.#options.limits(call) : []),
+    ]
+  }
+
+  /** Lists what else waits, in windows of its own: only the browser that was let in learns their addresses. */
+  #others(entry: Entry): Html | '' {
+    const others = this.#waiting().filter((other) => other !== entry)
+    if (others.length === 0) return ''
+    return html`<section aria-labelledby="others">
+<h2 id="others">What else waits for you</h2>
+<ul>
+${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.keys()].at(-1))}">${this.#words(other).facts[0]?.text ?? other.held.call.tool}</a></li>`)}
+</ul>
+</section>`
   }
 }
 
-/** Gives the ticket that lets one browser in. No model sees it. */
-function openWindow({ windows }: Entry, system: System): string {
-  const ticket = newSecret(system)
-  windows.set(ticket, undefined)
-  return ticket
+const cookie = 'payments_decision'
+/** The session of a browser that comes in by this very request, which has no cookie yet. */
+const entered = 'session'
+
+/**
+ * Lets one browser in by the ticket in the address, and no other later. Its cookie comes back to this one path only:
+ * browsers send cookies to every port of a machine, and what listens at another must not be able to ask for it.
+ */
+function letIn(c: Context, system: System, entry: Entry): void {
+  const { windows } = entry
+  const ticket = ticketAt(c, windows)
+  if (ticket === undefined || windows.get(ticket) !== undefined) return
+  const session = newSecret(system)
+  windows.set(ticket, session)
+  c.set(entered, session)
+  setCookie(c, cookie, session, { path: windowPath(entry, ticket), httpOnly: true, sameSite: 'Lax', maxAge: 3600 })
+}
+
+const windowPath = ({ held }: Entry, ticket: string | undefined) => `${decisionPath(held.id)}/${ticket}`
+
+function ticketAt(c: Context, windows: Entry['windows']): string | undefined {
+  const given = c.req.param('ticket') ?? ''
+  return [...windows.keys()].find((ticket) => equalSecrets(ticket, given))
+}
+
+/** Returns the session, if this is the window of the browser that was let in. */
+function sessionAt(c: Context, { windows }: Entry): string | undefined {
+  const session = windows.get(ticketAt(c, windows) ?? '')
+  const given = c.get(entered) ?? getCookie(c, cookie) ?? ''
+  return session !== undefined && equalSecrets(given, session) ? session : undefined
+}
+
+const formTokenOf = (session: string, { held }: Entry) => hmac(session, `form decision ${held.id}`)
+
+const onlyShown = html`<p class="warning">This address only shows the question. Answer it in the window that was opened in your browser for it.</p>`
+
+const elsewhereWords = 'The answer did not come from the window that was opened for it. Nothing was changed.'
+
+function notThere(c: Context): Response | Promise<Response> {
+  const text = 'There is nothing to decide at this address. Ask your assistant again.'
+  return c.html(messagePage('Not found', text), 404, headers)
 }
 
 const noBrowser = (elsewhere: string) =>

@@ -1,4 +1,4 @@
-import { decisionIdPattern, decisionPath } from '../core/held-call.ts'
+import { decisionIdPattern, decisionPath, tooManyHeld } from '../core/held-call.ts'
 import type { System } from '../core/system.ts'
 import type { Decisions } from '../mcp/dependencies.ts'
 import type { Service } from '../service/service.ts'
@@ -21,7 +21,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner }: Serv
     isLocal: false,
     keep: async (call) => {
       const kept = await pending.keep(call)
-      if (kept === undefined) return { refused: tooMany }
+      if (kept === undefined) return { refused: tooManyHeld }
       const url = `${publicUrl()}${decisionPath(kept.id)}`
       return { ...kept, url, address: url }
     },
@@ -45,6 +45,3 @@ export function servedDecisions({ store, system, publicUrl, waits, owner }: Serv
     finish: pending.finish,
   }
 }
-
-export const tooMany =
-  'Too many calls wait for a decision already. Tell the person to decide on those first; call again when they did.'

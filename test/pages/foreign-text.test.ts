@@ -19,7 +19,7 @@ import { connectionWords } from '../../src/service/pages/connections/words.ts'
 import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 import { consentPage } from '../../src/service/pages/consent/view.ts'
 import { consentWords } from '../../src/service/pages/consent/words.ts'
-import { decisionPage } from '../../src/service/pages/decide/view.ts'
+import { afterDecision, decisionForm, decisionPage } from '../../src/service/pages/decide/view.ts'
 import { besideWords } from '../../src/service/pages/decide/words.ts'
 import { accountOf, notYoursPage } from '../../src/service/pages/frame/account.ts'
 import { approvalWords } from '../../src/service/pages/frame/approval-words.ts'
@@ -63,8 +63,9 @@ const pages: Record<string, (text: string) => Html | string> = {
     const asker = { agent: text, application: { id: 'ocl_1', name: text }, key: text }
     const review = { id: 'dcn_1', call: { ...call, spends: true }, state: 'pending', endsAtMs: atMs } as const
     const beside = besideWords({ ...review, asker, payee: text, caps: [] })
-    const shown = { words: decisionWords(review), beside, form, mayAgree: true, problem: null, sandbox: true }
-    return decisionPage({ ...shown, account: accountOf(user(text)) })
+    const words = decisionWords(review)
+    const after = afterDecision(accountOf(user(text)), form.action)
+    return decisionPage({ words, beside, form: decisionForm(words, form), after, problem: null, sandbox: true })
   },
   card: (text) => cardPage(cardWords(card(text)), form, true),
   'card details': (text) =>

@@ -1,5 +1,12 @@
-import type { HeldCall, HeldState } from '../../core/held-call.ts'
-import { heldMs, mostHeld } from '../../core/held-call.ts'
+import {
+  type HeldCall,
+  type HeldState,
+  heldMs,
+  heldState,
+  isSameCall,
+  mostHeld,
+  type StoredDecision,
+} from '../../core/held-call.ts'
 import { newId, type System, seal, unseal } from '../../core/system.ts'
 import { realNow } from './clock.ts'
 import { deletingOldest } from './engine/deleting.ts'
@@ -38,7 +45,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const { rows } = await waitingOfPrincipal(tx, { partyId, principalId, nowMs, limit: mostHeld })
         for (const row of rows) {
           const { id, call: kept, endsAtMs } = await openDecision(tx, row)
-          if (kept.of === call.of && kept.tool === call.tool) return { id, endsAtMs, isNew: false }
+          if (isSameCall(kept, call)) return { id, endsAtMs, isNew: false }
         }
         if (rows.length === mostHeld) return undefined
         const id = newId('dcn', system, nowMs)
@@ -109,20 +116,19 @@ export async function waitingDecisions(
   return (await waitingOfParty(tx, by)).rows
 }
 
-/** Decides, where it still waits; false: it does not. */
-export async function decideOn(
+/** Stores the answer to a decision that was read as waiting; false: somebody answered meanwhile. */
+export async function storeAnswer(
   tx: Transaction,
   { partyId, id }: Pick<PendingDecisionRow, 'partyId' | 'id'>,
-  to: { status: 'yes' | 'no'; decidedBy: string; nowMs: number },
+  { status, endsAtMs }: StoredDecision,
+  decidedBy: string,
 ): Promise<boolean> {
-  const { status, decidedBy, nowMs } = to
   const { numUpdatedRows } = await tx.db
     .updateTable('pendingDecisions')
-    .set({ status, decidedBy, expiresAtMs: nowMs + heldMs })
+    .set({ status, decidedBy, expiresAtMs: endsAtMs })
     .where('partyId', '=', partyId)
     .where('id', '=', id)
     .where('status', '=', 'pending')
-    .where('expiresAtMs', '>', nowMs)
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
@@ -130,7 +136,7 @@ export async function decideOn(
 /** A decision with what it is about, in the open. */
 export async function openDecision(tx: Transaction, row: PendingDecisionRow): Promise<DecisionRecord> {
   const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
-  const state = (await realNow(tx)) < endsAtMs ? row.status : row.status === 'no' ? 'no' : 'ended'
+  const state = heldState({ status: row.status, endsAtMs }, await realNow(tx))
   const call = await opened<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
   const kept = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
   if (row.answer === null) return kept

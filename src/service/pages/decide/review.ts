@@ -1,6 +1,6 @@
 import { payments } from '../../../../tools/payments.ts'
 import { Failure } from '../../../core/errors.ts'
-import { decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
+import { type Answer, answered, decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
 import { capsOf } from '../../operations/steps/check-spending-limits.ts'
 import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
@@ -16,9 +16,9 @@ import { findGrant } from '../../store/oauth-grants.ts'
 import { findParty } from '../../store/parties.ts'
 import {
   type DecisionRecord,
-  decideOn,
   findDecision,
   openDecision,
+  storeAnswer,
   waitingDecisions,
 } from '../../store/pending-decisions.ts'
 import type { UserRow } from '../../store/schema/users.ts'
@@ -57,7 +57,7 @@ export interface DecisionReviews {
   /** What waits for the user, the first to end first, at most so many. */
   waiting(user: UserRow, limit: number): Promise<DecisionReview[]>
   /** Decides; false: it was decided before, is over or never was. */
-  decide(id: string, user: UserRow, status: 'yes' | 'no'): Promise<boolean>
+  decide(id: string, user: UserRow, answer: Answer): Promise<boolean>
 }
 
 export function createDecisionReviews(dependencies: Opening & { tell: Tell }): DecisionReviews {
@@ -74,16 +74,17 @@ export function createDecisionReviews(dependencies: Opening & { tell: Tell }): D
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
-    decide: async (id, user, status) => {
+    decide: async (id, user, answer) => {
       const told = await change<Told | undefined>(dependencies, async (context) => {
-        const { tx, nowMs: atMs, realNowMs: nowMs } = context
-        const which = { partyId: user.partyId, id }
-        const isDecided =
-          decisionIdPattern.test(id) && (await decideOn(tx, which, { status, decidedBy: user.id, nowMs }))
-        if (!isDecided) return unchanged(undefined)
-        tell(tx, { ...which, agentId: null }, [status === 'yes' ? 'decision.agreed' : 'decision.refused'], atMs)
-        const operation = status === 'yes' ? 'agree_to_call' : 'refuse_call'
-        const result = await toldOf(context, user, id, status)
+        const { tx, nowMs: atMs, realNowMs } = context
+        const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
+        const after = row && answered({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)
+        if (row === undefined || after === undefined || !(await storeAnswer(tx, row, after, user.id))) {
+          return unchanged(undefined)
+        }
+        const { event, operation } = records[answer]
+        tell(tx, { partyId: user.partyId, id, agentId: null }, [event], atMs)
+        const result = await toldOf(context, user, await openDecision(tx, row), answer)
         return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
       })
       if (told !== undefined) dependencies.tell(told)
@@ -92,13 +93,19 @@ export function createDecisionReviews(dependencies: Opening & { tell: Tell }): D
   }
 }
 
-/** What the run is told whose call it is. */
-async function toldOf(context: SettledContext, user: UserRow, id: string, status: 'yes' | 'no'): Promise<Told> {
-  const { tx } = context
-  const { partyId } = user
-  const row = await findDecision(tx, { partyId, id })
-  if (row === undefined) throw new Error(`Bug: the decision ${id} is gone while it is made.`)
-  const { call, principalId } = await openDecision(tx, row)
+/** The event and the operation in the activity that an answer is recorded as. */
+const records = {
+  yes: { event: 'decision.agreed', operation: 'agree_to_call' },
+  no: { event: 'decision.refused', operation: 'refuse_call' },
+} as const
+
+/** Returns the entry that tells the run of the call. */
+async function toldOf(
+  context: SettledContext,
+  { partyId, name, email }: UserRow,
+  { id, call, principalId }: DecisionRecord,
+  answer: Answer,
+): Promise<Told> {
   const { agentId } = await askerOf(context, partyId, principalId)
   return {
     partyId,
@@ -106,9 +113,9 @@ async function toldOf(context: SettledContext, user: UserRow, id: string, status
     instanceId: call.instanceId ?? null,
     host: call.host,
     kind: 'decision',
-    outcome: status === 'yes' ? 'agreed' : 'disagreed',
+    outcome: answer === 'yes' ? 'agreed' : 'disagreed',
     operation: call.tool,
-    remark: `${user.name} (${user.email}) decided on the page.`,
+    remark: `${name} (${email}) decided on the page.`,
     resourceIds: [id],
   }
 }

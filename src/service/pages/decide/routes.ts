@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { approvalPagePath } from '../../../../tools/approvals.ts'
-import { decisionPath } from '../../../core/held-call.ts'
+import { answerIn, decisionPath } from '../../../core/held-call.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
 import type { Tell } from '../../rules/runs.ts'
@@ -14,7 +14,7 @@ import { mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { createDecisionReviews, type DecisionReview, type DecisionReviews } from './review.ts'
-import { decisionPage, decisionsPage } from './view.ts'
+import { afterDecision, decisionForm, decisionPage, decisionsPage, lateWords } from './view.ts'
 import { besideWords } from './words.ts'
 
 interface DecideDependencies extends PageDependencies {
@@ -49,16 +49,16 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
   const { reviews, log } = pages
   const review = await reviews.open(idOf(c), signedIn.user)
   if (review === undefined) return notFound(c, signedIn)
-  const decision = sent.get('decision')
-  if (decision !== 'yes' && decision !== 'no') return notFromHere(c, c.req.path)
-  if (await reviews.decide(review.id, signedIn.user, decision)) {
-    log.info({ decision, decisionId: review.id }, 'a call was decided on')
+  const answer = answerIn(sent)
+  if (answer === undefined) return notFromHere(c, c.req.path)
+  if (await reviews.decide(review.id, signedIn.user, answer)) {
+    log.info({ decision: answer, decisionId: review.id }, 'a call was decided on')
     return leadTo(c, c.req.path)
   }
   const after = (await reviews.open(review.id, signedIn.user)) ?? review
   // A double click says the same twice.
-  if (after.state === decision) return leadTo(c, c.req.path)
-  return show(c, pages, { signedIn, review: after, problem: problems.late, status: 409 })
+  if (after.state === answer) return leadTo(c, c.req.path)
+  return show(c, pages, { signedIn, review: after, problem: lateWords, status: 409 })
 }
 
 const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
@@ -85,10 +85,6 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
   return c.html(page, 200, headers)
 }
 
-const problems = {
-  late: 'It was decided before your answer arrived, or its time was over: your answer changed nothing.',
-} as const
-
 interface Shown {
   signedIn: SignedIn
   review: DecisionReview
@@ -97,12 +93,13 @@ interface Shown {
 }
 
 function show(c: Context, { environment }: DecideDependencies, { signedIn, review, problem, status = 200 }: Shown) {
+  const words = decisionWords(review)
+  const form = { action: c.req.path, token: signedIn.formToken(purposeOf(review.id)) }
   const page = decisionPage({
-    words: decisionWords(review),
+    words,
     beside: besideWords(review),
-    form: { action: c.req.path, token: signedIn.formToken(purposeOf(review.id)) },
-    account: accountOf(signedIn),
-    mayAgree: signedIn.isProven,
+    form: decisionForm(words, form, signedIn.isProven),
+    after: afterDecision(accountOf(signedIn), form.action),
     problem: problem ?? null,
     sandbox: environment === 'sandbox',
   })

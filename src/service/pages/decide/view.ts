@@ -11,39 +11,41 @@ import { askForProof } from '../frame/proof.ts'
 interface Shown {
   words: DecisionWords
   beside: readonly Beside[]
-  form: PageForm
-  account: Account
-  /** Whether this session may agree. */
-  mayAgree: boolean
+  /** The form, or what stands in its place. It is shown while the call waits. */
+  form: Html
+  /** What follows the question. */
+  after: Html | ''
   problem: string | null
   sandbox: boolean
 }
 
 /** The page where a person decides on a call of a model. It has no script: the browser sends the form. */
-export function decisionPage({ words, beside, form, account, mayAgree, problem, sandbox }: Shown): Html {
-  const { heading, asks } = words
-  const main = html`<h1>${heading}</h1>
+export function decisionPage({ words, beside, form, after, problem, sandbox }: Shown): Html {
+  const main = html`<h1>${words.heading}</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
 ${decisionFacts(words, beside)}
-${asks ? decide(words, form, mayAgree) : ''}
-${afterDeciding}
-${accountSection(account, 'Sign in as somebody else', form.action)}`
-  return formPage({ title: titleOf(heading, problem), main, sandbox })
+${words.asks ? form : ''}
+${after}`
+  return formPage({ title: titleOf(words.heading, problem), main, sandbox })
 }
 
-function decide({ yes }: DecisionWords, { action, token }: PageForm, mayAgree: boolean): Html {
-  if (mayAgree) {
-    return html`<form method="post" action="${action}">
-<input type="hidden" name="formToken" value="${token}">
-${decisionButtons(yes)}
-</form>`
-  }
-  return html`${askForProof('agree', action)}
+/** Tells a person that their answer came too late. */
+export const lateWords = 'It was decided before your answer arrived, or its time was over: your answer changed nothing.'
+
+/** The form of a decision. A session without proof can only say no. */
+export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
+  return html`${mayAgree ? '' : askForProof('agree', action)}
 <form method="post" action="${action}">
 <input type="hidden" name="formToken" value="${token}">
-<button type="submit" name="decision" value="no" class="danger">No</button>
+${mayAgree ? decisionButtons(yes) : html`<button type="submit" name="decision" value="no" class="danger">No</button>`}
 </form>`
+}
+
+/** The links below a decision, and who is signed in. */
+export function afterDecision(account: Account, action: string): Html {
+  return html`${afterDeciding}
+${accountSection(account, 'Sign in as somebody else', action)}`
 }
 
 interface Waiting {
@@ -66,7 +68,7 @@ ${decisions.map(
   ({ words, beside, form }, index) => html`<section aria-labelledby="decision-${index}">
 <h2 id="decision-${index}">${words.facts[0]?.text ?? words.heading}</h2>
 ${decisionFacts(words, beside)}
-${decide(words, form, mayAgree)}
+${decisionForm(words, form, mayAgree)}
 </section>
 `,
 )}
