@@ -60,6 +60,7 @@ function withoutEvents(store: Store): Store {
   return {
     dialect: store.dialect,
     clock: store.clock,
+    settling: store.settling,
     transaction: (work, options) => {
       const silently = (tx: Transaction) => {
         tx.atEnd = () => {}

@@ -119,6 +119,7 @@ describe('signing keys', () => {
       aside: (work) => world.store.aside(work),
       dialect: world.store.dialect,
       clock: world.store.clock,
+      settling: world.store.settling,
       close: () => world.store.close(),
       read: (work) => {
         transactions += 1

@@ -110,6 +110,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
         aside: (work) => store.aside(work),
         dialect: store.dialect,
         clock: store.clock,
+        settling: store.settling,
         close: () => store.close(),
         read: (work) => store.read(work),
         transaction: (work) =>

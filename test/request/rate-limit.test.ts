@@ -98,6 +98,7 @@ onEachDatabase('rate limits', (database) => {
       aside: (work) => store.aside(work),
       dialect: store.dialect,
       clock: store.clock,
+      settling: store.settling,
       close: () => store.close(),
       read: (work) => store.read(work),
       transaction: (work) => {

@@ -48,6 +48,7 @@ onEachDatabase('root keys that are retired', (database) => {
   const storeWith = (around: <T>(run: () => Promise<T>) => Promise<T>): Store => ({
     dialect: world.store.dialect,
     clock: world.store.clock,
+    settling: world.store.settling,
     read: (work) => world.store.read(work),
     aside: (work) => world.store.aside(work),
     close: () => world.store.close(),

@@ -1,4 +1,3 @@
-import { lastFaultCounts } from '../store/clock.ts'
 import { keepingEarlier } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { type Act, recordAct } from './activity.ts'
@@ -34,7 +33,7 @@ export function change<Result>(
     dependencies,
     async (context) => {
       const { tx } = context
-      const partyId = lastFaultCounts(tx).staleRules > 0 ? await whose?.(tx) : undefined
+      const partyId = tx.clock.sandbox.staleRules > 0 ? await whose?.(tx) : undefined
       const { result, acts } = await keepingEarlier(
         tx,
         () => (partyId === undefined ? [] : [partyId]),

@@ -144,21 +144,9 @@ export async function settleDue(opening: Opening, which: Which = {}): Promise<vo
   const { partyId, goesOn = () => true } = which
   const untilMs = which.untilMs ?? (await opening.store.read(readTimes)).nowMs
   for (let count = 0; count < mostWindows && goesOn(); count++) {
-    if ((await inTurn(opening.store, () => settleWindow(opening, untilMs, partyId))) === 0) return
+    if ((await opening.store.settling.take(() => settleWindow(opening, untilMs, partyId))) === 0) return
     await nextTurn()
   }
-}
-
-/** What is settled now in each store: two at once would take the thread for twice as long. */
-const settling = new WeakMap<Store, Promise<unknown>>()
-
-function inTurn<Result>(store: Store, work: () => Promise<Result>): Promise<Result> {
-  const mine = (settling.get(store) ?? Promise.resolve()).then(work)
-  settling.set(
-    store,
-    mine.catch(() => {}),
-  )
-  return mine
 }
 
 /** Lets the first of what is due happen, each party's in a transaction of its own; gives how many were found due. */

@@ -6,7 +6,6 @@ import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Draw, type Faulted, isCounted, outcomeOf } from '../rules/faults.ts'
 import { faultEntry } from '../store/activity.ts'
-import { lastFaultCounts } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { allFaults, countRequest, lockFaults, type StoredRule } from '../store/faults.ts'
 import { findWorld } from '../store/world.ts'
@@ -232,11 +231,11 @@ export async function planAtDoor(
   const header = headers.get(faultHeader)
   if (header !== null) {
     await store.read((tx) => requireManager(tx, actor))
-    const wanted = faultInHeader(header, operation, lastFaultCounts(store))
+    const wanted = faultInHeader(header, operation, store.clock.sandbox)
     return (await planFault(dependencies, { ...asked, wanted }))?.fault
   }
   // The credential was looked up with the time, which told how many rules there are.
-  if (lastFaultCounts(store).faultRules === 0) return undefined
+  if (store.clock.sandbox.faultRules === 0) return undefined
   const isAsked = await store.read((tx) => isAskedOf(tx, { ...asked, partyId: actor.partyId }))
   return isAsked ? (await planFault(dependencies, { ...asked, wanted: undefined }))?.fault : undefined
 }

@@ -5,9 +5,8 @@ import { secretFields } from '../../core/secret-fields.ts'
 import { isSecretName } from '../../core/secret-texts.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import type { RunDetail, RunOutcome, Told } from '../rules/runs.ts'
-import { seenOffsetMs } from '../store/clock.ts'
+import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
-import type { Posted } from '../store/posted.ts'
 import { resourceIds } from './activity.ts'
 import { maskedJson, maskedText, shortMasked } from './masked.ts'
 import { isSuccess, type Reply } from './reply.ts'
@@ -26,7 +25,7 @@ export function noteCall(
 ): void {
   if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
   // Who was refused before the time was read came at about what it is.
-  const atMs = request.nowMs ?? system.now() + seenOffsetMs(store)
+  const atMs = request.nowMs ?? system.now() + store.clock.sandbox.offsetMs
   try {
     const note = noteOfCall(request, reply, { ms, atMs })
     if (note !== undefined) runLog.note(note)

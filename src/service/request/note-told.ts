@@ -5,7 +5,6 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import type { System } from '../../core/system.ts'
 import type { RunDetail, Tell, Told } from '../rules/runs.ts'
-import { seenOffsetMs } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { maskedJson, maskedText, shortMasked } from './masked.ts'
 import type { Note, RunLog } from './run-log.ts'
@@ -29,7 +28,7 @@ export function createTell({ store, system, runLog }: TellDependencies): Tell {
     if (name !== undefined) keepNewest(names, name, true, mostNames)
     // What this process saw last of the sandbox it is told of: nothing of it belongs behind a reset.
     const epoch = store.clock.epoch || undefined
-    runLog.note({ ...noteOf(told, system.now() + seenOffsetMs(store)), epoch })
+    runLog.note({ ...noteOf(told, system.now() + store.clock.sandbox.offsetMs), epoch })
   }
 }
 

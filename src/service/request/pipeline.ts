@@ -8,7 +8,6 @@ import { newId, sha256 } from '../../core/system.ts'
 import type { Tell, Told } from '../rules/runs.ts'
 import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import { keptPostings } from '../store/posted.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
@@ -200,7 +199,7 @@ async function pass(
   request.actor = actor
   request.nowMs = nowMs
   request.epoch = epoch
-  if (operation.effect !== 'read') request.postings = keptPostings(tx)
+  if (operation.effect !== 'read') request.postings = tx.journal.postings
   lastUses.note(actor, moment.times)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure

@@ -1,6 +1,6 @@
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Told } from '../rules/runs.ts'
-import type { Posted } from '../store/posted.ts'
+import type { Posted } from '../store/engine/journal.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 import type { Plan } from './faults.ts'

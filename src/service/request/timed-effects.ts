@@ -13,7 +13,6 @@ import type { DueColumn } from '../store/failed-effects.ts'
 import { postAll } from '../store/ledger.ts'
 import { changePaymentRequest, expiredRequests, requestExpiries } from '../store/payment-requests.ts'
 import { bankMoments } from '../store/payments.ts'
-import { postingByItself } from '../store/posted.ts'
 import { shopMoments } from '../store/shop-orders.ts'
 import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
@@ -70,8 +69,13 @@ export const duePlaces = Object.fromEntries(timedEffects.map(({ kind, place }) =
 >
 
 /** Runs `work`, which applies due effects of a party: their postings and the party's earlier state are kept. */
-export function applying<Result>(tx: Transaction, partyId: string, work: () => Promise<Result>): Promise<Result> {
-  return postingByItself(tx, () => keepingEarlier(tx, () => [partyId], work))
+export async function applying<Result>(tx: Transaction, partyId: string, work: () => Promise<Result>): Promise<Result> {
+  tx.journal.byItself = true
+  try {
+    return await keepingEarlier(tx, () => [partyId], work)
+  } finally {
+    tx.journal.byItself = false
+  }
 }
 
 /** A hold ends at the moment it was to end, however late that is noticed. */

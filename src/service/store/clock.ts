@@ -1,9 +1,8 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared, writing } from './engine/prepared.ts'
-import type { RealClock } from './engine/real-clock.ts'
+import type { SandboxSeen } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
 import { lastFinished } from './idempotency-records.ts'
-import type { ClockRow } from './schema/clock.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
@@ -51,8 +50,7 @@ interface TimesAndNext {
   faults: FaultCounts
 }
 
-/** How many rules the sandbox has by which requests fail on purpose, and how many of them are of the kind `stale`. */
-export type FaultCounts = Pick<ClockRow, 'faultRules' | 'staleRules'>
+export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 
 /** Makes what reads the time and, in the same query, when the first of these moments comes. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
@@ -69,24 +67,9 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
     const { epoch } = read
     const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
     const faults = { faultRules, staleRules }
-    lastCounts.set(tx.clock, faults)
-    lastOffsets.set(tx.clock, offsetMs)
+    tx.clock.sandbox = { offsetMs, ...faults }
     return { times, nextAtMs, faults }
   }
-}
-
-const lastCounts = new WeakMap<RealClock, FaultCounts>()
-
-/** What the last reading of the time in this process told of the rules. */
-export function lastFaultCounts({ clock }: { clock: RealClock }): FaultCounts {
-  return lastCounts.get(clock) ?? { faultRules: 0, staleRules: 0 }
-}
-
-const lastOffsets = new WeakMap<RealClock, number>()
-
-/** How far ahead of real time the service's was when this process last read it. */
-export function seenOffsetMs({ clock }: { clock: RealClock }): number {
-  return lastOffsets.get(clock) ?? 0
 }
 
 const readClock = timesAndNext([])
@@ -172,7 +155,7 @@ export async function settingsRevision(tx: Transaction): Promise<number> {
 /** Tells every request of the rules; a call over stdio, which reads no time before it is planned, knows it at once. */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)
-  lastCounts.set(tx.clock, counts)
+  Object.assign(tx.clock.sandbox, counts)
 }
 
 export async function moveClock(tx: Transaction, byMs: number): Promise<void> {

@@ -1,4 +1,3 @@
-import { lastFaultCounts } from './clock.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EarlierStateRow } from './schema/earlier-states.ts'
@@ -99,7 +98,7 @@ export async function keepingEarlier<T>(
   change: () => Promise<T>,
 ): Promise<T> {
   // Whoever changes something has read the time.
-  if (lastFaultCounts(tx).staleRules === 0) return change()
+  if (tx.clock.sandbox.staleRules === 0) return change()
   const partyIds = whose()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
   const before = await all()

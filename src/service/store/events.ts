@@ -2,11 +2,11 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type EventType, wordOf } from '../rules/event-types.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { inserting } from './engine/insert.ts'
+import { Journal, type Posted } from './engine/journal.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type StateTold, stateText } from './event-states.ts'
 import { feedOf } from './feed.ts'
-import { keepPostings, type Posted } from './posted.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -51,7 +51,7 @@ export function telling<Of extends string>(
     const { partyId, id: resourceId } = changed
     const [first] = types
     if (first === undefined) return
-    toldParties.get(tx)?.add(partyId)
+    tx.journal.parties.add(partyId)
     const state = stateText(wordOf(first), changed)
     for (const type of types) {
       const event = { partyId, type, resourceId, state, createdAtMs, of: changed[of] }
@@ -108,10 +108,7 @@ function inserted(db: Kysely<Tables>, event: Row, agentId: RawBuilder<string | n
     )
 }
 
-/** To whom a transaction told something so far, where somebody wants to know. */
-const toldParties = new WeakMap<Transaction, Set<string>>()
-
-/** The store, which says after each commit which parties were told of something by it, and what it posted. */
+/** Returns the store, which says after each commit which parties it wrote events for, and what it posted. */
 export function announcing(
   store: Store,
   happened: (partyIds: ReadonlySet<string>) => void,
@@ -120,15 +117,14 @@ export function announcing(
   return {
     dialect: store.dialect,
     clock: store.clock,
+    settling: store.settling,
     transaction: async (work, options) => {
-      let parties = new Set<string>()
-      let postings: readonly Posted[] = []
+      let journal = new Journal()
       const result = await store.transaction((tx) => {
-        parties = new Set()
-        toldParties.set(tx, parties)
-        postings = keepPostings(tx)
+        journal = tx.journal
         return work(tx)
       }, options)
+      const { parties, postings } = journal
       if (parties.size > 0) happened(parties)
       if (postings.length > 0) posted(postings)
       return result
@@ -247,7 +243,7 @@ export async function tellAtOnce<Type extends EventType>(
 ): Promise<EventRow> {
   const { partyId, id: resourceId, agentId } = changed
   tx.apart()
-  toldParties.get(tx)?.add(partyId)
+  tx.journal.parties.add(partyId)
   await moveHead(tx, { partyId, count: 1 })
   const sequence = await lastEvent(tx, partyId)
   const of = { partyId, sequence, type, resourceId, agentId, state: stateText(wordOf(type), changed) }

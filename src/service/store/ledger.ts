@@ -1,10 +1,10 @@
 import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
 import { insertingSeveral } from './engine/insert.ts'
+import type { DatedPosting, Posted } from './engine/journal.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { type DatedPosting, handOverAtEnd } from './posted.ts'
 import type { LedgerEntryRow } from './schema/ledger.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { moveBalances } from './wallets.ts'
@@ -64,7 +64,16 @@ export async function postBetween(
     })
   })
   await insertEntries(tx, entries)
-  handOverAtEnd(tx, first.partyId, postings)
+  const { byItself } = tx.journal
+  tx.atEnd(
+    notePosted,
+    postings.map((posting) => ({ ...posting, partyId: first.partyId, byItself })),
+  )
+}
+
+/** Is run at the end: a savepoint that is undone posts nothing. */
+async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
+  tx.journal.postings.push(...posted.flat())
 }
 
 const insertEntries = insertingSeveral('ledgerEntries')

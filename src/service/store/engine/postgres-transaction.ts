@@ -9,6 +9,7 @@ import {
 import type { Tables } from '../schema/tables.ts'
 import { directKysely } from './direct-kysely.ts'
 import { Endings } from './endings.ts'
+import { Journal } from './journal.ts'
 import type { Session } from './postgres-session.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Finish, Transaction } from './store.ts'
@@ -41,6 +42,7 @@ export class PostgresTransaction implements Transaction {
   readonly dialect = 'postgres'
   readonly clock: RealClock
   readonly wrapping: Wrapping
+  readonly journal = new Journal()
   readonly claim: Footing['claim']
   readonly lock: Footing['lock']
   readonly lockParty: Footing['lockParty']

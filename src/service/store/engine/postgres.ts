@@ -1,4 +1,5 @@
 import type { System } from '../../../core/system.ts'
+import { Turns } from '../../../core/turns.ts'
 import { creationOf } from './creation.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { originOf, requireUsable } from './origin.ts'
@@ -60,6 +61,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const store: Store = {
     dialect: 'postgres',
     clock: surroundings.clock,
+    settling: new Turns(),
     transaction: (work, given) => whileOpen(() => writing.run(work, given)),
     aside: (work) => whileOpen(() => aside.run(work)),
     read: (work) => whileOpen(() => readers.read(work)),

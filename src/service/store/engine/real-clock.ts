@@ -9,6 +9,15 @@ export interface TimeReading {
   epoch: number
 }
 
+/** The settings of a sandbox that the last reading of the time told this process. */
+export interface SandboxSeen {
+  /** How far the service's time is ahead of real time. */
+  offsetMs: number
+  /** How many rules there are by which requests fail on purpose, and how many of them are of the kind `stale`. */
+  faultRules: number
+  staleRules: number
+}
+
 export interface RealTime {
   /** Real time, which only goes forward. */
   realNowMs: number
@@ -35,6 +44,7 @@ interface Seen {
 export class RealClock {
   /** Whether time comes from the database. */
   readonly shared: boolean
+  sandbox: SandboxSeen = { offsetMs: 0, faultRules: 0, staleRules: 0 }
   readonly #system: System
   #seen: Seen | undefined
   #aheadMs = 0

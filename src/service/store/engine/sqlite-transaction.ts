@@ -1,6 +1,7 @@
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 import { Endings } from './endings.ts'
+import { Journal } from './journal.ts'
 import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, type Transaction } from './store.ts'
@@ -12,6 +13,7 @@ export class SqliteTransaction implements Transaction {
   readonly db: Kysely<Tables>
   readonly clock: RealClock
   readonly wrapping: Wrapping
+  journal = new Journal()
   readonly #connection: Connection
   #endings = new Endings()
   #depth = 0
@@ -26,6 +28,7 @@ export class SqliteTransaction implements Transaction {
   /** Runs a work to its end. */
   async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#endings = new Endings()
+    this.journal = new Journal()
     const value = await work(this)
     await this.#endings.run(this)
     return value

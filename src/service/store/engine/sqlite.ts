@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../../core/system.ts'
+import { Turns } from '../../../core/turns.ts'
 import { creationOf } from './creation.ts'
 import { FairQueue } from './fair-queue.ts'
 import { wrapKeys } from './keys-at-rest.ts'
@@ -82,6 +83,7 @@ class GroupCommittingStore implements Store {
   readonly #tx: SqliteTransaction
   readonly #queue = new FairQueue<Job>()
   readonly #path: string
+  readonly settling = new Turns()
   readonly #wrapping: Wrapping
   readonly #isResettable: boolean
   readonly #checkFiles: () => void

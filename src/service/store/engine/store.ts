@@ -1,5 +1,7 @@
 import type { CompiledQuery, Kysely, QueryResult, UpdateResult } from 'kysely'
+import type { Turns } from '../../../core/turns.ts'
 import type { Tables } from '../schema/tables.ts'
+import type { Journal } from './journal.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Wrapping } from './wrapping.ts'
 
@@ -21,6 +23,8 @@ export interface StoreLoad {
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
   readonly clock: RealClock
+  /** Applies due effects one window at a time: two at once would hold the thread for twice as long. */
+  readonly settling: Turns
   /**
    * Runs `work` in a transaction, which many may share. What it throws undoes it and is thrown on. A `StaleWriteError`
    * and the database's own serialization failures run it again, a bounded number of times; so `work` has no effects but
@@ -50,6 +54,7 @@ export interface Transaction {
   readonly clock: RealClock
   /** How the keys in the database are kept from who reads it. */
   readonly wrapping: Wrapping
+  readonly journal: Journal
   /** Runs a compiled query and gives its answer. */
   query<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>
   /**

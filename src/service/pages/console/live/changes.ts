@@ -1,6 +1,6 @@
 import { deadline, type System } from '../../../../core/system.ts'
 import type { Following } from '../../../../core/watch.ts'
-import { lastFaultCounts, readTimes, settingsRevision } from '../../../store/clock.ts'
+import { readTimes, settingsRevision } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
 import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
@@ -110,7 +110,7 @@ async function seenNow(
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
     // The time that was read just now tells whether there are any.
-    const faults = lastFaultCounts(store).faultRules === 0 ? [] : await allFaults(tx)
+    const faults = store.clock.sandbox.faultRules === 0 ? [] : await allFaults(tx)
     const settings = [
       epoch,
       await settingsRevision(tx),
