@@ -63,8 +63,9 @@ onEachDatabase('the upkeep deletes what is over,', (database) => {
 
 /** Runs the upkeep, and `between` after each of its transactions: others come in there. */
 async function upkeepOver({ store, system }: World, between: () => Promise<void>): Promise<void> {
-  const watched: Pick<Store, 'transaction' | 'read' | 'clock'> = {
+  const watched: Pick<Store, 'transaction' | 'read' | 'clock' | 'settling'> = {
     clock: store.clock,
+    settling: store.settling,
     read: (work) => store.read(work),
     transaction: async (work) => {
       const result = await store.transaction(work)

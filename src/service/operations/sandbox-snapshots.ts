@@ -67,12 +67,12 @@ export const sandboxSnapshotHandlers = {
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
 /** Another world begins, at its own time, in which nothing fails on purpose but by what the start gave. */
-async function begun({ tx, timeMoved }: Context, snapshot: string | null, startsAtMs: number | null) {
+async function begun({ tx, sequel }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
   await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox went back to another state before it arrived.' })
   await forgetOldWorld(tx)
-  timeMoved()
+  sequel.timeMoved = true
   return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
 }
 

@@ -101,8 +101,8 @@ async function loadOrder(context: Context, id: string) {
 }
 
 /** A slow shop answers late, and a shaky one with an error once it has charged. */
-function answerInItsTime({ answerOtherwise }: Context, { answers }: ShopDefinition, instead?: Failure): void {
-  if (answers.slowMs > 0 || instead !== undefined) answerOtherwise({ afterMs: answers.slowMs, instead })
+function answerInItsTime({ sequel }: Context, { answers }: ShopDefinition, instead?: Failure): void {
+  if (answers.slowMs > 0 || instead !== undefined) sequel.otherwise = { afterMs: answers.slowMs, instead }
 }
 
 function trouble({ name, says }: ShopDefinition): Failure {

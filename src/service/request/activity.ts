@@ -16,7 +16,7 @@ import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { ChangeContext } from './due.ts'
 import type { Context } from './handler.ts'
-import type { Parsed } from './incoming.ts'
+import type { Values } from './incoming.ts'
 import { isSuccess, type Reply } from './reply.ts'
 
 /** What the first row of a chain names as the hash before it. */
@@ -66,7 +66,7 @@ export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, 
 }
 
 /** Records what the request did, or was refused. */
-export async function recordActivity(context: Context, parsed: Parsed, reply: Reply, known?: ChainEnd): Promise<void> {
+export async function recordActivity(context: Context, values: Values, reply: Reply, known?: ChainEnd): Promise<void> {
   const { operation, actor, partyId, causeAgentId, instanceId } = context
   if (operation.effect === 'read') return
   const act = {
@@ -78,7 +78,7 @@ export async function recordActivity(context: Context, parsed: Parsed, reply: Re
     keyId: actor.keyId,
     instanceId,
     customerPartyId: partyId === actor.partyId ? null : partyId,
-    resourceIds: resourceIds(operation, parsed, isSuccess(reply) ? JSON.parse(reply.body) : undefined),
+    resourceIds: resourceIds(operation, values, isSuccess(reply) ? JSON.parse(reply.body) : undefined),
     status: reply.status,
     code: codeOf(reply),
   }
@@ -164,8 +164,8 @@ export async function firstTampered(tx: Transaction, partyId: string): Promise<n
 }
 
 /** The ids that the request names and those of what it answered, if it was done. Ids only: nothing else is recorded. */
-export function resourceIds(operation: OperationDefinition, parsed: Parsed, body: unknown): string[] {
-  const input = 'input' in parsed ? parsed.input : {}
+export function resourceIds(operation: OperationDefinition, values: Values, body: unknown): string[] {
+  const input = 'input' in values ? values.input : {}
   const places = [operation.params, operation.related, operation.attributes].flatMap((part) =>
     Object.keys(part?.shape ?? {}),
   )

@@ -1,15 +1,14 @@
 import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
-import type { Failure } from '../../core/errors.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
-import type { Tell } from '../rules/runs.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
 import type { ChangeContext } from './due.ts'
 import type { LastUses } from './last-use.ts'
 import type { Page, WithMeta } from './reply.ts'
+import type { Sequel } from './sequel.ts'
 
 /** What a handler knows besides its input. */
 export interface Context extends ChangeContext {
@@ -28,20 +27,7 @@ export interface Context extends ChangeContext {
   lastUses: LastUses
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl: () => string
-  /** Tells that the clock was moved: the request is answered when everything has happened that became due. */
-  timeMoved: () => void
-  /** Tells that the answer is another one than what is recorded, or late: what was done stays done. */
-  answerOtherwise: (how: OtherAnswer) => void
-  /** Enters something into another run than that of the request, once it is done. */
-  tell: Tell
-}
-
-/** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */
-export interface OtherAnswer {
-  /** Milliseconds of real time that the answer takes. */
-  afterMs: number
-  /** What is answered instead; a repeat under the same key is answered what is recorded. */
-  instead?: Failure | undefined
+  sequel: Sequel
 }
 
 type Data<D extends OperationDefinition> = D['result'] extends 'page'

@@ -41,7 +41,7 @@ export function readAsUser(
   const { method, path } = requestOf(key, params)
   if (method !== 'GET') throw new Error(`Bug: ${key} is no reading.`)
   const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(), isCounted: true }
-  return answer(dependencies, key, withBody(head, ''), { known: actorOf(user) })
+  return answer(dependencies, key, withBody(head, ''), { pageActor: actorOf(user) })
 }
 
 interface SentByActor extends Sent {
@@ -63,7 +63,7 @@ export function asActor(
   if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
   const query = new URLSearchParams(asked)
   const incoming = withBody({ method, path, params, query, headers }, body)
-  return answer(dependencies, key, incoming, { known: actor })
+  return answer(dependencies, key, incoming, { pageActor: actor })
 }
 
 function requestOf(key: OperationKey, params: Record<string, string>) {

@@ -43,8 +43,8 @@ export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string)
   }
 }
 
-/** What became of the request's values; a refusal is not thrown yet, for it is recorded under the request's key. */
-export type Parsed = { input: Record<string, unknown> } | { failure: Failure }
+/** A request's values, or their refusal, which is not thrown yet: it is recorded under the request's key. */
+export type Values = { input: Record<string, unknown> } | { failure: Failure }
 
 export interface RequestHeaders {
   idempotencyKey: string | undefined
@@ -90,7 +90,7 @@ export function readAgentHeader(operation: OperationDefinition, headers: Headers
 }
 
 /** Parses path, query and body by the operation's schemas: 400 for the request's form, 422 for an attribute's value. */
-export function parseRequest(operation: OperationDefinition, incoming: Incoming): Parsed {
+export function parseRequest(operation: OperationDefinition, incoming: Incoming): Values {
   try {
     const params = parsePart(operation.params ?? nothing, incoming.params, asParameter)
     const query = parsePart(operation.query ?? nothing, queryValues(incoming.query), asParameter)
@@ -121,14 +121,14 @@ function requireOneCustomer(
 }
 
 /** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
-export function namedCustomer(operation: OperationDefinition, incoming: Incoming, parsed: Parsed): string | undefined {
+export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
   // In a body, too, both words mean the same where both are declared; elsewhere `partyId` is somebody else.
   const both = customerPartyId !== undefined && partyId !== undefined
-  if ('input' in parsed) {
-    const inBody = both ? parsed.input.partyId : undefined
-    return (parsed.input.customerPartyId ?? inBody ?? other ?? undefined) as string | undefined
+  if ('input' in values) {
+    const inBody = both ? values.input.partyId : undefined
+    return (values.input.customerPartyId ?? inBody ?? other ?? undefined) as string | undefined
   }
   const declared = customerPartyId ?? operation.query?.shape.customerPartyId
   if (!(declared instanceof z.ZodType)) return undefined

@@ -9,26 +9,26 @@ import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
 import { resourceIds } from './activity.ts'
 import { maskedJson, maskedText, shortMasked } from './masked.ts'
+import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply } from './reply.ts'
-import type { RequestContext } from './request-context.ts'
 import type { Note, RunLog } from './run-log.ts'
 
 /** Comes with a request that the MCP server repeats for a call that equals an earlier one. */
 const repeatHeader = 'x-mcp-repeat'
 
-/** What a page does for a user is no call of a run; what it does for an agent's run is. */
+/** Notes a call in its run. What a page does for a user is no call, unless it does it for an agent's run. */
 export function noteCall(
   { runLog, system, store, log }: { runLog: RunLog; system: System; store: Store; log: Pick<Logger, 'error'> },
-  request: RequestContext,
+  request: Phase,
   reply: Reply | undefined,
   ms: number,
 ): void {
-  if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
-  // Who was refused before the time was read came at about what it is.
-  const atMs = request.nowMs ?? system.now() + store.clock.sandbox.offsetMs
+  if (!('actor' in request)) return
+  if (request.pageActor !== undefined && !request.incoming.headers.has('x-instance-id')) return
+  // A request that was refused before the time was read came at about the present one.
+  const atMs = request.at?.nowMs ?? system.now() + store.clock.sandbox.offsetMs
   try {
-    const note = noteOfCall(request, reply, { ms, atMs })
-    if (note !== undefined) runLog.note(note)
+    runLog.note(noteOfCall(request, reply, { ms, atMs }))
   } catch (error) {
     // What was done stays done, and is answered.
     log.error({ supportId: request.supportId, err: error }, 'a call could not be noted in its run')
@@ -39,10 +39,11 @@ export function noteCall(
  * What a request tells of another run, with what it posted for the party whose run that is: there it is no call, which
  * would have the postings itself.
  */
-export function toldOf({ told = [], posted, actor, handled, incoming }: RequestContext): readonly Told[] {
-  const instanceId = handled?.context.instanceId ?? instanceIdIn(incoming.headers)
-  return told.map((one) => {
-    const isItsCall = one.partyId === actor?.partyId && one.instanceId === instanceId
+export function toldOf(request: Phase): readonly Told[] {
+  if (!('posted' in request)) return []
+  const { context, posted, actor } = request
+  return context.sequel.told.map((one) => {
+    const isItsCall = one.partyId === actor.partyId && one.instanceId === context.instanceId
     const postings = isItsCall
       ? []
       : posted.filter(({ partyId, sourceId }) => partyId === one.partyId && one.resourceIds?.includes(sourceId ?? ''))
@@ -52,17 +53,17 @@ export function toldOf({ told = [], posted, actor, handled, incoming }: RequestC
 
 const keptPosting = ({ posting, sourceId }: Posted) => ({ ...posting, sourceId })
 
-/** What a run keeps of a request: undefined where nobody is known to have sent it. */
 function noteOfCall(
-  request: RequestContext,
+  request: Known | Parsed | Done,
   reply: Reply | undefined,
   { ms, atMs }: { ms: number; atMs: number },
-): Note | undefined {
-  const { operation, incoming, actor, handled, plan, supportId, posted } = request
-  if (actor === undefined) return undefined
+): Note {
+  const { operation, incoming, actor, plan, supportId } = request
+  const parsed = 'context' in request ? request : undefined
+  const posted = 'posted' in request ? request.posted : []
   const answer = answered(request, reply)
-  const customer = handled?.context.partyId ?? actor.partyId
-  const ids = handled === undefined ? [] : resourceIds(operation, handled.parsed, answer)
+  const customer = parsed?.context.partyId ?? actor.partyId
+  const ids = parsed === undefined ? [] : resourceIds(operation, parsed.values, answer)
   const orderId = ids.find((id) => id.startsWith('sor_')) ?? attributesIn(answer)?.orderId
   const { headers } = incoming
   const key = headers.get('idempotency-key')
@@ -96,8 +97,8 @@ function noteOfCall(
     keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 32),
     detail: JSON.stringify(detail),
     atMs,
-    epoch: request.epoch,
-    instanceId: handled?.context.instanceId ?? instanceIdIn(headers),
+    epoch: request.at?.epoch,
+    instanceId: parsed?.context.instanceId ?? instanceIdIn(headers),
     host: hostIn(headers),
   }
 }
@@ -116,12 +117,12 @@ function outcomeOf(reply: Reply | undefined, answer: unknown, headers: Headers):
 const longestLookedAt = 163_840
 
 /** The answer's value, where something is to be read in it: lists tell no amount, and are long. */
-function answered({ operation }: RequestContext, reply: Reply | undefined): unknown {
+function answered({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
   return operation.result === 'page' && isSuccess(reply) ? undefined : parsed(reply.body)
 }
 
-function bodyOf({ incoming }: RequestContext): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
+function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
   if (!('body' in incoming) || incoming.body === '') return {}
   const { body, json } = incoming
   // What a text holds that nothing can be found in, nobody knows.
@@ -130,7 +131,7 @@ function bodyOf({ incoming }: RequestContext): Pick<RunDetail, 'body' | 'bodyCut
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
 }
 
-function answerOf({ operation }: RequestContext, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
+function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
   if (reply === undefined) return {}
   const { text, cut } = maskedJson(reply.body, secretFields(operation), () => parsed(reply.body))
   return { answer: text, ...(cut === 0 ? {} : { cut }) }
@@ -139,7 +140,7 @@ function answerOf({ operation }: RequestContext, reply: Reply | undefined): Pick
 const longestPath = 2048
 
 /** With the query, in which where a list goes on is no secret. */
-function pathOf({ path, query }: RequestContext['incoming']): string {
+function pathOf({ path, query }: Phase['incoming']): string {
   if (query.size === 0) return shortMasked(readable(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
     shortMasked(name, longestPath).text,

@@ -1,28 +1,26 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
-import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
-import type { OperationDefinition } from '../../core/operation.ts'
-import { newId, sha256 } from '../../core/system.ts'
-import type { Tell, Told } from '../rules/runs.ts'
-import { readTimes } from '../store/clock.ts'
+import { newId } from '../../core/system.ts'
+import type { Tell } from '../rules/runs.ts'
+import type { Times } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import { recordActivity } from './activity.ts'
+import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
 import { authenticate } from './authenticate.ts'
 import { challenged } from './challenged.ts'
-import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
+import { type Expected, handleEach, handleOnce, readAhead, recordFailure, transact } from './command.ts'
+import { type Moment, readMoment, requireSettled, type Settling, whenSettled } from './due.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
-import { handle, handleOnce, readAhead } from './handle-once.ts'
-import { type Context, type Handlers, listBehind, type OtherAnswer } from './handler.ts'
-import { claim, claimName, readEarlier, record } from './idempotency.ts'
+import type { Handlers } from './handler.ts'
 import {
   fingerprint,
   type Incoming,
   namedCustomer,
   parseRequest,
+  type RequestHeaders,
   readAgentHeader,
   readHeaders,
   type Unread,
@@ -32,10 +30,11 @@ import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
 import { noteCall, toldOf } from './note-call.ts'
+import type { Arrived, Done, Known, Parsed, Phase, Progress } from './phases.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
-import type { RequestContext } from './request-context.ts'
 import type { RunLog } from './run-log.ts'
+import { answeredOtherwise, settleAfterwards } from './sequel.ts'
 import type { Waits } from './waits.ts'
 
 export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending'> {
@@ -45,233 +44,229 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
   waits: Waits
   runLog: RunLog
   tell: Tell
-  /** By the hash of a credential, the party that a command with it was last about. */
+  /** The party that a command was last about, by the hash of its credential. */
   parties: Map<string, string>
   publicUrl: () => string
   log: Logger
 }
 
-/** An answer, and with which credential it was asked about which party; undefined where that did not come out. */
+/** An answer, and by which credential about which party it was asked for; undefined where that is not known. */
 export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
-  request: RequestContext
+  reached: Phase
 }
 
 interface AnswerOptions {
-  /** Who asks, where a page of the service knows it without a credential; no request from outside has one. */
-  known?: Actor | undefined
+  /** The user for whom a page of the service asks; no request from outside has one. */
+  pageActor?: Actor | undefined
   /** Aborts when nobody waits for the answer any more. */
   gone?: AbortSignal | undefined
-  /** It looks again at what it answered before. */
+  /** Looks again at what was answered before. */
   isRepeated?: boolean
-  /** Whoever asks notes what came of it. */
+  /** The caller notes in the run how it ends. */
   isNoted?: boolean
 }
 
-/** Whose requests are expected: with more credentials at once, the rest find their party when they are looked at. */
-const mostParties = 10_000
-
 /**
- * The one way in: authenticate, rate limit, permission, headers, parse, then claim or replay the key, handle and
- * record, all in one transaction. A body that is large is read only for whoever passes the first two; they are asked
- * again in the transaction, but for the limit. Whatever fails is an answer.
+ * Answers a request: the one way in. It authenticates, limits, checks the permission, reads the headers, parses, claims or
+ * replays the key, handles and records, all in one transaction (`inTransaction`). Whatever fails is an answer.
  * @throws ConnectionCutError where a fault of the sandbox leaves it unanswered, and nothing else.
  */
 export async function answer(
   dependencies: Dependencies,
   key: OperationKey,
   incoming: Incoming | Unread,
-  { known, gone, isRepeated = false, isNoted = isRepeated }: AnswerOptions = {},
+  options: AnswerOptions = {},
 ): Promise<Answered> {
-  const { store, system, log, handlers } = dependencies
+  const { system, log } = dependencies
+  const { gone, isRepeated = false, isNoted = isRepeated } = options
   const beganAtMs = system.elapsed()
-  const supportId = newId('req', system, system.now())
-  const operation: OperationDefinition = catalogue[key]
-  const carryOut = handlers[key] as RequestContext['carryOut']
-  // What a page does is no request of the API's, and what looks again is the request that it was.
-  const mayMeetFaults = known === undefined && !isRepeated && dependencies.environment === 'sandbox'
-  const plan = { fault: mayMeetFaults ? incoming.fault : null }
-  const request: RequestContext = {
-    operation,
-    carryOut,
-    incoming,
-    supportId,
-    claims: undefined,
-    known,
-    plan,
-    posted: [],
-  }
+  const progress: Progress = { reached: arrive(dependencies, key, incoming, options), limit: undefined }
+  const { supportId } = progress.reached
   const note = (last: Reply | undefined) => {
     const isMine = !isNoted || (last === undefined && !isRepeated)
-    if (isMine) noteCall(dependencies, request, last, system.elapsed() - beganAtMs)
+    if (isMine) noteCall(dependencies, progress.reached, last, system.elapsed() - beganAtMs)
   }
-  let reply: Reply | undefined
-  try {
-    request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
-    // Whoever makes all others wait, or sends much, is looked up before.
-    const admitted = 'read' in incoming || operation.alone === true ? await admit(dependencies, request) : undefined
-    const read = 'read' in incoming ? withBody(incoming, await incoming.read(admitted?.keyId ?? '')) : incoming
-    request.incoming = read
-    const work = (settling: Settling) => (tx: Transaction) => pass(dependencies, tx, request, read, settling)
-    const settled = (settling: Settling) =>
-      operation.effect === 'read' && !settling.here && request.plan.fault?.kind !== 'stale'
-        ? store.read(work(settling))
-        : command(dependencies, request, read, work(settling), settling)
-    reply = await whenPlanned(dependencies, request.plan, gone, () => whenSettled(dependencies, settled))
-  } catch (error) {
-    if (!(error instanceof ConnectionCutError)) reply = await refuse(dependencies, request, error)
-  }
-  if (request.timeMoved === true) {
-    // What happens by that comes behind it.
+  let reply = await replyTo(dependencies, progress, gone)
+  const { reached, limit } = progress
+  const { timeMoved, otherwise } = 'context' in reached ? reached.context.sequel : {}
+  if (timeMoved === true) {
+    // The effects that become due by that are listed behind it.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
-  if (reply !== undefined && request.otherwise !== undefined)
-    reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
+  if (reply !== undefined && otherwise !== undefined)
+    reply = await answeredOtherwise(dependencies, otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
-  if (request.timeMoved !== true) note(reply)
-  if (reply !== undefined && isSuccess(reply)) for (const told of toldOf(request)) dependencies.tell(told)
+  if (timeMoved !== true) note(reply)
+  if (reply !== undefined && isSuccess(reply)) for (const told of toldOf(reached)) dependencies.tell(told)
   if (reply === undefined) throw new ConnectionCutError()
-  logAnswer(log, request, reply, ms)
-  const acted = request.handled?.context
-  const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
-  return { ...reply, by, request, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
+  logAnswer(log, reached, reply, ms)
+  const by = 'context' in reached ? { partyId: reached.context.partyId, keyId: reached.actor.keyId } : undefined
+  return { ...reply, by, reached, headers: { ...reply.headers, ...limit?.headers, ...requestId(supportId) } }
 }
 
-/** A transaction for what is most likely asked for: by whom, and under which key. */
-async function command(
-  { store, parties }: Dependencies,
-  request: RequestContext,
-  { headers }: Incoming,
-  work: (tx: Transaction) => Promise<Reply>,
-  settling: Settling,
-): Promise<Reply> {
-  const credential = sha256(headers.get('authorization') ?? '')
-  const partyId = request.known?.partyId ?? parties.get(credential)
-  const key = request.operation.idempotency === 'required' ? headers.get('idempotency-key') : null
-  request.expected = partyId === undefined || key === null ? undefined : { partyId, key }
-  const alone = request.operation.alone === true
-  const reply = await store.transaction(work, {
-    alone,
-    partyId: alone ? undefined : partyId,
-    // What lets happen what is due, too, has to see what it wrote: that once it is not for sharing.
-    kind: settling.here ? undefined : request.operation.name,
-    claim: request.expected && claimName(request.expected.partyId, request.expected.key),
-  })
-  request.posted = request.postings?.filter(({ byItself }) => !byItself) ?? []
-  const acted = request.handled?.context
-  if (acted !== undefined) keepNewest(parties, credential, acted.partyId, mostParties)
-  return reply
+function arrive(
+  { handlers, system, environment }: Dependencies,
+  key: OperationKey,
+  incoming: Incoming | Unread,
+  { pageActor, isRepeated }: AnswerOptions,
+): Arrived {
+  // A page's request is none of the API's, and a repeated one met its fault the first time.
+  const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
+  return {
+    operation: catalogue[key],
+    carryOut: handlers[key] as Arrived['carryOut'],
+    incoming,
+    supportId: newId('req', system, system.now()),
+    pageActor,
+    plan: { fault: mayMeetFaults ? incoming.fault : null },
+  }
 }
 
-const notCounted: RateLimit = { headers: {}, failure: undefined }
+/** Returns the answer, be it a refusal; undefined: a fault leaves it unanswered. */
+async function replyTo(
+  dependencies: Dependencies,
+  progress: Progress,
+  gone: AbortSignal | undefined,
+): Promise<Reply | undefined> {
+  const arrived = progress.reached
+  const { operation, incoming, plan } = arrived
+  try {
+    const claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
+    const isAdmittedFirst = 'read' in incoming || operation.alone === true
+    const keyId = isAdmittedFirst ? (await admit(dependencies, progress)).keyId : ''
+    const whole = {
+      ...arrived,
+      incoming: 'read' in incoming ? withBody(incoming, await incoming.read(keyId)) : incoming,
+    }
+    progress.reached = { ...progress.reached, incoming: whole.incoming }
+    return await whenPlanned(dependencies, plan, gone, () =>
+      whenSettled(dependencies, (settling) => attempt(dependencies, progress, { arrived: whole, claims, settling })),
+    )
+  } catch (error) {
+    return error instanceof ConnectionCutError ? undefined : refuse(dependencies, progress.reached, error)
+  }
+}
 
-/** Lets go on whose credential is good and who may send one more request; each is asked again in the transaction. */
-async function admit(dependencies: Dependencies, request: RequestContext): Promise<Actor> {
-  const { known, operation, incoming } = request
-  const actor = known ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
-  request.actor = actor
-  request.limit = incoming.isCounted ? notCounted : await dependencies.rateLimit(actor.keyId)
-  if (request.limit.failure !== undefined) throw request.limit.failure
+/** Admits an exclusive or large request before its transaction, in which the same is asked again but for the limit. */
+async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
+  const { pageActor, operation, incoming } = progress.reached
+  const actor = pageActor ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
+  progress.reached = { ...progress.reached, actor, at: undefined }
+  await requireWithinLimit(dependencies, progress, actor)
   if (operation.alone === true) await dependencies.store.read((tx) => requireManager(tx, actor))
   return actor
 }
 
-async function pass(
+/** One try of a request, whose body has arrived. */
+interface Attempt {
+  arrived: Arrived & { incoming: Incoming }
+  /** The claims of its credential, where that is a signed token that is whole and current. */
+  claims: AccessTokenClaims | undefined
+  settling: Settling
+  expected?: Expected | undefined
+}
+
+async function attempt(dependencies: Dependencies, progress: Progress, given: Attempt): Promise<Reply> {
+  const { arrived, settling } = given
+  const { operation, plan } = arrived
+  const onlyReads = operation.effect === 'read' && !settling.here && plan.fault?.kind !== 'stale'
+  const work = (tx: Transaction, expected?: Expected) =>
+    inTransaction(dependencies, progress, tx, { ...given, expected })
+  const done = await (onlyReads
+    ? dependencies.store.read((tx) => work(tx))
+    : transact(dependencies, arrived, settling, work))
+  progress.reached = { ...done, posted: done.posted.filter(({ byItself }) => !byItself) }
+  return done.reply
+}
+
+/** Takes a request through its transaction, step by step. */
+async function inTransaction(
   dependencies: Dependencies,
+  progress: Progress,
   tx: Transaction,
-  request: RequestContext,
-  incoming: Incoming,
-  settling: Settling,
-): Promise<Reply> {
-  const { system, environment, localCredentials, lastUses, rateLimit, publicUrl } = dependencies
-  const { operation } = request
-  const authorization = incoming.headers.get('authorization')
-  // What does not depend on an answer is asked before there is one.
+  given: Attempt,
+): Promise<Done> {
+  const { store, system, lastUses } = dependencies
+  const { operation, incoming, plan } = given.arrived
+  // Reads that depend on no answer are begun at once.
   const reading = tx.shared(readMoment)
-  const ahead = request.expected && readAhead(tx, request.expected, operation)
-  const times = reading.then((moment) => moment.times)
-  // Whoever sends no credential is refused before it is known what time it is.
-  times.catch(() => {})
-  const authority = { environment, local: localCredentials, times, claims: request.claims }
-  const [actor, moment] = await Promise.all([request.known ?? authenticate(tx, authorization, authority), reading])
-  const { nowMs, earliestMs, epoch } = moment.times
-  request.actor = actor
-  request.nowMs = nowMs
-  request.epoch = epoch
-  if (operation.effect !== 'read') request.postings = tx.journal.postings
+  const early = given.expected && readAhead(tx, given.expected, operation)
+  const known = await identify(dependencies, tx, given, reading)
+  progress.reached = known
+  const moment = await reading
+  const { actor } = known
   lastUses.note(actor, moment.times)
-  request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
-  if (request.limit.failure !== undefined) throw request.limit.failure
+  await requireWithinLimit(dependencies, progress, actor)
   requirePermission(actor, operation)
   if (operation.permission === 'sandbox.manage') await requireManager(tx, actor)
-  const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
-  const { headers, path } = incoming
-  await requirePlanned(tx, request.plan, moment, { headers, path, operation, actor, instanceId, door: 'api' })
+  const headers = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
+  const asked = { path: incoming.path, operation, actor, instanceId: headers.instanceId, door: 'api' as const }
+  await requirePlanned(tx, plan, moment, { ...asked, headers: incoming.headers })
+  const parsed = await parse(dependencies, tx, known, moment.times, incoming, headers)
+  const { partyId } = parsed.context
+  await requireSettled(tx, system, moment, [actor.partyId, partyId], given.settling)
+  progress.reached = parsed
+  const { claim: mine } = parsed
+  const posted = tx.journal.postings
+  if (mine === undefined) return { ...parsed, ...(await handleEach(store, parsed)), posted }
+  const ahead = early?.partyId === partyId ? early : readAhead(tx, mine, operation)
+  return { ...parsed, reply: await handleOnce(parsed, { mine, earliestMs: moment.times.earliestMs, ahead }), posted }
+}
+
+async function identify(
+  { environment, localCredentials }: Dependencies,
+  tx: Transaction,
+  { arrived, claims }: Attempt,
+  reading: Promise<Moment>,
+): Promise<Known> {
+  const times = reading.then((moment) => moment.times)
+  // A request without a credential is refused before the time is known.
+  times.catch(() => {})
+  const authority = { environment, local: localCredentials, times, claims }
+  const authorization = arrived.incoming.headers.get('authorization')
+  const [actor, { nowMs, epoch }] = await Promise.all([
+    arrived.pageActor ?? authenticate(tx, authorization, authority),
+    times,
+  ])
+  return { ...arrived, actor, at: { nowMs, epoch } }
+}
+
+/** @throws 429 `rate_limited`. */
+async function requireWithinLimit({ rateLimit }: Dependencies, progress: Progress, { keyId }: Actor): Promise<void> {
+  const isCounted = progress.reached.incoming.isCounted === true
+  progress.limit ??= isCounted ? { headers: {}, failure: undefined } : await rateLimit(keyId)
+  if (progress.limit.failure !== undefined) throw progress.limit.failure
+}
+
+/** Finds out the values, and the party and the agent that they are about. */
+async function parse(
+  { environment, system, publicUrl, lastUses }: Dependencies,
+  tx: Transaction,
+  known: Known,
+  { nowMs, epoch }: Times,
+  incoming: Incoming,
+  { idempotencyKey: key, instanceId }: RequestHeaders,
+): Promise<Parsed> {
+  const { operation, actor } = known
   const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
-  const parsed = parseRequest(operation, incoming)
-  const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))
-  await requireSettled(tx, system, moment, [actor.partyId, partyId], settling)
-  const cause = { instanceId, causeAgentId }
-  const timeMoved = () => {
-    request.timeMoved = true
-  }
+  const values = parseRequest(operation, incoming)
+  const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, values))
+  const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
+  const subject = { operation, actor, partyId, instanceId, causeAgentId }
+  const means = { tx, system, environment, publicUrl, lastUses }
   // A transaction that runs again decides it again.
-  request.otherwise = undefined
-  const answerOtherwise = (how: OtherAnswer) => {
-    request.otherwise = how
-  }
-  const told: Told[] = []
-  request.told = told
-  const tell = (one: Told) => void told.push(one)
-  const known = { environment, system, publicUrl, lastUses, timeMoved, answerOtherwise, tell }
-  const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, epoch, attempt: 'first', ...known }
-  request.handled = { context, parsed }
-  if (idempotencyKey === undefined) {
-    const look = (where: Context) => handle(request, parsed, where)
-    const isStale = request.plan.fault?.kind === 'stale'
-    const reply = await (isStale ? look(context) : listBehind(dependencies.store, context, look))
-    // Where the world was replaced, this is listed in the new one, at its time.
-    const at = operation.alone === true ? await readTimes(tx) : { nowMs, epoch }
-    request.nowMs = at.nowMs
-    request.epoch = at.epoch
-    await recordActivity({ ...context, ...at }, parsed, reply)
-    return reply
-  }
-  const mine = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
-  request.claim = mine
-  const read = ahead?.partyId === partyId ? ahead : readAhead(tx, { partyId, key: idempotencyKey }, operation)
-  return handleOnce(request, parsed, context, { mine, earliestMs, read })
+  const sequel = { timeMoved: false, otherwise: undefined, told: [] }
+  return { ...known, values, claim, context: { ...means, ...subject, nowMs, epoch, attempt: 'first', sequel } }
 }
 
-/** What was done is committed by now, and nobody else waits while this does. */
-async function answeredOtherwise(
-  { system, ending }: Dependencies,
-  { afterMs, instead }: OtherAnswer,
-  reply: Reply,
-  { supportId, gone }: { supportId: string; gone: AbortSignal | undefined },
-): Promise<Reply> {
-  const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
-  if (afterMs > 0) await system.sleep(afterMs, over).catch(() => {})
-  return instead === undefined || !isSuccess(reply) ? reply : refusal(instead, supportId)
-}
-
-/** What does not happen now, for the database is busy, happens before whoever looks at it next, or with the upkeep. */
-async function settleAfterwards(dependencies: Dependencies, supportId: string): Promise<void> {
-  try {
-    await settleDue(dependencies)
-  } catch (error) {
-    dependencies.log.warn({ supportId, err: error }, 'the clock was moved, and not everything due has happened yet')
-  }
-  dependencies.waits.wakeAll()
-}
-
-/** The answer to what undid the request's transaction. */
-async function refuse(dependencies: Dependencies, request: RequestContext, error: unknown): Promise<Reply> {
-  const { store, log, publicUrl } = dependencies
-  const { supportId, claim: mine } = request
+/** Returns the answer to the error that undid the request's transaction. */
+async function refuse(dependencies: Dependencies, reached: Phase, error: unknown): Promise<Reply> {
+  const { log, publicUrl } = dependencies
+  const { supportId, incoming } = reached
   if (error instanceof Failure) {
-    return challenged(refusal(error, supportId), error, publicUrl(), request.incoming.headers.has('authorization'))
+    return challenged(refusal(error, supportId), error, publicUrl(), incoming.headers.has('authorization'))
   }
   if (error instanceof StoreBusyError) {
     log.warn({ supportId, err: error }, 'the database could not take the request')
@@ -279,17 +274,9 @@ async function refuse(dependencies: Dependencies, request: RequestContext, error
   }
   log.error({ supportId, err: error }, 'a request failed unexpectedly')
   const reply = refusal(new Failure('server_error'), supportId)
-  if (mine === undefined) return reply
+  if (!('claim' in reached) || reached.claim === undefined) return reply
   try {
-    await store.transaction(async (tx) => {
-      await tx.lockParty(mine.partyId)
-      const { nowMs, earliestMs } = await readTimes(tx)
-      const earlier = await readEarlier(tx, mine.partyId, mine.key)
-      if ('replay' in claim(tx, mine, earlier, { earliestMs })) return
-      await record({ tx, system: dependencies.system, nowMs }, mine, reply, earlier.keys)
-      const { handled } = request
-      if (handled !== undefined) await recordActivity({ ...handled.context, tx }, handled.parsed, reply)
-    })
+    await recordFailure(dependencies, reached, reached.claim, reply)
   } catch (recordError) {
     log.error({ supportId, err: recordError }, 'the failure could not be recorded under its key')
   }

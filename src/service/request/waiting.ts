@@ -40,7 +40,7 @@ export async function answerInTime(
     return last
   } finally {
     // It is one call, with the answer that it got in the end.
-    noteCall(dependencies, first.request, last, dependencies.system.elapsed() - beganAtMs)
+    noteCall(dependencies, first.reached, last, dependencies.system.elapsed() - beganAtMs)
   }
 }
 

@@ -1,0 +1,177 @@
+import { keepNewest } from '../../core/bounded-map.ts'
+import { Failure } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { type System, sha256 } from '../../core/system.ts'
+import type { PartyStatus } from '../rules/parties.ts'
+import { type ChainEnd, chainEnd } from '../store/activity.ts'
+import { readTimes } from '../store/clock.ts'
+import { keepingEarlier, readingEarlier } from '../store/earlier-states.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
+import { recordActivity } from './activity.ts'
+import type { Settling } from './due.ts'
+import { type Context, listBehind } from './handler.ts'
+import {
+  type Claim,
+  claim,
+  claimName,
+  type Earlier,
+  notRecordedCode,
+  readEarlier,
+  record,
+  recordUnresolved,
+} from './idempotency.ts'
+import type { Done, Parsed, Phase } from './phases.ts'
+import { type Reply, refusal, success } from './reply.ts'
+import { refusedWhileStopped, requireStanding, standingOf } from './standing.ts'
+
+/*
+ * The transaction of a command, besides the handler's own records:
+ * - it reads the moment and the credential (`pipeline.ts`), then, under the party's lock, what `readAhead` lists;
+ * - it writes the recorded answer and the row of the activity (`handleOnce`), and with its last words events and postings.
+ */
+
+/** The party and the key that a request will most likely be about; its credential and values tell whether it is. */
+export interface Expected {
+  partyId: string
+  key: string
+}
+
+/** The credentials whose party is remembered: with more at once, the rest find their party in the transaction. */
+const mostParties = 10_000
+
+/** Opens a command's transaction, for the party that its credential was last about, and for its key. */
+export async function transact(
+  { store, parties }: { store: Store; parties: Map<string, string> },
+  { operation, incoming: { headers }, pageActor }: Phase,
+  { here }: Settling,
+  work: (tx: Transaction, expected: Expected | undefined) => Promise<Done>,
+): Promise<Done> {
+  const credential = sha256(headers.get('authorization') ?? '')
+  const partyId = pageActor?.partyId ?? parties.get(credential)
+  const key = operation.idempotency === 'required' ? headers.get('idempotency-key') : null
+  const expected = partyId === undefined || key === null ? undefined : { partyId, key }
+  const alone = operation.alone === true
+  const done = await store.transaction((tx) => work(tx, expected), {
+    alone,
+    partyId: alone ? undefined : partyId,
+    // One that applies due effects has to see its own writes: that cannot share a transaction.
+    kind: here ? undefined : operation.name,
+    claim: expected && claimName(expected.partyId, expected.key),
+  })
+  keepNewest(parties, credential, done.context.partyId, mostParties)
+  return done
+}
+
+/** The rows that a command needs besides its own records, read under the party's lock. */
+export interface Ahead {
+  partyId: string
+  locked: Promise<void>
+  earlier: Promise<Earlier>
+  /** Undefined where the operation does not depend on it. */
+  standing: Promise<PartyStatus> | undefined
+  end: Promise<ChainEnd>
+}
+
+export function readAhead(tx: Transaction, { partyId, key }: Expected, { name }: OperationDefinition): Ahead {
+  const locked = tx.lockParty(partyId)
+  const standing = refusedWhileStopped.has(name) ? standingOf(tx, partyId) : undefined
+  const ahead = { partyId, locked, earlier: readEarlier(tx, partyId, key), end: chainEnd(tx, partyId), standing }
+  // A request that is refused before they are needed leaves them behind.
+  for (const reading of [ahead.locked, ahead.earlier, ahead.end, standing]) reading?.catch(() => {})
+  return ahead
+}
+
+/** Handles the request unless its key already has an answer, and records the answer with the effect. */
+export async function handleOnce(
+  parsed: Parsed,
+  { mine, earliestMs, ahead }: { mine: Claim; earliestMs: number; ahead: Ahead },
+): Promise<Reply> {
+  const { context, values } = parsed
+  const { tx, actor, partyId } = context
+  const earlier = await ahead.earlier
+  const claimed = claim(tx, mine, earlier, { earliestMs })
+  // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
+  await ahead.locked
+  if ('replay' in claimed) return claimed.replay
+  // The chain of the party that is locked is nobody else's now.
+  const end = partyId === actor.partyId ? await ahead.end : undefined
+  try {
+    const attempt = { ...context, attempt: claimed.attempt }
+    const reply = await tx.savepoint(() => handle(parsed, attempt, ahead.standing))
+    await record(context, mine, reply, earlier.keys)
+    await recordActivity(context, values, reply, end)
+    return reply
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const reply = refusal(error, parsed.supportId)
+    if (error.retryable) await recordUnresolved(tx, mine)
+    else if (error.code !== notRecordedCode) {
+      if (await record(context, mine, reply, earlier.keys)) await recordActivity(context, values, reply, end)
+    }
+    return reply
+  }
+}
+
+/** Handles a request without a key: a read, or a command that its repeat finds done. */
+export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Done, 'reply' | 'at'>> {
+  const { operation, context, values, plan } = parsed
+  const carryOut = (where: Context) => handle(parsed, where)
+  const isStale = plan.fault?.kind === 'stale'
+  const reply = await (isStale ? carryOut(context) : listBehind(store, context, carryOut))
+  // Where the world was replaced, this is listed in the new one, at its time.
+  const { nowMs, epoch } = operation.alone === true ? await readTimes(context.tx) : context
+  await recordActivity({ ...context, nowMs, epoch }, values, reply)
+  return { reply, at: { nowMs, epoch } }
+}
+
+/** Carries it out on the party's present records, or, where a fault makes it stale, on those before its last change. */
+async function handle(
+  { operation, carryOut, plan, values }: Parsed,
+  context: Context,
+  standing?: Promise<PartyStatus>,
+): Promise<Reply> {
+  if ('failure' in values) throw values.failure
+  const { tx, partyId } = context
+  if (refusedWhileStopped.has(operation.name)) await requireAllStanding(context, standing)
+  const carriedOut = async () => success(operation, await carryOut(values.input as never, context))
+  if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
+  // A reset is no change of a party's: nothing is earlier than it.
+  if (operation.effect === 'read' || operation.permission === 'sandbox.manage') return carriedOut()
+  return keepingEarlier(tx, () => partiesOf(values.input, context), carriedOut)
+}
+
+/** Requires that neither the party acted on nor the one that acts is stopped. @throws 403 `forbidden`. */
+async function requireAllStanding(
+  { tx, operation, actor, partyId }: Context,
+  standing: Promise<PartyStatus> = standingOf(tx, partyId),
+): Promise<void> {
+  const acting = partyId === actor.partyId ? undefined : standingOf(tx, actor.partyId)
+  requireStanding(await standing, partyId, operation.name)
+  if (acting !== undefined) requireStanding(await acting, actor.partyId, operation.name)
+}
+
+/** Returns the parties whose records it may change, which includes those that the request names. */
+function partiesOf(input: object, { partyId, actor }: Context): string[] {
+  const named = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
+  return [...new Set([partyId, actor.partyId, ...named])].slice(0, mostNamed)
+}
+
+/** More parties than a request names. */
+const mostNamed = 20
+
+/** Records that the command failed unexpectedly, under its key, in a transaction of its own. */
+export async function recordFailure(
+  { store, system }: { store: Store; system: System },
+  { context, values }: Parsed,
+  mine: Claim,
+  reply: Reply,
+): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.lockParty(mine.partyId)
+    const { nowMs, earliestMs } = await readTimes(tx)
+    const earlier = await readEarlier(tx, mine.partyId, mine.key)
+    if ('replay' in claim(tx, mine, earlier, { earliestMs })) return
+    await record({ tx, system, nowMs }, mine, reply, earlier.keys)
+    await recordActivity({ ...context, tx }, values, reply)
+  })
+}

@@ -1,0 +1,51 @@
+import type { Logger } from '../../config/log.ts'
+import type { Failure } from '../../core/errors.ts'
+import type { System } from '../../core/system.ts'
+import type { Told } from '../rules/runs.ts'
+import { settleDue } from './due.ts'
+import type { Opening } from './failed-effects.ts'
+import { isSuccess, type Reply, refusal } from './reply.ts'
+import type { Waits } from './waits.ts'
+
+/** What a handler asks to be done once its transaction is committed. */
+export interface Sequel {
+  /** The clock was moved: the request is answered when everything has happened that became due. */
+  timeMoved: boolean
+  /** The answer, where it is not the recorded one, at once. */
+  otherwise: OtherAnswer | undefined
+  /** Entries for other runs than the request's. */
+  told: Told[]
+}
+
+/** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */
+export interface OtherAnswer {
+  /** Milliseconds of real time that the answer takes. */
+  afterMs: number
+  /** What is answered instead; a repeat under the same key is answered what is recorded. */
+  instead?: Failure | undefined
+}
+
+/** Answers late, or with a failure, where the handler asks for that: the change is committed, and nobody else waits. */
+export async function answeredOtherwise(
+  { system, ending }: { system: System; ending: AbortSignal },
+  { afterMs, instead }: OtherAnswer,
+  reply: Reply,
+  { supportId, gone }: { supportId: string; gone: AbortSignal | undefined },
+): Promise<Reply> {
+  const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
+  if (afterMs > 0) await system.sleep(afterMs, over).catch(() => {})
+  return instead === undefined || !isSuccess(reply) ? reply : refusal(instead, supportId)
+}
+
+/** Applies what became due by moving the clock. While the database is busy, the upkeep or the next request does it. */
+export async function settleAfterwards(
+  { waits, log, ...opening }: Opening & { waits: Pick<Waits, 'wakeAll'>; log: Pick<Logger, 'error' | 'info' | 'warn'> },
+  supportId: string,
+): Promise<void> {
+  try {
+    await settleDue({ ...opening, log })
+  } catch (error) {
+    log.warn({ supportId, err: error }, 'the clock was moved, and not everything due has happened yet')
+  }
+  waits.wakeAll()
+}
