@@ -29,11 +29,11 @@ function boundAdapter(dependencies: Dependencies, model: string, limits: ClientL
     upsert: async (id, payload, expiresIn) => {
       const ctx = Provider.ctx
       const begins = ctx !== undefined && beginnings.includes(`${ctx.oidc.route} ${model}`)
-      if (begins && !(await limits.mayBegin(addressIn(ctx)))) throw new TooManyError('Too many sign-ins begin.')
+      if (begins && !limits.mayBegin(addressIn(ctx))) throw new TooManyError('Too many sign-ins begin.')
       await records.upsert(id, payload, expiresIn)
     },
     findByUserCode: async (userCode) => {
-      if (await limits.mayEnterCode(addressIn(Provider.ctx))) return records.findByUserCode(userCode)
+      if (limits.mayEnterCode(addressIn(Provider.ctx))) return records.findByUserCode(userCode)
       throw new TooManyError('Too many codes were entered.')
     },
   }

@@ -80,7 +80,7 @@ async function readFrom(
   clientId: string,
   init: RequestInit | undefined,
 ): Promise<KeptDocument> {
-  if (!(await clientLimits.mayFetch(addressIn(Provider.ctx)))) {
+  if (!clientLimits.mayFetch(addressIn(Provider.ctx))) {
     throw new Error('Too many documents were asked for; try again in a minute')
   }
   const response = await fetch(clientId, init)

@@ -1,7 +1,7 @@
 import { newId } from '../../core/system.ts'
+import { type AddressBound, type AddressLimit, limitByAddress } from '../../core/tries.ts'
 import { type Dependencies, settled } from '../request/change.ts'
 import { countClients, deleteUnusedClients } from '../store/oauth-records.ts'
-import { type AddressBound, limitByAddress } from './limit-by-address.ts'
 
 /** What strangers may in a minute, in one process. */
 const bounds = {
@@ -23,22 +23,21 @@ const madeRoomFor = 20
 /** Longer than a person takes to allow what an application asks for. */
 const crowdedForMs = 60 * 60 * 1000
 
-/** Tells, by the address of the client that asks, whether it may do one more of each now. */
-export type ClientLimits = {
-  readonly [K in keyof typeof bounds]: (address: string | undefined) => Promise<boolean>
-} & {
+/** Whether a client may do one more of each now, by its address. */
+export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
+  mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
 }
 
 /** Bounds what strangers can make the service store and fetch. */
 export function createClientLimits(dependencies: Dependencies): ClientLimits {
-  const oneMoreRegistration = limitByAddress(bounds.mayRegister)
+  const oneMoreRegistration = limitByAddress(dependencies.system, bounds.mayRegister)
   return {
     newId: () => newId('ocl', dependencies.system, dependencies.system.now()),
-    mayFetch: limitByAddress(bounds.mayFetch),
-    mayEnterCode: limitByAddress(bounds.mayEnterCode),
-    mayBegin: limitByAddress(bounds.mayBegin),
-    mayOpenDevicePage: limitByAddress(bounds.mayOpenDevicePage),
+    mayFetch: limitByAddress(dependencies.system, bounds.mayFetch),
+    mayEnterCode: limitByAddress(dependencies.system, bounds.mayEnterCode),
+    mayBegin: limitByAddress(dependencies.system, bounds.mayBegin),
+    mayOpenDevicePage: limitByAddress(dependencies.system, bounds.mayOpenDevicePage),
     mayRegister: async (address) => {
       if (!(await oneMoreRegistration(address))) return false
       return settled(dependencies, async ({ tx, realNowMs }) => {

@@ -5,6 +5,8 @@ import type { Config } from '../../config/settings.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { defaultOAuthScopes } from '../../core/permissions.ts'
 import { namedScopes, scopeAliases } from '../../core/scope-aliases.ts'
+import { sha256 } from '../../core/system.ts'
+import { Tries } from '../../core/tries.ts'
 import { callerOf } from '../request/client-address.ts'
 import {
   audienceOf,
@@ -15,7 +17,6 @@ import {
   tokenExchangeGrant,
 } from '../tokens/resources.ts'
 import { type ClientLimits, registrable } from './clients.ts'
-import { createDevicePolls, pollSeconds } from './device-polls.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
 import { refused } from './json-answers.ts'
@@ -31,6 +32,11 @@ interface OAuthEndpoints extends ExchangeDependencies {
 /** More than any request to these endpoints needs. */
 const mostBodyBytes = 16 * 1024
 
+/** Seconds between two requests of a device for its token (RFC 8628 section 3.2). The window of a code begins with an answer. */
+const pollSeconds = 5
+/** Networks deliver sooner and later: a request that comes this much too early is in time. */
+const pollToleranceMs = 1000
+
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
 
 /** For pages of other sites, which the listener has let through; no cookie says who they are. */
@@ -44,7 +50,7 @@ const preflight = {
 /** The OAuth authorization server's endpoints, and what tells where they are. */
 export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   const { providers, publicUrl, clientLimits, system } = endpoints
-  const pollsTooFast = createDevicePolls(system)
+  const polls = new Tries(system, pollSeconds * 1000 - pollToleranceMs)
   const limit = bodyLimit({
     maxSize: mostBodyBytes,
     onError: () => refused(413, 'invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`),
@@ -69,7 +75,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   app.post(routes.token, limit, async (c) => {
     const body = await c.req.text()
     const form = new URLSearchParams(body)
-    if (form.get('grant_type') === deviceGrant && pollsTooFast(form.get('device_code') ?? '')) {
+    if (form.get('grant_type') === deviceGrant && polls.count(sha256(form.get('device_code') ?? '')) > 1) {
       return refused(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
     }
     const exchanged = await exchangeToken(endpoints, c.req.header('content-type'), body)
@@ -87,7 +93,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   })
   // Each of them may answer the form for a code, which is a session that is kept, to whoever has none.
   const bounded: MiddlewareHandler = async (c, next) => {
-    if (await clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
+    if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busy('Too many pages were opened. Try again in a minute.')
   }
   app.get(routes.code_verification, bounded, (c) => serve(c, { url: withCodeHint(c.req.url) }))

@@ -1,4 +1,5 @@
 import { newId, type System, sha256 } from '../../core/system.ts'
+import { limitByAddress } from '../../core/tries.ts'
 import { findKnownBrowser } from '../store/browser-sessions.ts'
 import { realNow } from '../store/clock.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -10,9 +11,7 @@ import {
   isBrowser,
   refusalCountsMs,
 } from '../store/passwords.ts'
-
 import type { UserRow } from '../store/schema/users.ts'
-import { limitByAddress } from './limit-by-address.ts'
 
 /** Where somebody signs in. */
 export interface SignInPlace {
@@ -39,8 +38,8 @@ const looked = { each: 30, all: 300, seconds: 60 } as const
  * the account and the place together, and a browser in which the user signed in before is a place of its own.
  */
 export function createPasswordTries(system: System) {
-  const ofStrangers = limitByAddress(looked)
-  const ofBrowsers = limitByAddress(looked)
+  const ofStrangers = limitByAddress(system, looked)
+  const ofBrowsers = limitByAddress(system, looked)
   const sinceMs = async (tx: Transaction) => (await realNow(tx)) - refusalCountsMs
   return {
     /** The place, as it is counted. */

@@ -66,7 +66,7 @@ export class SignIn {
       const stored = user && (await findPassword(tx, user.id))
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
-    if (!(await tries.mayLook(found.source))) return 'too_many'
+    if (!tries.mayLook(found.source)) return 'too_many'
     // Somebody who is not there takes as long as a wrong password, and as many: nobody learns who has an account.
     const right = await matches(
       password,

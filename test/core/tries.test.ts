@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { limitByAddress, Tries } from '../../src/core/tries.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+
+test('tries count by key in a window that begins with the first and that no later one prolongs', () => {
+  const system = fakeSystem()
+  const tries = new Tries(system, 60_000)
+  expect([tries.count('a'), tries.count('a'), tries.count('b')]).toEqual([1, 2, 1])
+  system.pass(59_999)
+  expect(tries.of('a')).toMatchObject({ tries: 2, leftMs: 1 })
+  expect(tries.count('a')).toBe(3)
+  system.pass(1)
+  expect(tries.of('a')).toMatchObject({ tries: 0, leftMs: 60_000 })
+  expect(tries.count('a')).toBe(1)
+  // A clock that somebody sets neither ends a window nor begins one.
+  system.setAhead(3_600_000)
+  expect(tries.count('a')).toBe(2)
+})
+
+test('of very many keys the one that tried the longest ago is forgotten', () => {
+  const tries = new Tries(fakeSystem(), 60_000)
+  for (let key = 0; key < 10_000; key++) tries.count(`${key}`)
+  expect(tries.count('0')).toBe(2)
+  tries.count('one more')
+  expect(tries.of('1').tries).toBe(0)
+  expect(tries.of('0').tries).toBe(2)
+})
+
+test('a client uses up its own part, and calls without an address count among all', () => {
+  const system = fakeSystem()
+  const may = limitByAddress(system, { each: 2, all: 4, seconds: 60 })
+  expect([may('a'), may('a'), may('a'), may('a')]).toEqual([true, true, false, false])
+  expect([may('b'), may(undefined), may('c'), may(undefined)]).toEqual([true, true, false, false])
+  system.pass(60_000)
+  expect([may('a'), may(undefined)]).toEqual([true, true])
+})
