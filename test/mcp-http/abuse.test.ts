@@ -196,6 +196,7 @@ test('who does not read fills no memory, stalls nobody, and can resume', async (
   // The call ends although nobody reads of it, and others are served meanwhile.
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
+  await expect.poll(() => hosting.endpoint.load().streams).toBe(0)
   const came = await stalled.whatCame()
   expect(came).not.toContain('flooded')
   const lastId = [...came.matchAll(/^id: (.*)$/gm)].at(-1)?.[1]

@@ -2,13 +2,15 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StreamableHTTPClientTransport as EarlierHttpTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Server, Transport } from '@modelcontextprotocol/server'
 import type { Log } from '../../src/client/client.ts'
+import type { SessionStore } from '../../src/core/session-store.ts'
 import { realSystem, type System } from '../../src/core/system.ts'
 import { type EndpointDependencies, McpEndpoint } from '../../src/mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../../src/mcp/http/host-context.ts'
 import type { Limits } from '../../src/mcp/http/limits.ts'
-import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
-import type { SessionStore } from '../../src/mcp/http/session-store.ts'
 import { isAllowedOrigin, listen } from '../../src/service/listen.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { testServer } from './test-server.ts'
 
 /** An endpoint behind a real listener, with a table of credentials that the test may change. */
@@ -34,8 +36,10 @@ export interface HostingOptions {
 export const origin = 'https://inspector.example'
 
 export async function createHosting(options: HostingOptions = {}): Promise<Hosting> {
-  const { system = realSystem, limits, sessions = createMemorySessions(), createServer = testServer } = options
+  const { system = realSystem, limits, createServer = testServer } = options
   const { scopesFor = () => [], isSecret = () => false, allowedOrigins = [origin] } = options
+  const own = options.sessions === undefined ? await openStore({ url: 'sqlite::memory:', system }) : undefined
+  const sessions = options.sessions ?? createMcpSessions(own as Store)
   const credentials = new Map([principal('alice'), principal('bob')])
   const logged: string[] = []
   const record = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
@@ -50,6 +54,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
     limit: async () => ({ headers: {}, failure: undefined }),
     createServer,
     sessions,
+    changes: noChanges,
     challenge: (request) => ({
       resourceMetadata: new URL('/.well-known/oauth-protected-resource/mcp', request.url).href,
       scope: 'cards:agent',
@@ -76,8 +81,20 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
   const close = async () => {
     await endpoint.close()
     await listener.close()
+    await own?.close()
   }
   return { url: `${listener.url}/mcp`, endpoint, credentials, logged, close }
+}
+
+/** Tells of nothing: hosts hear of what the endpoint is told to notify them of. */
+const noChanges: EndpointDependencies['changes'] = {
+  activity: {
+    ends: async () => new Map(),
+    after: async (_partyId, sequence) => ({ changes: [], last: sequence }),
+    onChange: () => () => {},
+  },
+  follow: () => ({ begin: async () => {}, end: () => {} }),
+  mayRead: async () => false,
 }
 
 /** A credential that is nobody's but this name's. */

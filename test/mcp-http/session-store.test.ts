@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
-import type { SessionStore } from '../../src/mcp/http/session-store.ts'
+import type { SessionStore } from '../../src/core/session-store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { databases } from '../support/databases.ts'
 
@@ -12,9 +11,7 @@ const inDatabases = databases.map(({ name, create }) => ({
     return { sessions, drop }
   },
 }))
-const inMemory = { name: 'memory', open: async () => ({ sessions: createMemorySessions(), drop: async () => {} }) }
-
-describe.each([inMemory, ...inDatabases])('sessions in $name', ({ open }) => {
+describe.each(inDatabases)('sessions in $name', ({ open }) => {
   let sessions: SessionStore
   let drop: () => Promise<void>
   beforeEach(async () => {

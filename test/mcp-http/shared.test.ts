@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { SessionStore } from '../../src/core/session-store.ts'
 import { realSystem, type System, sha256 } from '../../src/core/system.ts'
-import type { SessionStore } from '../../src/mcp/http/session-store.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'

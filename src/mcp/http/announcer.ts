@@ -1,5 +1,6 @@
 import type { ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import type { System } from '../../core/system.ts'
 import { type Following, Watch } from '../../core/watch.ts'
 import { watchable } from '../resources/kinds.ts'
@@ -8,15 +9,13 @@ import type { Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import type { ModernEra } from './modern.ts'
 import { notifySession } from './session-events.ts'
-import type { SessionStore } from './session-store.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 interface AnnouncerDependencies {
   sessions: Sessions
   modern: ModernEra
   store: SessionStore
-  /** Undefined: hosts hear only of what `notify` is called with. */
-  changes: Changes | undefined
+  changes: Changes
   authorize(credential: string): Promise<Principal | undefined>
   system: System
   limits: Limits
@@ -27,16 +26,15 @@ interface AnnouncerDependencies {
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
   /** Reads the activity: what was done with credentials, and to them. */
-  readonly #watch: Watch<Change> | undefined
+  readonly #watch: Watch<Change>
   /** Follows the reader of the outbox: what happened to records, by whoever. */
-  readonly #following: Following | undefined
+  readonly #following: Following
   /** What is told next is told behind what was told before. */
   #telling: Promise<void> = Promise.resolve()
 
   constructor(dependencies: AnnouncerDependencies) {
     this.#dependencies = dependencies
     const { changes } = dependencies
-    if (changes === undefined) return
     const watched = () => this.#watched()
     const told = (found: readonly Change[]) => this.#tellChanges(found)
     this.#watch = new Watch({ ...dependencies, feed: changes.activity, watched, told })
@@ -45,12 +43,12 @@ export class Announcer {
 
   /** To be awaited before a host of the party gets a stream to listen on. */
   async begin(partyId: string): Promise<void> {
-    await Promise.all([this.#watch?.begin(partyId), this.#following?.begin(partyId)])
+    await Promise.all([this.#watch.begin(partyId), this.#following.begin(partyId)])
   }
 
   /** Something may have changed: those who listen here hear of it soon. */
   wake(): void {
-    this.#watch?.wake()
+    this.#watch.wake()
   }
 
   /** Tells hosts what changed: those of one principal, or all. */
@@ -71,8 +69,8 @@ export class Announcer {
   }
 
   async close(): Promise<void> {
-    this.#following?.end()
-    await this.#watch?.close()
+    this.#following.end()
+    await this.#watch.close()
     await this.#telling
   }
 

@@ -12,6 +12,7 @@ import { bearerOf } from '../../core/bearer.ts'
 import type { ArrivingBody } from '../../core/body-budget.ts'
 import type { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import { newSecret, type System } from '../../core/system.ts'
 import { Announcer } from './announcer.ts'
 import { readJson } from './body.ts'
@@ -23,11 +24,9 @@ import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
 import type { HostContext, Principal } from './host-context.ts'
 import { chosenInstanceId, steadyInstanceId } from './instance-id.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { createMemorySessions } from './memory-sessions.ts'
 import { createModernEra, type ModernEra } from './modern.ts'
 import { methodNotAllowed, notAcceptable, refusedNow, refusedVersion, tooMany } from './refusals.ts'
 import { refused, rpc, sessionNotFound } from './responses.ts'
-import type { SessionStore } from './session-store.ts'
 import { type Session, Sessions } from './sessions.ts'
 import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
@@ -39,20 +38,20 @@ export interface EndpointDependencies {
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
   /** The MCP server of one 2025-era session or one 2026-era request. */
   createServer(context: HostContext): Server
-  /** Where sessions are kept; without one, in this process's memory. */
-  sessions?: SessionStore
-  /** What was changed, whichever process did it; without one, hosts hear of what `notify` is called with. */
-  changes?: Changes
+  /** Keeps the sessions. */
+  sessions: SessionStore
+  /** Tells what was changed, whichever process did it. */
+  changes: Changes
   /** What a host needs to sign in, for the address that it used. */
   challenge(request: Request): Challenge
   /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
   scopesFor(message: unknown): readonly string[]
   /** Whether a message to a host must not be kept for a resumption; `request` is what it answers. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** What the processes of one store know their own questions by; without one, a random text of this process. */
-  sealKey?: string | undefined
+  /** The secret by which the processes of one store know their own questions. */
+  sealKey: string
   /** Whether pages of that origin may read the answers; the listener has refused those that may not even send. */
-  allowsOrigin?: (origin: string) => boolean
+  allowsOrigin: (origin: string) => boolean
   system: System
   log: Log
   limits?: Partial<Limits>
@@ -70,7 +69,7 @@ export class McpEndpoint {
   #closing = false
 
   constructor(dependencies: EndpointDependencies) {
-    const { system, log, sessions: store = createMemorySessions(), sealKey = newSecret(system) } = dependencies
+    const { system, log, sessions: store, sealKey } = dependencies
     const limits: Limits = { ...defaultLimits, ...dependencies.limits }
     this.#dependencies = dependencies
     this.#limits = limits
@@ -89,7 +88,7 @@ export class McpEndpoint {
   async fetch(request: Request, arriving?: ArrivingBody): Promise<Response> {
     const { allowsOrigin, log } = this.#dependencies
     const origin = request.headers.get('origin')
-    const readable = origin !== null && allowsOrigin?.(origin) === true
+    const readable = origin !== null && allowsOrigin(origin)
     if (request.method === 'OPTIONS' && readable) return preflight(origin)
     const response = await answered(() => this.#serve(request, arriving), log)
     return readable ? withCors(response, origin) : response

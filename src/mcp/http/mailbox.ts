@@ -1,8 +1,8 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import { equalSecrets, hmac, newId, newSecret, type System, sha256 } from '../../core/system.ts'
 import type { Limits } from './limits.ts'
-import type { SessionStore } from './session-store.ts'
 
 export interface MailboxDependencies {
   idHash: string
@@ -43,8 +43,7 @@ export class Mailbox {
 
   /** Looks into the mailbox from now on, until the function it gives back is called. */
   wait(): () => void {
-    const { store, system } = this.#dependencies
-    if (!store.shared) return () => {}
+    const { system } = this.#dependencies
     const who = { sinceMs: system.elapsed() }
     this.#waiting = [...this.#waiting, who]
     this.#poll()
@@ -56,7 +55,6 @@ export class Mailbox {
   /** Leaves an answer for the process that asked for it, or a cancellation for every other one; drops anything else. */
   async post(message: JSONRPCMessage): Promise<void> {
     const { store, system, idHash, limits } = this.#dependencies
-    if (!store.shared) return
     const sentAtMs = system.now()
     const letter =
       'method' in message ? cancellation(message, () => newId('mml', system, sentAtMs)) : this.#answer(message)
@@ -93,11 +91,11 @@ export class Mailbox {
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const called = Promise.withResolvers<boolean>()
-    const deaf = store.onMail?.(idHash, () => called.resolve(true))
+    const deaf = store.onMail(idHash, () => called.resolve(true))
     try {
       return await Promise.race([system.sleep(limits.pollMs, signal).then(() => false), called.promise])
     } finally {
-      deaf?.()
+      deaf()
     }
   }
 

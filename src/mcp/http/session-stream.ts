@@ -1,11 +1,11 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import type { System } from '../../core/system.ts'
 import { type EventResponse, messageEvent } from './event-response.ts'
 import type { Limits } from './limits.ts'
 import { rpc } from './responses.ts'
-import type { SessionStore } from './session-store.ts'
 
 interface StreamDependencies {
   id: string

@@ -1,10 +1,10 @@
 import type { Log } from '../../client/client.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import { newSecret, type System } from '../../core/system.ts'
 import { EventResponse, firstEvent, messageEvent } from './event-response.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
-import type { SessionStore } from './session-store.ts'
 import { eventId, isLast, parseEventId, SessionStream } from './session-stream.ts'
 import type { Sweeper } from './sweeper.ts'
 
@@ -131,7 +131,7 @@ async function resumeFromStore(
   if (known !== undefined && isLast(known.message)) return undefined
   // Delivered to its end or too old, and so forgotten.
   if (sequence > 0 && events.length === 0) return undefined
-  if (missed.every(({ message }) => message === '') && (missed.length > 0 || !store.shared)) return undefined
+  if (missed.length > 0 && missed.every(({ message }) => message === '')) return undefined
   const response = open()
   follow(response, streamId, sequence, dependencies)
   return streamResponse(response.body)
@@ -154,7 +154,7 @@ async function follow(
         after = sequence
         if (isLast(message)) return
       }
-      if (!store.shared || system.elapsed() >= untilMs) return
+      if (system.elapsed() >= untilMs) return
       await system.sleep(limits.pollMs, response.ended)
     }
   } catch (error) {

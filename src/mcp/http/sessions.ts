@@ -6,12 +6,12 @@ import {
   type Server,
 } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import type { SessionRecord, SessionStore } from '../../core/session-store.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { jsonResponse, jsonResponseWith, refused, rpc } from './responses.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
 import { SessionStreams } from './session-streams.ts'
 import { SessionTransport } from './session-transport.ts'
 import type { Surface } from './surface.ts'
@@ -117,7 +117,7 @@ export class Sessions {
     const nowMs = system.now()
     let live = this.#here.get(idHash)
     if (live !== undefined && live.principalId !== principal.id) return undefined
-    if (live === undefined || !store.shared || nowMs - live.checkedAtMs >= recheckMs) {
+    if (live === undefined || nowMs - live.checkedAtMs >= recheckMs) {
       const record = await store.find(idHash)
       if (record !== undefined && record.principalId !== principal.id) return undefined
       if (record === undefined || this.#isOver(record, live, nowMs)) {

@@ -1,7 +1,7 @@
 import type { Log } from '../../client/client.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import { deadline, type System } from '../../core/system.ts'
 import type { Limits } from './limits.ts'
-import type { SessionStore } from './session-store.ts'
 
 /** Has the store forget, now and then, what no host will ask for any more. */
 export interface Sweeper {

@@ -2,15 +2,7 @@ import { faultEntry } from './activity.ts'
 import type { Store } from './engine/store.ts'
 import { feedOf } from './feed.ts'
 
-/** Something that was done with a credential, as the activity has it. */
-export interface Change {
-  principalId: string
-  resourceIds: readonly string[]
-  instanceId: string | null
-  customerPartyId: string | null
-}
-
-/** What the parties' activity tells of changes, whichever process made them. */
+/** Reads from the activity what was done with which credential, whichever process did it. */
 export function createMcpChanges(store: Store) {
   return feedOf(store, {
     heads: 'activityHeads',
@@ -26,7 +18,7 @@ export function createMcpChanges(store: Store) {
         .orderBy('sequence')
         .limit(limit)
         .execute(),
-    changeOf: ({ keyId, resourceIds, instanceId, customerPartyId }): Change => ({
+    changeOf: ({ keyId, resourceIds, instanceId, customerPartyId }) => ({
       principalId: keyId,
       instanceId,
       customerPartyId,

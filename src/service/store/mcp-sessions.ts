@@ -1,62 +1,34 @@
 import { sql } from 'kysely'
+import type { Ages, EventBounds, SessionBounds, SessionRecord, SessionStore } from '../../core/session-store.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Signals } from './engine/signals.ts'
 import { mustChangeOne, type Store, type Transaction } from './engine/store.ts'
-import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions.ts'
 
-export interface McpSessionBounds {
-  sessions: number
-  sessionsPerPrincipal: number
-  /** Sessions that were not used since then have ended. */
-  usedSinceMs: number
-}
-
-export interface McpEventBounds {
-  perStream: number
-  perSession: number
-  /** The length of all messages of a session together. */
-  characters: number
-}
-
-/** From when on something is kept. */
-export interface McpAges {
-  usedSinceMs: number
-  eventsSinceMs: number
-  mailSinceMs: number
-}
-
-/** The sessions of MCP hosts in the service's database: each function is a transaction of its own. */
-export function createMcpSessions(store: Store, signals?: Signals) {
+/** Keeps the sessions of MCP hosts in the service's database. */
+export function createMcpSessions(store: Store, signals?: Signals): SessionStore {
   return {
-    // Another process may open the same file or database at any time.
-    shared: true,
-    /**
-     * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs, first of
-     * the party that has the most; it gives back the hashes of their ids.
-     */
-    create: (session: NewSession, bounds: McpSessionBounds): Promise<string[]> =>
+    create: (session, bounds) =>
       store.transaction(async (tx) => {
         const ended = await surplus(tx, session, bounds)
         await removeAll(tx, ended)
         await insertSession(tx, { ...session, subscribed: '[]' })
         return ended
       }),
-    find: async (idHash: string): Promise<NewSession | undefined> => {
+    find: async (idHash) => {
       const [row] = (await store.read((tx) => sessionByHash(tx, { idHash }))).rows
       if (row === undefined) return undefined
       const { subscribed: _, ...session } = row
       return session
     },
-    touch: (idHash: string, usedAtMs: number) =>
+    touch: (idHash, usedAtMs) =>
       store.transaction(async (tx) => {
         const sessions = tx.db.updateTable('mcpSessions')
         await sessions.set({ usedAtMs }).where('idHash', '=', idHash).where('usedAtMs', '<', usedAtMs).execute()
       }),
-    remove: (idHash: string) => store.transaction((tx) => removeAll(tx, [idHash])),
+    remove: (idHash) => store.transaction((tx) => removeAll(tx, [idHash])),
     ...subscriptionsIn(store),
-    /** Keeps an event of a session that has not ended; of its stream and its session no more than the bounds. */
-    appendEvent: (event: McpEventRow, bounds: McpEventBounds) =>
+    appendEvent: (event, bounds) =>
       store.transaction(async (tx) => {
         const { idHash, streamId, sequence, message } = event
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
@@ -67,26 +39,23 @@ export function createMcpSessions(store: Store, signals?: Signals) {
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await forgetSurplus(tx, idHash, bounds)
       }),
-    /** Forgets the events of a stream up to that one. */
-    forgetEvents: (idHash: string, streamId: string, upToSequence: number) =>
+    forgetEvents: (idHash, streamId, upToSequence) =>
       store.transaction((tx) => forget(tx, idHash, streamId, upToSequence)),
-    readEvents: (idHash: string, streamId: string, after: number): Promise<McpEventRow[]> =>
+    readEvents: (idHash, streamId, after) =>
       store.read(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
     ...mailIn(store, signals),
-    /** Forgets what is older. Nobody waits for it, and it makes nobody wait: each batch is a transaction of its own. */
-    sweep: async (before: McpAges): Promise<void> => {
+    sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // Mostly there is nothing, and a look takes no lock.
+        // Mostly there is nothing, and a look takes no lock. Each batch is a transaction of its own.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },
   }
 }
 
-function subscriptionsIn(store: Store) {
+function subscriptionsIn(store: Store): Pick<SessionStore, 'subscribe' | 'subscriptions'> {
   return {
-    /** Changes the addresses that the session's host asked to hear of. */
-    subscribe: (idHash: string, change: (subscribed: readonly string[]) => readonly string[]) =>
+    subscribe: (idHash, change) =>
       store.transaction(async (tx) => {
         const [session] = (await sessionByHash(tx, { idHash })).rows
         if (session === undefined) return
@@ -95,8 +64,7 @@ function subscriptionsIn(store: Store) {
         const changed = update.where('subscribed', '=', session.subscribed)
         mustChangeOne(await changed.executeTakeFirstOrThrow(), `MCP session ${idHash}`)
       }),
-    /** What each of the sessions asked to hear of; one that asked for nothing is left out. */
-    subscriptions: async (idHashes: readonly string[]): Promise<Map<string, readonly string[]>> => {
+    subscriptions: async (idHashes) => {
       const subscribed = new Map<string, readonly string[]>()
       for (let first = 0; first < idHashes.length; first += mostAsked) {
         const some = idHashes.slice(first, first + mostAsked)
@@ -110,12 +78,9 @@ function subscriptionsIn(store: Store) {
   }
 }
 
-function mailIn(store: Store, signals: Signals | undefined) {
+function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 'deliver' | 'onMail' | 'takeMail'> {
   return {
-    /**
-     * Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread.
-     */
-    deliver: async (mail: McpMailRow, limit: number) => {
+    deliver: async (mail, limit) => {
       await store.transaction(async (tx) => {
         const { idHash } = mail
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
@@ -129,12 +94,8 @@ function mailIn(store: Store, signals: Signals | undefined) {
       })
       signals?.tell(mailTopic(mail.idHash))
     },
-    /** Calls back when another process left mail for the session; may fail to. */
-    onMail: (idHash: string, delivered: () => void) => signals?.hear(mailTopic(idHash), delivered) ?? (() => {}),
-    /**
-     * The messages for that addressee, which are removed, and those for everybody, which stay until they are too old.
-     */
-    takeMail: (idHash: string, addressee: string): Promise<McpMailRow[]> =>
+    onMail: (idHash, delivered) => signals?.hear(mailTopic(idHash), delivered) ?? (() => {}),
+    takeMail: (idHash, addressee) =>
       store.transaction(async (tx) => {
         const { rows } = await mailFor(tx, { idHash, addressee })
         const own = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
@@ -147,8 +108,6 @@ function mailIn(store: Store, signals: Signals | undefined) {
 
 const mailTopic = (idHash: string) => `mail ${idHash}`
 
-type NewSession = Omit<McpSessionRow, 'subscribed'>
-
 /** In one query. */
 const mostAsked = 500
 
@@ -160,8 +119,8 @@ const sweepLimit = 500
 /** The sessions that end for a new one: those whose time is over, and the longest unused of those beyond a bound. */
 async function surplus(
   tx: Transaction,
-  { principalId, partyId }: NewSession,
-  bounds: McpSessionBounds,
+  { principalId, partyId }: SessionRecord,
+  bounds: SessionBounds,
 ): Promise<string[]> {
   const sessions = tx.db.selectFrom('mcpSessions')
   const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(surplusLimit)
@@ -196,7 +155,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
 }
 
 /** The oldest events of a session, of whichever stream, beyond what it may keep. */
-async function forgetSurplus({ db }: Transaction, idHash: string, bounds: McpEventBounds): Promise<void> {
+async function forgetSurplus({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])
   let characters = 0
@@ -228,7 +187,7 @@ interface Leftover {
   remove(tx: Transaction): Promise<void>
 }
 
-function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: McpAges): Leftover[] {
+function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Ages): Leftover[] {
   const unused = ({ db }: Transaction) =>
     db.selectFrom('mcpSessions').select('idHash').where('usedAtMs', '<', usedSinceMs).limit(surplusLimit)
   const events = ({ db }: Transaction) =>

@@ -1,10 +1,9 @@
 /**
- * Where sessions are kept, so that any process behind the same address can go on with one. Nothing in it is a secret:
- * a session's id is stored as its hash, and of a message that tells a secret only that there was one.
+ * The sessions of MCP hosts, kept where any process behind the same address can go on with one, also after a restart.
+ * Each function is a transaction of its own. Nothing in it is a secret: a session's id is stored as its hash, and of a
+ * message that tells a secret only that there was one.
  */
 export interface SessionStore {
-  /** Whether other processes use it as well, so that a session may change or end without this process. */
-  readonly shared: boolean
   /**
    * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs; it gives
    * back the hashes of their ids.
@@ -29,7 +28,7 @@ export interface SessionStore {
   /** The messages for that addressee, which are removed, and those for everybody, which stay until they are too old. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
   /** Calls back when another process left mail for the session; may fail to. */
-  onMail?(idHash: string, delivered: () => void): () => void
+  onMail(idHash: string, delivered: () => void): () => void
   /** Forgets what nobody will ask for any more. */
   sweep(before: Ages): Promise<void>
 }
