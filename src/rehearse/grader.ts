@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deadline, type System } from '../core/system.ts'
-import { runGroup } from './agents/process-group.ts'
+import { ProcessGroups } from './agents/process-group.ts'
 import { type Claim, claimsOf } from './answer/claims.ts'
 import { maskText } from './mask.ts'
 import type { GraderOpinion, Results, Trial } from './results.ts'
@@ -77,7 +77,7 @@ async function replyTo(question: Question, command: string, { env, system, signa
   const timer = deadline(answersWithinMs, () => ending.abort(late))
   try {
     const input = JSON.stringify(question)
-    const { exitCode, stdout, stderr } = await runGroup(command, { env, system, input }, ending.signal)
+    const { exitCode, stdout, stderr } = await new ProcessGroups(system).run(command, { env, input }, ending.signal)
     if (exitCode !== 0) throw new Error(`It ended with exit code ${exitCode}. ${stderr.slice(-most.trouble)}`)
     return readReply(stdout)
   } finally {

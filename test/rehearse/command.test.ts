@@ -127,9 +127,9 @@ describe('nothing of a command stays behind', () => {
   it('when the process that rehearses ends by itself', async () => {
     const module = fileURLToPath(new URL('../../src/rehearse/agents/process-group.ts', import.meta.url))
     const text = `
-      import { runGroup } from '${module}'
+      import { ProcessGroups } from '${module}'
       const system = { sleep: () => Promise.resolve() }
-      runGroup(process.env.COMMAND, { env: process.env, system }, new AbortController().signal)
+      new ProcessGroups(system).run(process.env.COMMAND, { env: process.env }, new AbortController().signal)
       process.stdin.on('data', () => process.exit(1))`
     const env = { ...process.env, COMMAND: `${stubborn}; sleep 300`, TRIAL_FOLDER: given.folder }
     const rehearsing = spawn(process.execPath, ['--input-type=module', '-e', text], {

@@ -5,7 +5,7 @@ import type { Start } from '../../core/host-setups.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Agent, AgentError, type Given } from '../agent.ts'
 import { writeMcpConfigs } from './mcp-config.ts'
-import { type Ended, runGroup } from './process-group.ts'
+import { type Ended, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
   /** What the command finds in its environment besides the trial: a host needs its own keys. */
@@ -21,13 +21,14 @@ const mostOfFailure = 500
 
 /** An agent that is a command: it finds its task in the environment, and what it prints is its answer (docs/rehearse.md). */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
+  const groups = new ProcessGroups(system)
   return {
     name: maskSecrets(command),
     isScripted: false,
     run: async (given, signal) => {
       const configs = await writeMcpConfigs(given, start)
       const variables = { ...env, ...variablesOf(given), MCP_CONFIG: configs.http, MCP_CONFIG_STDIO: configs.stdio }
-      return answerOf(await started(() => runGroup(command, { env: variables, system }, signal), signal))
+      return answerOf(await started(() => groups.run(command, { env: variables }, signal), signal))
     },
   }
 }

@@ -13,7 +13,6 @@ export interface Ended {
 
 export interface GroupOptions {
   env: Readonly<Record<string, string | undefined>>
-  system: Pick<System, 'sleep'>
   /** Written to its standard input, which is empty otherwise. */
   input?: string
 }
@@ -25,77 +24,78 @@ const mostBytes = 64 * 1024
 const graceMs = { SIGTERM: 2_000, SIGKILL: 200 } as const
 const lookMs = 10
 
-/**
- * Runs a command by the shell. It and all that it started in the background end with it, with the signal and with this
- * process: they are one group of processes.
- * @throws the signal's reason, once it aborts; Error where the shell cannot be started.
- */
-export async function runGroup(
-  command: string,
-  { env, system, input }: GroupOptions,
-  signal: AbortSignal,
-): Promise<Ended> {
-  signal.throwIfAborted()
-  const child = spawn(command, {
-    env,
-    shell: true,
-    detached: process.platform !== 'win32',
-    windowsHide: true,
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  }) as Child
-  running.add(child)
-  if (running.size === 1) process.on('exit', endAll)
-  try {
-    // A command may end without reading its input.
-    child.stdin?.on('error', () => {})
-    await once(child, 'spawn')
-    child.stdin?.end(input)
-    return await ended(child, system, signal)
-  } finally {
-    await endGroup(child, system)
-    running.delete(child)
-    if (running.size === 0) process.off('exit', endAll)
+/** Runs commands by the shell, each in a group of processes that none of them outlives, nor this process. */
+export class ProcessGroups {
+  readonly #system: Pick<System, 'sleep'>
+  readonly #running = new Set<ChildProcess>()
+  readonly #endAll = () => {
+    for (const child of this.#running) kill(child, 'SIGKILL')
   }
-}
 
-async function ended(child: Child, system: GroupOptions['system'], signal: AbortSignal): Promise<Ended> {
-  const [stdout, stderr] = [new Tail(), new Tail()]
-  child.stdout.on('data', (chunk) => stdout.add(chunk))
-  child.stderr.on('data', (chunk) => stderr.add(chunk))
-  const closed = once(child, 'close').catch(() => {})
-  try {
-    const [exitCode, endedBy] = await once(child, 'exit', { signal }).catch((error) => {
-      throw signal.aborted ? signal.reason : error
-    })
-    await endGroup(child, system)
-    // What it printed last may come in after its end.
-    await Promise.race([closed, system.sleep(graceMs.SIGTERM)])
-    return { exitCode, signal: endedBy, stdout: stdout.text(), stderr: stderr.text() }
-  } finally {
-    child.stdout.destroy()
-    child.stderr.destroy()
+  constructor(system: Pick<System, 'sleep'>) {
+    this.#system = system
+  }
+
+  /**
+   * Runs a command. All that it started in the background ends with it, and with the signal.
+   * @throws the signal's reason, once it aborts; Error where the shell cannot be started.
+   */
+  async run(command: string, { env, input }: GroupOptions, signal: AbortSignal): Promise<Ended> {
+    signal.throwIfAborted()
+    const child = spawn(command, {
+      env,
+      shell: true,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    }) as Child
+    this.#running.add(child)
+    if (this.#running.size === 1) process.on('exit', this.#endAll)
+    try {
+      // A command may end without reading its input.
+      child.stdin?.on('error', () => {})
+      await once(child, 'spawn')
+      child.stdin?.end(input)
+      return await this.#ended(child, signal)
+    } finally {
+      await this.#end(child)
+      this.#running.delete(child)
+      if (this.#running.size === 0) process.off('exit', this.#endAll)
+    }
+  }
+
+  async #ended(child: Child, signal: AbortSignal): Promise<Ended> {
+    const [stdout, stderr] = [new Tail(), new Tail()]
+    child.stdout.on('data', (chunk) => stdout.add(chunk))
+    child.stderr.on('data', (chunk) => stderr.add(chunk))
+    const closed = once(child, 'close').catch(() => {})
+    try {
+      const [exitCode, endedBy] = await once(child, 'exit', { signal }).catch((error) => {
+        throw signal.aborted ? signal.reason : error
+      })
+      await this.#end(child)
+      // The last output may arrive after the process has ended.
+      await Promise.race([closed, this.#system.sleep(graceMs.SIGTERM)])
+      return { exitCode, signal: endedBy, stdout: stdout.text(), stderr: stderr.text() }
+    } finally {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    }
+  }
+
+  /** Asks the group to end, and ends what is left of it after a while. */
+  async #end(child: ChildProcess): Promise<void> {
+    for (const name of ['SIGTERM', 'SIGKILL'] as const) {
+      if (!kill(child, name)) return
+      for (let waitedMs = 0; waitedMs < graceMs[name]; waitedMs += lookMs) {
+        await this.#system.sleep(lookMs)
+        if (!kill(child, 0)) return
+      }
+    }
   }
 }
 
 type Child = ChildProcessByStdio<Writable | null, Readable, Readable>
-
-/** The commands that run now, which must not outlive this process. */
-const running = new Set<ChildProcess>()
-
-function endAll(): void {
-  for (const child of running) kill(child, 'SIGKILL')
-}
-
-/** Asks the group to end, and ends what is left of it after a while. */
-async function endGroup(child: ChildProcess, { sleep }: GroupOptions['system']): Promise<void> {
-  for (const name of ['SIGTERM', 'SIGKILL'] as const) {
-    if (!kill(child, name)) return
-    for (let waitedMs = 0; waitedMs < graceMs[name]; waitedMs += lookMs) {
-      await sleep(lookMs)
-      if (!kill(child, 0)) return
-    }
-  }
-}
 
 /** Sends a signal to the group; false: nobody is in it any more. */
 function kill({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals | 0): boolean {
