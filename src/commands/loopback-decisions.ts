@@ -15,6 +15,7 @@ import {
   tooManyHeld,
 } from '../core/held-call.ts'
 import { equalSecrets, hmac, newId, newSecret, type System } from '../core/system.ts'
+import { NamedTurns } from '../core/turns.ts'
 import type { Decisions, Held, Kept } from '../mcp/dependencies.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { decisionForm, decisionPage, lateWords } from '../service/pages/decide/view.ts'
@@ -60,6 +61,7 @@ export class LoopbackDecisions implements Decisions {
   readonly #options: LoopbackOptions
   readonly #entries = new Map<string, Entry>()
   #listener: Promise<Listener> | undefined
+  readonly #turns = new NamedTurns()
 
   constructor(options: LoopbackOptions) {
     this.#options = options
@@ -115,6 +117,10 @@ export class LoopbackDecisions implements Decisions {
   async finish(id: string, answer: NonNullable<Held['answer']>): Promise<void> {
     const entry = this.#entries.get(id)
     if (entry !== undefined) entry.held.answer = answer
+  }
+
+  inTurn<T>(id: string, call: () => Promise<T>): Promise<T> {
+    return this.#turns.take(id, call)
   }
 
   async close(): Promise<void> {

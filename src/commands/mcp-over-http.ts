@@ -7,6 +7,7 @@ import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
+import { NamedTurns } from '../core/turns.ts'
 import type { ToolChoice, Ways } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
@@ -140,6 +141,7 @@ function serverMaker({
   const stateSecrets = () => service.derivedSecrets('mcpRequestState')
   const ui = appViews(environment)
   const memoryOf = databaseMemories(service, store)
+  const turns = new NamedTurns()
   return (context) => {
     const caller = () => context.principal() as Caller
     const { instanceId, isOneRun } = context
@@ -188,6 +190,7 @@ function serverMaker({
         publicUrl,
         waits: service.waits,
         owner: { partyId, principalId: id },
+        turns,
       }),
       // What changed is told by the endpoint, which finds it where the changes of every process stand.
       notify: { resourceUpdated: () => {} },

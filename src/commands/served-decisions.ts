@@ -1,5 +1,6 @@
 import { decisionIdPattern, decisionPath, tooManyHeld } from '../core/held-call.ts'
 import type { System } from '../core/system.ts'
+import type { NamedTurns } from '../core/turns.ts'
 import type { Decisions } from '../mcp/dependencies.ts'
 import type { Service } from '../service/service.ts'
 import type { Store } from '../service/store/engine/store.ts'
@@ -12,10 +13,12 @@ interface ServedDecisions {
   /** What wakes a call when the person decided, in whichever process. */
   waits: Service['waits']
   owner: DecisionOwner
+  /** Calls of this process, by decision. */
+  turns: NamedTurns
 }
 
 /** Decisions on the pages of this service, where people sign in. */
-export function servedDecisions({ store, system, publicUrl, waits, owner }: ServedDecisions): Decisions {
+export function servedDecisions({ store, system, publicUrl, waits, owner, turns }: ServedDecisions): Decisions {
   const pending = createPendingDecisions(store, system, owner)
   return {
     isLocal: false,
@@ -43,5 +46,6 @@ export function servedDecisions({ store, system, publicUrl, waits, owner }: Serv
     },
     tryAgain: ({ id, tries }) => pending.tryAgain(id, tries),
     finish: pending.finish,
+    inTurn: (id, call) => turns.take(id, call),
   }
 }

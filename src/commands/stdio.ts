@@ -166,6 +166,7 @@ function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }
     wait: async (id, ms, signal) => (await get()).wait(id, ms, signal),
     tryAgain: async (held) => (await get()).tryAgain(held),
     finish: async (id, answer) => (await get()).finish(id, answer),
+    inTurn: async (id, call) => (await get()).inTurn(id, call),
   }
   return { decisions, close: async () => (await opening)?.close() }
 }

@@ -8,3 +8,20 @@ export class Turns {
     return turn
   }
 }
+
+/** Runs works of the same name one after another. */
+export class NamedTurns {
+  readonly #named = new Map<string, { turns: Turns; works: number }>()
+
+  async take<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const named = this.#named.get(name) ?? { turns: new Turns(), works: 0 }
+    this.#named.set(name, named)
+    named.works += 1
+    try {
+      return await named.turns.take(work)
+    } finally {
+      named.works -= 1
+      if (named.works === 0) this.#named.delete(name)
+    }
+  }
+}

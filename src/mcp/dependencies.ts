@@ -129,6 +129,8 @@ export interface Decisions {
   /** Notes that a try was refused until the person verifies; where another call did before, nothing changes. */
   tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
+  /** Runs calls by one decision one after another, so that each sees the outcome of the one before. */
+  inTurn<T>(id: string, call: () => Promise<T>): Promise<T>
 }
 
 /** Faults that calls of tools meet before they are carried out or after (docs/sandbox.md#faults). */

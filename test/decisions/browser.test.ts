@@ -3,6 +3,7 @@ import { LoopbackDecisions } from '../../src/commands/loopback-decisions.ts'
 import { servedDecisions } from '../../src/commands/served-decisions.ts'
 import type { HeldCall } from '../../src/core/held-call.ts'
 import { realSystem } from '../../src/core/system.ts'
+import { NamedTurns } from '../../src/core/turns.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { arrive, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
@@ -65,6 +66,7 @@ test.each(screens)(
       system: world.system,
       publicUrl: () => listener.url,
       waits: world.service.waits,
+      turns: new NamedTurns(),
     }
     const decisions = servedDecisions({ ...place, owner: { partyId, principalId: keyId } })
     const kept = await decisions.keep(call, 'person')

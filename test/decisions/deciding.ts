@@ -1,5 +1,6 @@
 import { servedDecisions } from '../../src/commands/served-decisions.ts'
 import type { System } from '../../src/core/system.ts'
+import { NamedTurns } from '../../src/core/turns.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { type Connected, connected } from '../mcp/connected.ts'
 import { errorOf, type hosts, type ToolResult } from '../mcp/hosts.ts'
@@ -32,6 +33,7 @@ export async function deciding(database: TestDatabase): Promise<Deciding> {
   const site = await createPersonSite(database)
   const { world, owner } = site
   const shop = await addParty(world)
+  const turns = new NamedTurns()
   return {
     site,
     world,
@@ -51,6 +53,7 @@ export async function deciding(database: TestDatabase): Promise<Deciding> {
         publicUrl: () => address,
         waits: at.service.waits,
         owner: { partyId, principalId: principalId ?? keyId },
+        turns,
       })
       return connected(at, chosen.open, { key, confirm: always, publicUrl: address, decisions, system, ...options })
     },

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as shownTexts from '../../src/mcp/answers/shown-text.ts'
-import * as repeats from '../../src/mcp/tools/repeats.ts'
+import * as guard from '../../src/mcp/tools/guard.ts'
 import type { Agent } from '../../src/rehearse/agent.ts'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
@@ -122,7 +122,7 @@ const mutations: Mutation[] = [
     scenario: 'answer-lost',
     agent: forgetful,
     mutate: () => {
-      vi.spyOn(repeats, 'guardOf').mockReturnValue(undefined)
+      vi.spyOn(guard, 'guardOf').mockImplementation((_, call) => guard.unguarded(call))
     },
   },
   {

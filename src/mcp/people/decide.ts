@@ -5,7 +5,6 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { prepare } from '../../client/input.ts'
-import type { Fault } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed } from '../answers/results.ts'
 import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
@@ -35,17 +34,25 @@ export interface ToolCall {
   /** The arguments as the host sent them. */
   given: Record<string, unknown>
   /** What a person decided about this call before. */
-  held?: Held | undefined
-  /** The fault of the sandbox that its request meets at the API. */
-  fault?: Fault | undefined
+  held: Held | undefined
 }
 
 type Answer = CallToolResult | InputRequiredResult
 
-/** Either the call may go on, under that key, perhaps decided by a person, or what the host gets instead. */
-type Decision =
-  | { go: true; of: Fingerprint; idempotencyKey: string | undefined; decided: boolean; held?: Held | undefined }
-  | { go: false; answer: Answer }
+/** Either the call may go on, or the host gets the answer instead. */
+type Decision = Go | { go: false; answer: Answer }
+
+/** A call that may go on. */
+export interface Go {
+  go: true
+  of: Fingerprint
+  /** The key under which it goes on. */
+  idempotencyKey: string | undefined
+  /** Whether a person decided about it. */
+  decided: boolean
+  /** The decision that was made on a page. */
+  held: Held | undefined
+}
 
 /** What a person is asked about a call. */
 interface Asked {
@@ -64,13 +71,13 @@ export async function decide(
   dependencies: Dependencies,
   call: ToolCall,
   context: ServerContext,
-  wasDecided: () => Promise<boolean> | undefined = () => undefined,
+  wasDecided: () => Promise<boolean>,
 ): Promise<Decision> {
   const { operation, input, idempotencyKey, held } = call
   const page = pageFor(dependencies, operation.name, input)
   const decided = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
   if (decided !== undefined) return { go: false, answer: decided }
-  const before = held === undefined && mayAsk(dependencies, operation) && (await wasDecided()) === true
+  const before = held === undefined && mayAsk(dependencies, operation) && (await wasDecided())
   const question = before ? undefined : await questionOf(dependencies, call, context)
   const shown = question === undefined ? '' : messageOf(question)
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
@@ -105,7 +112,7 @@ async function answered(
   const told = { state, operation: call.operation.name, remark: 'The person at the host answered the form.' }
   if (confirmed) {
     noteAnswer(dependencies, context, { ...told, outcome: 'agreed' })
-    return { go: true, of, idempotencyKey: state.key, decided: true }
+    return { go: true, of, idempotencyKey: state.key, decided: true, held: undefined }
   }
   const isUnseen = isNotShown(dependencies, state, { action, confirmed })
   if (!isUnseen) {

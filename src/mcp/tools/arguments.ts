@@ -10,7 +10,7 @@ import { together, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts
 type Values = Record<string, unknown>
 
 /** A tool's arguments as the operation takes them. */
-export interface Taken {
+export interface TakenArguments {
   input: Values
   idempotencyKey: string | undefined
   /** Names that the caller sent besides, and that a read goes on without. */
@@ -27,7 +27,11 @@ const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
  * a read goes on without what it does not know. A change does not: a misspelt `customerPartyId` would pay from the wrong
  * wallet. @throws {WrongArguments} naming all that is wrong
  */
-export function takeArguments(dependencies: Dependencies, operation: OperationDefinition, given: Values): Taken {
+export function takeArguments(
+  dependencies: Dependencies,
+  operation: OperationDefinition,
+  given: Values,
+): TakenArguments {
   const shape = shapeOf(operation)
   const { idempotencyKey, clear, detail, decision, ...rest } = toolArguments(operation, given)
   const beside = {

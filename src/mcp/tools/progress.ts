@@ -7,8 +7,8 @@ import type { AskedState } from '../people/elicitation.ts'
 interface Progress {
   /** Told of each attempt; undefined where the host asked for no progress. */
   attempt: ((progress: AttemptProgress) => void) | undefined
-  /** Carries out a call that may wait so many seconds, and lets the host know meanwhile that it still does. */
-  during<T>(seconds: unknown, work: () => Promise<T>): Promise<T>
+  /** Lets the host know that a call still waits, which may be for so many seconds; until the result is called. */
+  whileWaiting(seconds: unknown): () => void
 }
 
 /** A host gives a call up after a minute of silence, many of them; it hears of one that waits several times in that. */
@@ -20,7 +20,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const { mcpReq } = context
   const { _meta, signal } = mcpReq
   const progressToken = _meta?.progressToken
-  if (progressToken === undefined) return { attempt: undefined, during: (_seconds, work) => work() }
+  if (progressToken === undefined) return { attempt: undefined, whileWaiting: () => () => {} }
   // A call that goes on after a person verified may still be the same request, whose progress never goes back.
   let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
   const report = (message: string) => {
@@ -39,16 +39,10 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   }
   return {
     attempt: (attempt) => report(messageOf(attempt)),
-    during: async (seconds, work) => {
-      if (seconds === undefined) return work()
+    whileWaiting: (seconds) => {
       const over = new AbortController()
-      // It ends with the call, at the latest.
-      tick(Number(seconds), over.signal).catch(() => {})
-      try {
-        return await work()
-      } finally {
-        over.abort()
-      }
+      if (seconds !== undefined) tick(Number(seconds), over.signal).catch(() => {})
+      return () => over.abort()
     },
   }
 }

@@ -44,18 +44,10 @@ export class RefusedBefore extends Error {
   }
 }
 
-/** Undefined where a repeat does no harm, or nobody wants to know of it. */
-export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): RepeatGuard | undefined {
-  const { repeats } = dependencies
-  if (call.operation.adds !== true || repeats === undefined || repeats.windowMs === 0) return undefined
-  return new RepeatGuard(dependencies, repeats, call, context)
-}
-
 /**
- * Keeps a call that is repeated from being carried out twice: hosts lose answers, and models call again. What is
- * remembered is the key that the call was first sent under, and before it is sent. An equal call without a key of its own
- * goes out under the same one; so the service answers what it answered then, or, where the first never arrived, carries
- * it out now, once.
+ * Remembers the key that a call is first sent under, before it is sent: hosts lose answers, and models call again. An
+ * equal call without a key of its own goes out under the same one; so the service answers what it answered then, or,
+ * where the first never arrived, carries it out now, once.
  */
 export class RepeatGuard {
   readonly #dependencies: Dependencies

@@ -1,0 +1,100 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import { ApiError } from '../../client/api-error.ts'
+import { errorTable } from '../../core/errors.ts'
+import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { idempotencyMetaKey } from '../answers/results.ts'
+import type { Dependencies, RunNote } from '../dependencies.ts'
+import { note } from '../noted.ts'
+import type { Answer, Done, Known, Planned } from './phases.ts'
+
+/**
+ * Plans the call's fault, if any, and lets the call meet it where nothing is to be done (docs/sandbox.md#faults-over-mcp).
+ * @throws the refusal that the fault is; {ConnectionCutError}
+ */
+export async function meetFaultBefore(
+  dependencies: Dependencies,
+  call: Known,
+  context: ServerContext,
+): Promise<Planned> {
+  const { name: operation } = call.operation
+  const fault = await dependencies.faults?.plan(operation, context.http?.req?.headers)
+  if (fault === undefined) return { ...call, fault }
+  const { kind } = fault
+  const told = tellings[kind]
+  if (told !== undefined) note(dependencies, context, { ...told, operation, fault: kind })
+  if (kind === 'error') {
+    const refusal = faultRefusal(fault)
+    const { code, status, message: detail } = refusal
+    const outcome = status < 500 ? 'refused' : 'failed'
+    note(dependencies, context, { kind: 'call', outcome, operation, fault: kind, error: { code, status, detail } })
+    throw refusal
+  }
+  if (kind === 'hang') await delay(dependencies, fault, context)
+  if (kind === 'hang' || kind === 'reset') cut(dependencies, context)
+  return { ...call, fault }
+}
+
+/** Lets a call that is over meet its fault. @throws {ConnectionCutError} */
+export async function meetFaultAfter(
+  dependencies: Dependencies,
+  { operation, fault }: Planned,
+  done: Done,
+  context: ServerContext,
+): Promise<Done> {
+  if (fault?.kind === 'slow') await delay(dependencies, fault, context)
+  if (fault?.kind === 'effect_then_lost') cut(dependencies, context)
+  if (fault?.kind !== 'effect_then_503' || !('answer' in done)) return done
+  return { error: unavailable(operation, done.answer), decision: done.decision }
+}
+
+/** Returns the fault that the API answers by. */
+export function faultOfAnswer(fault: Fault | undefined): Fault | undefined {
+  return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
+}
+
+function delay(
+  { system }: Dependencies,
+  { kind, afterMs = usualFaultMs[kind] ?? 0 }: Fault,
+  { mcpReq }: ServerContext,
+) {
+  return system.sleep(afterMs, mcpReq.signal)
+}
+
+function cut({ faults }: Dependencies, { mcpReq }: ServerContext): never {
+  faults?.cut(mcpReq.id)
+  throw new ConnectionCutError()
+}
+
+/** What the run is told of a fault at this door: a call that was carried out has an entry of its own besides. */
+const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
+  slow: { kind: 'happened', outcome: 'happened', remark: 'The answer to the host comes late.' },
+  hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
+  reset: { kind: 'call', outcome: 'unanswered', remark: 'The connection is cut, and nothing is done.' },
+  effect_then_lost: { kind: 'happened', outcome: 'unanswered', remark: 'It is done, and the host gets no answer.' },
+  effect_then_503: { kind: 'happened', outcome: 'failed', remark: 'It is done, and the host is answered a 503.' },
+  stale: { kind: 'happened', outcome: 'happened', remark: 'The answer is from before the last change.' },
+  empty_page: { kind: 'happened', outcome: 'happened', remark: 'The list comes without its items.' },
+}
+
+/** What a client tells whose attempts were all answered 503: nobody knows what was done, and with its key one finds out. */
+function unavailable({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
+  const { status, detail, next } = errorTable.service_unavailable
+  const idempotencyKey = _meta?.[idempotencyMetaKey] as string | undefined
+  return new ApiError({
+    code: 'service_unavailable',
+    status,
+    detail,
+    next,
+    idempotencyKey,
+    attempts: 1,
+    supportId: undefined,
+    source: undefined,
+    accepts: undefined,
+    retryAfterSeconds: undefined,
+    retryable: true,
+    outcomeUnknown: effect !== 'read',
+    unreached: false,
+    tooLarge: false,
+  })
+}

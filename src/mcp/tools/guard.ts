@@ -1,0 +1,24 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import type { Dependencies } from '../dependencies.ts'
+import type { ToolCall } from '../people/decide.ts'
+import { RepeatGuard } from './repeats.ts'
+
+/** Sends a call, and keeps a repeat of it from being carried out again. */
+export type Guard = Pick<RepeatGuard, 'input' | 'wasDecided' | 'send'>
+
+/** Returns the guard of a call: one that lets everything pass where a repeat does no harm, or nothing is remembered. */
+export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): Guard {
+  const { repeats } = dependencies
+  if (call.operation.adds !== true || repeats === undefined || repeats.windowMs === 0) return unguarded(call)
+  return new RepeatGuard(dependencies, repeats, call, context)
+}
+
+export const unguarded = ({ input }: Pick<ToolCall, 'input'>): Guard => ({
+  input,
+  wasDecided: async () => false,
+  send: async (idempotencyKey, _decided, send) => {
+    const result = await send({ idempotencyKey })
+    // Under a key that this very call made up, a replay is the answer to its own first attempt.
+    return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
+  },
+})

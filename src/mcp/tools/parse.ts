@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
+import { Failure, show } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { success } from '../answers/results.ts'
+import type { Dependencies, Held } from '../dependencies.ts'
+import { refused } from '../noted.ts'
+import { awaitDecision, notDecided } from '../people/pending.ts'
+import { isNothing, type TakenArguments, takeArguments } from './arguments.ts'
+import { takesDecision } from './inputs.ts'
+import type { Parsed, Planned } from './phases.ts'
+import { WrongArguments } from './wrong-arguments.ts'
+
+type Values = Record<string, unknown>
+
+/**
+ * Reads the arguments. A call by a decision waits for it, and is the call that the person was asked about: what is sent
+ * now may be left out, or has to be the same.
+ */
+export async function parse(
+  dependencies: Dependencies,
+  call: Planned,
+  context: ServerContext,
+): Promise<Parsed | { answer: CallToolResult }> {
+  const { decisions } = dependencies
+  const { operation } = call
+  const { decision, ...given } = call.given
+  if (decisions === undefined || isNothing(decision) || !takesDecision(dependencies, operation)) {
+    return { ...call, ...takeArguments(dependencies, operation, call.given), held: undefined }
+  }
+  const refuse = (error: Parameters<typeof refused>[2]['error']) => ({
+    answer: refused(dependencies, context, { operation: operation.name, arguments: given, error }),
+  })
+  const found = typeof decision === 'string' ? await decisions.find(decision) : undefined
+  if (found?.call.tool !== operation.name) return refuse(unknownDecision(decision))
+  const taken = takeArguments(dependencies, operation, found.call.arguments)
+  if (!isSame(dependencies, operation, { taken, held: found, given })) return refuse(differs(operation, found.id))
+  const held = await awaitDecision({ ...dependencies, decisions }, found, context)
+  const answer = answerOf(operation, held) ?? (held.state === 'yes' ? undefined : notDecided(held))
+  return answer === undefined ? { ...call, ...taken, given: held.call.arguments, held } : { answer }
+}
+
+/** Runs calls by one decision one after another. */
+export function inTurn<T>({ decisions }: Dependencies, { held }: Parsed, call: () => Promise<T>): Promise<T> {
+  return held === undefined || decisions === undefined ? call() : decisions.inTurn(held.id, call)
+}
+
+/** Returns the answer of an earlier call by the same decision. */
+export async function answerBefore(
+  { decisions }: Dependencies,
+  { operation, held }: Parsed,
+): Promise<CallToolResult | undefined> {
+  const now = held && (await decisions?.find(held.id))
+  return now && answerOf(operation, now)
+}
+
+function answerOf(operation: OperationDefinition, { answer }: Held): CallToolResult | undefined {
+  return answer && success(operation, { meta: undefined, ...answer }, { replayed: true })
+}
+
+/** Tells whether the arguments beside the decision, if any, are those that the person was asked about. */
+function isSame(
+  dependencies: Dependencies,
+  operation: OperationDefinition,
+  { taken, held, given }: { taken: TakenArguments; held: Held; given: Values },
+): boolean {
+  const sent = Object.entries(given).filter(([, value]) => !isNothing(value))
+  try {
+    const now = takeArguments(dependencies, operation, { ...held.call.arguments, ...Object.fromEntries(sent) })
+    return isDeepStrictEqual(now.input, taken.input) && now.idempotencyKey === taken.idempotencyKey
+  } catch (error) {
+    if (error instanceof WrongArguments || error instanceof Failure) return false
+    throw error
+  }
+}
+
+const unknownDecision = (decision: unknown) => ({
+  code: 'confirmation_unknown',
+  detail: `There is no decision ${show(decision)} of this tool that waits for this connection: it is over, or was of another. Nothing was done.`,
+  next: 'If the person still wants it, call again without decision: they are asked anew.',
+})
+
+const differs = ({ name }: OperationDefinition, id: string) => ({
+  code: 'confirmation_differs',
+  detail: 'The arguments are not those that the person was asked about. Nothing was done.',
+  next: `For the call that they were asked about, call ${name} with decision ${JSON.stringify(id)} alone or with the same arguments. For this one, call without decision: they are asked anew.`,
+})

@@ -1,0 +1,41 @@
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
+import type { Fault } from '../../core/faults.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { Go, ToolCall } from '../people/decide.ts'
+import type { TakenArguments } from './arguments.ts'
+import type { Guard } from './guard.ts'
+import type { Sent } from './repeats.ts'
+
+// The phases of a call, in order. Each has what the one before knows.
+
+/** A call as the host sent it. */
+export interface Arrived {
+  name: string
+  arguments?: Record<string, unknown> | undefined
+}
+
+/** A call of an operation that the connection offers. */
+export interface Known {
+  operation: OperationDefinition
+  /** The arguments as the host sent them. */
+  given: Record<string, unknown>
+}
+
+/** A call whose fault is planned. */
+export interface Planned extends Known {
+  fault: Fault | undefined
+}
+
+/** A call whose arguments the operation takes: those sent, or those that a person decided about. */
+export type Parsed = Planned & ToolCall & TakenArguments
+
+/** A call that may be sent: a person agreed, or need not be asked. */
+export type Decided = Omit<Parsed, keyof Go> & Go & { guard: Guard }
+
+/** A call that the API answered. */
+export type Answered = Decided & { result: Sent }
+
+/** A call that is over: with an answer for the host, or an error that becomes one. */
+export type Done = { decision: string | undefined } & ({ answer: Answer } | { error: unknown })
+
+export type Answer = CallToolResult | InputRequiredResult
