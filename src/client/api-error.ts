@@ -4,70 +4,46 @@ import { isTooLarge, mayBeCarriedOut, passingStatuses, retryAfterMs } from './re
 import type { Answer } from './send.ts'
 
 interface ApiErrorFields {
+  /** A code of the table in `errors.ts`, or one that only the deployed service knows. */
   code: string
+  /** The HTTP status; that of the code where no answer came. */
   status: number
   detail: string
+  /** `req_…`, to quote to the service's support. */
   supportId: string | undefined
   source: ErrorSource | undefined
+  /** The bounds of what would be accepted where the source points. */
   accepts: Bounds | undefined
+  /** The same call with the same idempotency key may succeed later, and is safe. */
   retryable: boolean
+  /** The change may have been made, or still be: only an unchanged repeat with the same key does not make it twice. */
   outcomeUnknown: boolean
+  /** Nothing listens at the address, or it has none. */
   unreached: boolean
+  /** The answer is longer than is read; that of a repeat would be too. */
   tooLarge: boolean
   retryAfterSeconds: number | undefined
+  /** The next step for the caller. */
   next: string
+  /** The key that the call was sent with; undefined where the operation takes none. */
   idempotencyKey: string | undefined
   attempts: number
 }
 
-/** What the service refused, or did not answer, after all retries. Its texts hold no credential. */
-export class ApiError extends Error {
-  /** A code of the table in `errors.ts`, or one that only the deployed service knows. */
-  readonly code: string
-  /** The HTTP status; that of the code where no answer came. */
-  readonly status: number
-  readonly detail: string
-  /** `req_…`, to quote to the service's support. */
-  readonly supportId: string | undefined
-  readonly source: ErrorSource | undefined
-  /** What would be accepted where the source points. */
-  readonly accepts: Bounds | undefined
-  /** The same call with the same idempotency key may succeed later, and is safe. */
-  readonly retryable: boolean
-  /** The change may have been made, or still be: only an unchanged repeat with the same key does not make it twice. */
-  readonly outcomeUnknown: boolean
-  /** Nothing listens at the address, or it has none. */
-  readonly unreached: boolean
-  /** The answer is longer than is read; that of a repeat would be too. */
-  readonly tooLarge: boolean
-  readonly retryAfterSeconds: number | undefined
-  /** What the caller should do. */
-  readonly next: string
-  /** The key that the call was sent with; undefined where the operation takes none. */
-  readonly idempotencyKey: string | undefined
-  readonly attempts: number
+/** `Error` with the fields of an API error, which the constructor below assigns. */
+const ErrorWithFields = Error as unknown as new (message: string) => Error & Readonly<ApiErrorFields>
+
+/** A refusal of the service, or no answer from it, after all retries. Its texts hold no credential. */
+export class ApiError extends ErrorWithFields {
+  override readonly name = 'ApiError'
 
   constructor(fields: ApiErrorFields) {
     super(fields.detail)
-    this.name = 'ApiError'
-    this.code = fields.code
-    this.status = fields.status
-    this.detail = fields.detail
-    this.supportId = fields.supportId
-    this.source = fields.source
-    this.accepts = fields.accepts
-    this.retryable = fields.retryable
-    this.outcomeUnknown = fields.outcomeUnknown
-    this.unreached = fields.unreached
-    this.tooLarge = fields.tooLarge
-    this.retryAfterSeconds = fields.retryAfterSeconds
-    this.next = fields.next
-    this.idempotencyKey = fields.idempotencyKey
-    this.attempts = fields.attempts
+    Object.assign(this, fields)
   }
 }
 
-export interface RefusalContext {
+interface RefusalContext {
   operation: OperationDefinition
   idempotencyKey: string | undefined
   attempts: number

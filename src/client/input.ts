@@ -3,7 +3,7 @@ import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-v
 import { inputParts, type OperationDefinition, relationshipOf } from '../core/operation.ts'
 
 /** A flat input, checked and put where the operation declares each argument. */
-export interface PreparedInput {
+interface PreparedInput {
   /** With the query, relative to the base address. */
   path: string
   /** The ids in the path, as they are. */

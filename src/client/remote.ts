@@ -1,6 +1,4 @@
-import type { Dispatcher } from 'undici'
-
-export interface RemoteFetch {
+interface RemoteFetch {
   fetch: (request: Request) => Promise<Response>
   /** Ends idle connections; waits for those in use. */
   close(): Promise<void>
@@ -13,14 +11,14 @@ const largestAnswerBytes = 8 * 1024 * 1024
  * The fetch function for a deployed API, over kept-alive connections. Redirects are not followed: a credential never
  * goes anywhere but to the base address. undici is loaded by the first request, so an embedded start never loads it.
  */
-export function createRemoteFetch(dispatcher?: Dispatcher): RemoteFetch {
-  let loading: Promise<{ undici: typeof import('undici')['default']; agent: Dispatcher }> | undefined
+export function createRemoteFetch(): RemoteFetch {
+  let loading: ReturnType<typeof load> | undefined
   const load = async () => {
     // In the bundle only the default export of a package in CommonJS has its names.
     const { default: undici } = await import('undici')
     const timeouts = { headersTimeout: 60_000, bodyTimeout: 60_000, keepAliveTimeout: 30_000 }
     const agent = new undici.Agent({ ...timeouts, connect: { timeout: 10_000 }, maxResponseSize: largestAnswerBytes })
-    return { undici, agent: dispatcher ?? agent }
+    return { undici, agent }
   }
   return {
     fetch: async (request) => {

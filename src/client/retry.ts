@@ -20,7 +20,7 @@ export interface AttemptProgress {
   reason: string | undefined
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   /** It reads only, or the service knows a repeat by its key. */
   repeatable: boolean
   attemptTimeoutMs: number

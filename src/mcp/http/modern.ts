@@ -31,7 +31,7 @@ export interface Subscription {
   tell(event: ServerEvent): void
 }
 
-export interface ModernEraOptions {
+interface ModernEraOptions {
   createServer: (context: HostContext) => Server
   limits: Limits
   log: Log

@@ -10,7 +10,7 @@ export interface Sweeper {
   close(): Promise<void>
 }
 
-export interface SweeperOptions {
+interface SweeperOptions {
   store: SessionStore
   system: Pick<System, 'now'>
   limits: Pick<Limits, 'idleMs' | 'eventKeptMs' | 'mailKeptMs' | 'sweepMs'>
