@@ -1,7 +1,8 @@
-import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import type { System } from '../core/system.ts'
 import { withFileLock } from './file-lock.ts'
 
@@ -97,22 +98,9 @@ async function openExisting(path: string) {
 async function write(path: string, logins: Logins): Promise<void> {
   const next = `${path}.next`
   await rm(next, { force: true })
-  const file = await open(next, 'wx', 0o600)
-  try {
-    await file.writeFile(`${JSON.stringify({ version: 1, ...logins }, null, 2)}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  const text = `${JSON.stringify({ version: 1, ...logins }, null, 2)}\n`
+  await writeFile(next, text, { flag: 'wx', mode: 0o600, flush: true })
   await rename(next, path)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** What the file system refuses is for the person to mend: it is told with the path, and without the content. */

@@ -1,5 +1,6 @@
 import type { ApiAnswer, Carrier } from '../core/carrier.ts'
 import type { Failure } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import { deadline } from '../core/system.ts'
 
 /** What came back for one request. */
@@ -77,14 +78,6 @@ function told({ status, headers, body }: ApiAnswer): SentAnswer {
     replayed: headers.get('X-Idempotency-Replayed') === 'true',
     retryAfter: headers.get('Retry-After'),
     requestId: headers.get('X-Request-ID'),
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -4,8 +4,7 @@ import { dataDirectory } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
 import { Failure } from '../core/errors.ts'
 import { parseTimestamp, realSystem } from '../core/system.ts'
-import { clockToleranceMs } from './check-sandbox.ts'
-import { bad, type Finding, note, ok } from './finding.ts'
+import { bad, clockFinding, type Finding, note, ok } from './finding.ts'
 
 /** A deployed API: whether it is there, whom it takes the credential for, and what time it has. */
 export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
@@ -97,11 +96,8 @@ function accepted(about: string, baseUrl: string, status: number): Finding {
 
 function clockOf(date: string | null): Finding[] {
   if (date === null) return []
-  const apart = Math.round((realSystem.now() - parseTimestamp(date)) / 1000)
-  if (Number.isNaN(apart) || Math.abs(apart) * 1000 <= clockToleranceMs)
-    return [ok('Clock', 'this machine and the API agree')]
-  const advice = 'Set the clock of this machine, or let it be set from the network.'
-  return [bad('Clock', `this machine is ${Math.abs(apart)} s ${apart < 0 ? 'behind' : 'ahead of'} the API`, advice)]
+  const apartMs = realSystem.now() - parseTimestamp(date)
+  return [clockFinding(Number.isNaN(apartMs) ? 0 : apartMs, 'the API')]
 }
 
 function reasonOf(error: unknown): string {

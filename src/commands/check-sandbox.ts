@@ -9,11 +9,8 @@ import { refusals } from '../service/store/engine/origin.ts'
 import { servedAddress } from './addresses.ts'
 import { checkActivity } from './check-activity.ts'
 import { checkWorld } from './check-world.ts'
-import { bad, type Finding, note, ok, orFinding } from './finding.ts'
+import { bad, clockFinding, type Finding, note, ok, orFinding } from './finding.ts'
 import { commandLine } from './own-start.ts'
-
-/** Clocks that differ by less are both taken for right. */
-export const clockToleranceMs = 60_000
 
 /** The embedded sandbox: its database, what stands in it, and the port of `serve`. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
@@ -91,16 +88,7 @@ function can(path: string, mode: number): Promise<boolean> {
 
 function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding[] {
   const nowMs = realSystem.now()
-  const seconds = Math.round((nowMs - (databaseNowMs ?? Math.max(nowMs, highestMs))) / 1000)
-  const advice = 'Set the clock of this machine, or let it be set from the network.'
-  const machine =
-    Math.abs(seconds) * 1000 <= clockToleranceMs
-      ? ok('Clock', 'this machine and the database agree')
-      : bad(
-          'Clock',
-          `this machine is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} the database`,
-          advice,
-        )
+  const machine = clockFinding(nowMs - (databaseNowMs ?? Math.max(nowMs, highestMs)), 'the database')
   if (offsetMs === 0) return [machine]
   const days = Math.abs(offsetMs) / 86_400_000
   const where = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead'}`

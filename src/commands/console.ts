@@ -8,7 +8,7 @@ import { listenOrExplain, untilStopped } from './listening.ts'
 import { openBrowser } from './open-browser.ts'
 import { withoutCredentials } from './welcome.ts'
 
-export type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
+type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
 
 /**
  * Opens the console: that of the deployed API, or pages of this process on the database that the MCP server over stdio

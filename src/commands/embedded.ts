@@ -1,9 +1,9 @@
 import { ConfigError, isDefaultDatabase, outgoingProxy } from '../config/load.ts'
-import type { Logger } from '../config/log.ts'
+import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 import type { Environment } from '../core/operation.ts'
-import type { System } from '../core/system.ts'
+import { realSystem, type System } from '../core/system.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
 import { createSender } from '../service/request/deliver/sender.ts'
 import { createService, type Service, type ServiceOptions } from '../service/service.ts'
@@ -18,7 +18,7 @@ import { servedAddress } from './addresses.ts'
 import { orExplainWorld } from './explain-world.ts'
 import { openWorldFile } from './given-file.ts'
 
-export interface Embedded {
+interface Embedded {
   service: Service
   store: Store
   /** Ends what the service does by itself, and closes the store. */
@@ -142,4 +142,18 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigError(`PAYMENTS_DATABASE_URL (--database-url) is not usable. ${reason}`, { cause })
   }
+}
+
+/**
+ * Opens the configured database for a command that works on what is kept, beside the processes that run on it.
+ * @throws ConfigError where the database is in memory.
+ */
+export function openKept(command: string, config: Config, isStart = false): Promise<Embedded> {
+  if (config.databaseUrl === 'sqlite::memory:') {
+    throw new ConfigError(
+      `PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; ${command} accepts a database that is kept.`,
+    )
+  }
+  const log = createLogger({ level: 'error' })
+  return openEmbedded(config, realSystem, log, undefined, { keepsUp: false, isStart })
 }

@@ -10,3 +10,8 @@ export async function orExplain(command: () => Promise<void>): Promise<void> {
     process.exitCode = 2
   }
 }
+
+/** Returns the code of a failure of the file system, or its words where it has none. */
+export function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { withFileLock } from '../auth/file-lock.ts'
 import type { Log } from '../client/client.ts'
@@ -87,11 +87,6 @@ async function read(path: string, nowMs: number): Promise<Sent> {
 /** Whole or not at all, for a process may be killed at any time. */
 async function write(path: string, sent: Sent): Promise<void> {
   const next = `${path}.next`
-  const file = await open(next, 'w', 0o600)
-  try {
-    await file.writeFile(JSON.stringify(sent))
-  } finally {
-    await file.close()
-  }
+  await writeFile(next, JSON.stringify(sent), { mode: 0o600 })
   await rename(next, path)
 }

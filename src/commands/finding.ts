@@ -14,6 +14,17 @@ export const note = (about: string, says: string, advice?: string): Finding =>
 
 export const bad = (about: string, says: string, advice: string): Finding => ({ about, is: 'bad', says, advice })
 
+/** The difference between two clocks that both are taken for right. */
+const clockToleranceMs = 60_000
+
+/** Compares the clock of this machine with another; `apartMs` is by how much this one is ahead. */
+export function clockFinding(apartMs: number, other: string): Finding {
+  const apart = Math.round(apartMs / 1000)
+  if (Math.abs(apart) * 1000 <= clockToleranceMs) return ok('Clock', `this machine and ${other} agree`)
+  const says = `this machine is ${Math.abs(apart)} s ${apart < 0 ? 'behind' : 'ahead of'} ${other}`
+  return bad('Clock', says, 'Set the clock of this machine, or let it be set from the network.')
+}
+
 /** Makes a finding of a check that fails, so that the others go on. */
 export async function orFinding(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
   try {

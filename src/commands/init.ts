@@ -2,18 +2,16 @@ import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { Text } from '../../tools/schemas.ts'
 import { ConfigError } from '../config/load.ts'
-import { createLogger } from '../config/log.ts'
 import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
-import { realSystem } from '../core/system.ts'
 import { worldTemplate } from '../worlds/template.ts'
 import { configured, type Flags } from './configured.ts'
-import { openEmbedded } from './embedded.ts'
+import { openKept } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import { commandLine } from './own-start.ts'
 import { withoutCredentials } from './welcome.ts'
 
-export type InitFlags = Flags & { production?: boolean; email?: string; name?: string }
+type InitFlags = Flags & { production?: boolean; email?: string; name?: string }
 
 /** Begins a sandbox with a world file, or a production database with its first party. */
 export async function init(flags: InitFlags, file?: string): Promise<void> {
@@ -55,14 +53,7 @@ async function initProduction(flags: InitFlags, file: string | undefined): Promi
   const owner = ownerOf(flags)
   const config = configured('init', { ...flags, environment: 'production' })
   const { databaseUrl } = config
-  if (databaseUrl === 'sqlite::memory:') {
-    throw new ConfigError(
-      'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; init --production accepts a database that is kept.',
-    )
-  }
-  const log = createLogger({ level: 'error' })
-  const given = { keepsUp: false, isStart: true }
-  const { service, close } = await openEmbedded(config, realSystem, log, undefined, given)
+  const { service, close } = await openKept('init --production', config, true)
   try {
     if (!(await service.found(owner))) {
       throw new ConfigError(

@@ -1,4 +1,4 @@
-import { access, appendFile, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, appendFile, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
@@ -7,6 +7,7 @@ import { openTelemetryJson } from '../rehearse/opentelemetry.ts'
 import { reportHtml } from '../rehearse/report/report.ts'
 import type { Results } from '../rehearse/results.ts'
 import { summaryMarkdown } from '../rehearse/summary.ts'
+import { codeOf } from './explain.ts'
 
 export const resultsFile = 'results.json'
 
@@ -47,7 +48,7 @@ export async function writeReport(folder: string, results: Results): Promise<voi
     for (const [name, text] of Object.entries(files)) {
       const beside = join(folder, `.${name}.${process.pid}`)
       written.push([beside, join(folder, name)])
-      await writeDurably(beside, text)
+      await writeFile(beside, text, { flush: true })
     }
     for (const [beside, path] of written) await rename(beside, path)
   } catch (error) {
@@ -62,16 +63,6 @@ export async function appendStepSummary(path: string, results: Results): Promise
     await appendFile(path, `${summaryMarkdown(results)}\n`)
   } catch (error) {
     process.stderr.write(`The summary could not be added to GITHUB_STEP_SUMMARY ${show(path)} (${codeOf(error)}).\n`)
-  }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w')
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
   }
 }
 
@@ -98,8 +89,4 @@ async function readResultsFile(flag: string, given: string, file: string, accept
       `${flag} got ${show(given)} (${codeOf(error)}); it accepts ${accepted}, which rehearse writes.`,
     )
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error)
 }

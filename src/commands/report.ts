@@ -16,7 +16,7 @@ import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
-export type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
+type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
 
 /** Writes the report of a run of the configured database, beside whatever runs on it. */
 export async function report(flags: ReportFlags): Promise<void> {

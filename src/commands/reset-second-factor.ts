@@ -1,12 +1,11 @@
 import { ConfigError } from '../config/load.ts'
-import { createLogger } from '../config/log.ts'
 import { realSystem } from '../core/system.ts'
 import { resetSecondFactor } from '../service/operations/steps/reset-second-factor.ts'
 import { configured, type Flags } from './configured.ts'
-import { openEmbedded } from './embedded.ts'
+import { openKept } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
-export type ResetFlags = Flags & { email: string }
+type ResetFlags = Flags & { email: string }
 
 /** Takes the authenticator app of a user away, in the configured database, beside the processes that run on it. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
@@ -17,13 +16,7 @@ export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promi
         `PAYMENTS_BASE_URL (--base-url) got ${config.baseUrl}; reset-second-factor works on a database only. Run it on the machine of that service, with PAYMENTS_DATABASE_URL.`,
       )
     }
-    if (config.databaseUrl === 'sqlite::memory:') {
-      throw new ConfigError(
-        'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; reset-second-factor accepts a database that is kept.',
-      )
-    }
-    const log = createLogger({ level: 'error' })
-    const { store, close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
+    const { store, close } = await openKept('reset-second-factor', config)
     const result = await resetSecondFactor({ store, system: realSystem }, email)
     await close()
     if (result === 'unknown') {

@@ -1,25 +1,16 @@
-import { ConfigError } from '../config/load.ts'
-import { createLogger } from '../config/log.ts'
-import { realSystem } from '../core/system.ts'
 import type { Service } from '../service/service.ts'
 import { configured, type Flags } from './configured.ts'
-import { openEmbedded } from './embedded.ts'
+import { openKept } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
-export type RotateFlags = Flags & { retire?: boolean }
+type RotateFlags = Flags & { retire?: boolean }
 
 /** Makes new keys in the configured database, for the processes that run on it too; with `retire` older ones are removed. */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('rotate-keys', flags)
     const { databaseUrl } = config
-    if (databaseUrl === 'sqlite::memory:') {
-      throw new ConfigError(
-        'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; rotate-keys accepts a database that is kept.',
-      )
-    }
-    const log = createLogger({ level: 'error' })
-    const { service, close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
+    const { service, close } = await openKept('rotate-keys', config)
     const told = await (flags.retire === true ? retired(service) : rotated(service)).finally(close)
     if (flags.retire === true && databaseUrl.startsWith('sqlite:')) {
       const { foldLog } = await import('../service/store/engine/sqlite-file.ts')

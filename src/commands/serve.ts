@@ -14,7 +14,7 @@ import type { Metrics } from './metrics.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
 import { printed, ready, shown } from './welcome.ts'
 
-export type ServeFlags = Flags & { json?: boolean }
+type ServeFlags = Flags & { json?: boolean }
 
 /** The service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: ServeFlags): Promise<void> {

@@ -25,7 +25,7 @@ import { commandLine, ownStart } from './own-start.ts'
 import { absoluteDatabase } from './welcome.ts'
 import { readWhole, writeWhole } from './whole-file.ts'
 
-export type SetupFlags = Flags & { yes?: boolean; http?: boolean }
+type SetupFlags = Flags & { yes?: boolean; http?: boolean }
 
 /** Writes the MCP server into a host's configuration, after showing what and asking. */
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {

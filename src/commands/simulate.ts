@@ -5,7 +5,7 @@ import { realSystem } from '../core/system.ts'
 import { simulate as runSimulation, type SimulationResult } from '../simulate/simulate.ts'
 import type { Stage } from '../simulate/world.ts'
 import { configured, type Flags } from './configured.ts'
-import { orExplain } from './explain.ts'
+import { codeOf, orExplain } from './explain.ts'
 import { openWorldFile } from './given-file.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
@@ -94,10 +94,6 @@ async function writeLog(file: FileHandle, log: string): Promise<void> {
     process.stderr.write(`payments-mcp: The log could not be written (${codeOf(error)}).\n`)
     process.exitCode = 1
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error)
 }
 
 /**

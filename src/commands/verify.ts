@@ -10,7 +10,7 @@ import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 import { openToRead } from './report.ts'
 
-export type VerifyFlags = Flags & { againstDatabase?: boolean }
+type VerifyFlags = Flags & { againstDatabase?: boolean }
 
 /** Recomputes a report; what does not fit ends the process with 1, what is no report with 2. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {

@@ -1,4 +1,4 @@
-import { constants, copyFile, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** The text of a file; empty where there is none. */
@@ -27,13 +27,7 @@ export async function writeWhole(
   )
   const beside = `${target}.payments-mcp`
   await rm(beside, { force: true })
-  const file = await open(beside, 'wx', mode)
-  try {
-    await file.writeFile(next)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await writeFile(beside, next, { flag: 'wx', mode, flush: true })
   // A host that runs writes its own file too: what it wrote since is not lost.
   if ((await readWhole(target)) === before) {
     const copy = before === '' ? undefined : await copyBeside(target)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '../core/json.ts'
 import { deadline, type System } from '../core/system.ts'
 import { ProcessGroups } from './agents/process-group.ts'
 import { type Claim, claimsOf } from './answer/claims.ts'
@@ -88,7 +89,7 @@ async function replyTo(question: Question, command: string, { env, system, signa
 
 /** Reads what a grader printed. @throws Error where it is no such JSON */
 export function readReply(printed: string): Reply {
-  const { data, success } = Reply.safeParse(jsonOf(printed))
+  const { data, success } = Reply.safeParse(parseJson(printed))
   if (!success) {
     throw new Error(
       'It printed something else than {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
@@ -96,12 +97,4 @@ export function readReply(printed: string): Reply {
   }
   const claims = data.claims.map(({ text, founded }) => ({ text: maskText(text).slice(0, most.text), founded }))
   return { claims, outcome: data.outcome }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

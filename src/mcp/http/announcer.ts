@@ -8,7 +8,6 @@ import { addressesOf, type Change, type Changes, type Happened } from './changed
 import type { Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import type { ModernEra } from './modern.ts'
-import { notifySession } from './session-events.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 interface AnnouncerDependencies {
@@ -138,10 +137,9 @@ export class Announcer {
   #tell(events: readonly ServerEvent[], principalId: string | undefined): void {
     const { sessions, modern, store, log } = this.#dependencies
     for (const event of events) modern.notify(event, principalId)
-    const told = [...sessions.here()].filter(
+    const listening = listeningOf(sessions).filter(
       (session) => principalId === undefined || session.principalId === principalId,
     )
-    const listening = told.filter(({ streams }) => streams.listened(false) !== undefined)
     if (listening.length === 0) return
     const tellEach = async () => {
       const isOfResources = events.some(({ kind }) => kind === 'resource_updated')
@@ -164,6 +162,19 @@ export class Announcer {
   }
 }
 
+/** Lists the sessions whose host listens, or did and may resume. */
 function listeningOf(sessions: Sessions): Session[] {
   return [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
+}
+
+/** Tells a 2025-era host what changed, where its server said that it would. */
+function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
+  const { tools, prompts, resources } = server.getCapabilities()
+  const failed = (error: unknown) => log.warn({ err: error }, 'a change was not told')
+  if (event.kind === 'tools_list_changed' && tools?.listChanged) server.sendToolListChanged().catch(failed)
+  if (event.kind === 'prompts_list_changed' && prompts?.listChanged) server.sendPromptListChanged().catch(failed)
+  if (event.kind === 'resources_list_changed' && resources?.listChanged) server.sendResourceListChanged().catch(failed)
+  if (event.kind === 'resource_updated' && resources?.subscribe && subscribed.includes(event.uri)) {
+    server.sendResourceUpdated({ uri: event.uri }).catch(failed)
+  }
 }

@@ -277,6 +277,6 @@ function isPrimed(headers: Headers): boolean {
   return (headers.get('mcp-protocol-version') ?? '') >= '2025-11-25'
 }
 
-function badInstanceId(message: string, of: JSONRPCMessage): Promise<Response> {
-  return Promise.resolve(refused({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) }))
+function badInstanceId(message: string, of: JSONRPCMessage): Response {
+  return refused({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) })
 }

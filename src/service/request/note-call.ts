@@ -1,6 +1,7 @@
 import type { Logger } from '../../config/log.ts'
 import { maskSecrets } from '../../core/errors.ts'
 import { foreignName } from '../../core/foreign-text.ts'
+import { parseJson } from '../../core/json.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { isSecretName } from '../../core/secret-texts.ts'
 import { type System, sha256 } from '../../core/system.ts'
@@ -119,7 +120,7 @@ const longestLookedAt = 163_840
 /** The answer's value, where something is to be read in it: lists tell no amount, and are long. */
 function answered({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
-  return operation.result === 'page' && isSuccess(reply) ? undefined : parsed(reply.body)
+  return operation.result === 'page' && isSuccess(reply) ? undefined : parseJson(reply.body)
 }
 
 function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
@@ -133,7 +134,7 @@ function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'rema
 
 function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
   if (reply === undefined) return {}
-  const { text, cut } = maskedJson(reply.body, secretFields(operation), () => parsed(reply.body))
+  const { text, cut } = maskedJson(reply.body, secretFields(operation), () => parseJson(reply.body))
   return { answer: text, ...(cut === 0 ? {} : { cut }) }
 }
 
@@ -200,12 +201,4 @@ function amountIn(value: unknown): number | null {
 function codeIn(answer: unknown): string | null {
   const { errors } = (answer ?? {}) as { errors?: { code: string }[] }
   return errors?.[0]?.code ?? null
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { fail } from '../../../core/errors.ts'
 import { jsonPointer } from '../../../core/invalid-value.ts'
+import { parseJson } from '../../../core/json.ts'
 
 /** The limit of a request's size, bytes. A secret and a card need far less. */
 export const mostCheckoutBytes = 16 * 1024
@@ -40,12 +41,4 @@ export function parseCheckout<Action extends CheckoutAction>(
   if (field !== undefined) fail('invalid_value', { detail: `${field} must be a short text.`, source, status: 422 })
   const detail = `The body must be {"data": {"attributes": {…}}} with exactly: ${Object.keys(attributes.shape).join(', ')}.`
   return fail('invalid_value', { detail, source })
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
