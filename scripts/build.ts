@@ -6,7 +6,10 @@ import { copyPageAssetsBesideCode } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Compiles the package into `folder`, which is emptied first: what is left of a former build would be published. */
+/**
+ * Compiles the package into `folder`. It empties the folder first, because leftovers of an earlier build would be
+ * published.
+ */
 export function buildPackage(folder: string, compilerOptions: readonly string[] = []): void {
   rmSync(folder, { recursive: true, force: true })
   const compiler = join(root, 'node_modules/typescript/bin/tsc')

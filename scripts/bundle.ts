@@ -9,27 +9,27 @@ import { copyPageAssets, copyViewer } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Pixels a side: what stores of extensions ask for. */
+/** The side length, in pixels, that extension stores require. */
 const iconSide = 512
 
-/** How the bundle is built; the bench builds its one-tool server in the same way. */
+/** The esbuild options of the bundle. The bench builds its one-tool server with the same options. */
 export const bundleOptions = {
   bundle: true,
   format: 'esm',
   platform: 'node',
   target: 'node22',
-  // A dynamic import becomes a file of its own, so that the stdio start loads little.
+  // A dynamic import becomes its own file, so that the stdio start loads little.
   splitting: true,
   chunkNames: '[name]-[hash]',
   minifySyntax: true,
   minifyWhitespace: true,
   minifyIdentifiers: false,
   legalComments: 'external',
-  // Its CommonJS is wrapped so that no bundler finds its parts; it has them as modules too.
+  // Bundlers can't find the parts of its CommonJS build, so use its ES modules.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  // pg loads it only when asked to; it is a native addon and not installed.
+  // pg loads this optional native addon on request only; it is not installed.
   external: ['pg-native'],
-  // Packages in CommonJS (pino, pg) require Node's own modules, which an ES module cannot without this.
+  // CommonJS packages (pino, pg) require Node's built-in modules, which an ES module cannot do without this.
   banner: {
     js: "import{createRequire as bundleRequire}from'node:module';const require=bundleRequire(import.meta.url);",
   },
@@ -37,12 +37,12 @@ export const bundleOptions = {
 } as const satisfies BuildOptions
 
 const start = join(root, 'src/commands/stdio.ts')
-/** Runs before it is known whether this Node can load the rest. */
+/** Files that run before the check whether this Node version can load the rest. */
 const before = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
 
 /**
- * Puts what the stdio start loads into one file, where it would be in some twenty, each of which has to be found, read
- * and linked. esbuild keeps together what the same dynamic imports lead to; so each of ours leads to the start as well.
+ * Puts the code of the stdio start into one file instead of about twenty, each of which has to be found, read and
+ * linked. esbuild groups files by the dynamic imports that reach them, so we add the start to each dynamic import.
  */
 const startInOneFile: Plugin = {
   name: 'the start in one file',
@@ -63,7 +63,7 @@ const startInOneFile: Plugin = {
 interface Bundle {
   entry: string
   folder: string
-  /** Whether it is to run where no package is installed. */
+  /** Whether the bundle must run without installed packages. */
   alone?: boolean
 }
 
@@ -85,7 +85,7 @@ export async function bundle({ entry, folder, alone = true }: Bundle): Promise<v
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }
 
-/** Puts a bundle's folder into one file that AI hosts install (MCPB). @throws Error when its manifest is not valid. */
+/** Packs a bundle's folder into one file for AI hosts (MCPB). @throws Error if its manifest is invalid. */
 export async function packBundle({ folder, file }: { folder: string; file: string }): Promise<void> {
   const isPacked = await packExtension({ extensionPath: folder, outputPath: file, silent: true })
   if (!isPacked) throw new Error(`${folder} could not be packed: mcpb pack ${folder} tells why.`)

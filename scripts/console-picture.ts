@@ -1,6 +1,6 @@
 /**
- * Draws the picture that the README begins with: a sandbox of its own, an agent that buys at two merchants over MCP, and
- * the console that shows it in a browser. Run it again when the console looks different: `npm run picture`.
+ * Draws the picture at the top of the README: an agent buys at two merchants over MCP in a new sandbox, and a browser
+ * shows the console. Run it again when the console looks different: `npm run picture`.
  */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ try {
   await sandbox.close()
 }
 
-/** A run with a bit of everything: purchases, a repeat that was stopped, a decline, a payment that waits, a mistake. */
+/** Makes a varied run: purchases, a stopped repeat, a decline, a pending payment, a mistake. */
 async function shop({ mcpUrl, keys, fetch }: Sandbox): Promise<void> {
   const client = new Client({ name: 'Claude Code', version: '2.1' })
   const headers = { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'book-club-order' }
@@ -78,7 +78,7 @@ async function shoot(url: string): Promise<Buffer> {
   }
 }
 
-/** The same picture as WebP, half its size: the browser that drew it encodes it. */
+/** Returns the picture as WebP at half its size, encoded by the browser that drew it. */
 async function small(browser: Browser, png: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const encoded = await page.evaluate<string>(`(async () => {

@@ -21,7 +21,7 @@ export interface PackageFacts {
   keywords: string[]
 }
 
-/** The tables that documents take from the code, by the document. */
+/** The generated tables of each document. */
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/configuration.md': { settings: settingsTable },
   'docs/events.md': { events: eventsTable },
@@ -34,7 +34,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
 
 export const documentsWithTables = Object.keys(tables)
 
-/** A document with its tables written anew between `<!-- name:start -->` and `<!-- name:end -->`. */
+/** Returns the document with new tables between `<!-- name:start -->` and `<!-- name:end -->`. */
 export function withTables(path: string, text: string): string {
   return Object.entries(tables[path] ?? {}).reduce((whole, [name, rows]) => {
     const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
@@ -44,7 +44,7 @@ export function withTables(path: string, text: string): string {
   }, text)
 }
 
-/** manifest.json of the bundle: MCPB manifest 0.3. */
+/** Returns manifest.json of the bundle: MCPB manifest 0.3. */
 export function manifest(facts: PackageFacts): string {
   const { name, version, description, license, engines, keywords } = facts
   return formatJson({
@@ -81,21 +81,21 @@ export function manifest(facts: PackageFacts): string {
         },
       ]),
     ),
-    // What it offers without settings, as the sandbox's agent; with others a host is told when it asks.
+    // The default tools for the sandbox's agent. With other settings a host asks the server for its tools.
     tools: operations
       .filter(({ toolsets, permission }) => toolsets.includes('default') && permissions[permission].agent)
       .map(({ name, description }) => ({ name, description })),
     tools_generated: true,
-    // Their texts follow the settings, so the host asks for them.
+    // The texts of prompts depend on the settings, so the host asks for them.
     prompts_generated: true,
     compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
   })
 }
 
-/** Beside the manifest, in the bundle. */
+/** The icon's path in the bundle, next to the manifest. */
 export const iconFile = 'icon.png'
 
-/** server.json for the registry of MCP servers, by its schema of 2025-12-11. */
+/** Returns server.json for the registry of MCP servers, by its schema of 2025-12-11. */
 export function registryEntry({ name, mcpName, version }: PackageFacts): string {
   return formatJson({
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -121,7 +121,7 @@ export function registryEntry({ name, mcpName, version }: PackageFacts): string 
   })
 }
 
-/** JSON as Biome formats it: arrays of texts on one line where they fit in 120 columns. */
+/** Returns JSON as Biome formats it: an array of strings is on one line if it fits into 120 columns. */
 export function formatJson(value: unknown): string {
   const arrayOfTexts = /^( *)(.*)\[\n\s+("[^"]*"(?:,\n\s+"[^"]*")*)\n\s+\](,?)$/gm
   const text = JSON.stringify(value, null, 2).replace(arrayOfTexts, (whole, indent, before, items, comma) => {
@@ -166,7 +166,7 @@ function toolsTable(): string {
     idempotency === 'required' ? 'yes' : '',
     toolsets.join(', '),
   ])
-  return table(['Tool', 'What it does', 'REST', 'Key', 'Toolsets'], rows)
+  return table(['Tool', 'Description', 'REST', 'Key', 'Toolsets'], rows)
 }
 
 function settingsTable(): string {
@@ -187,7 +187,7 @@ function scopesTable(): string {
     includes.map((included) => `\`${included}\``).join(', '),
     (defaultOAuthScopes as readonly string[]).includes(scope) ? 'yes' : '',
   ])
-  return table(['Scope', 'What the page says', 'Includes', 'Asked for by default'], rows)
+  return table(['Scope', 'Text on the page', 'Includes', 'Requested by default'], rows)
 }
 
 function errorsTable(): string {
@@ -196,7 +196,7 @@ function errorsTable(): string {
     `\`${code}\``,
     detail.replace('<', '\\<'),
   ])
-  return table(['Status', 'Code', 'What it says'], rows)
+  return table(['Status', 'Code', 'Text'], rows)
 }
 
 function eventsTable(): string {
@@ -211,12 +211,12 @@ function eventsTable(): string {
       ])
     return [...of(published, 'yes'), ...of(extensions, '')]
   })
-  return table(['Type', 'When', '`resourceType`', 'Who may read it', 'Published'], rows)
+  return table(['Type', 'When', '`resourceType`', 'Permission', 'Published'], rows)
 }
 
 function declinesTable(): string {
   const rows = Object.entries(declines).map(([code, detail]) => [`\`${code}\``, detail])
-  return table(['`decline.code`', 'What it says'], rows)
+  return table(['`decline.code`', 'Text'], rows)
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -3,8 +3,8 @@ import { documentsWithTables, manifest, type PackageFacts, registryEntry, withTa
 import { ownWorldFile, ownWorldModule } from './own-world.ts'
 
 /**
- * Writes what derives from the catalogue and the settings: the tables of the documents, manifest.json,
- * server.json and the package's own world.
+ * Writes the files derived from the catalogue and the settings: the tables of the documents, manifest.json, server.json
+ * and the package's own world.
  */
 const file = (name: string) => new URL(`../${name}`, import.meta.url)
 const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageFacts

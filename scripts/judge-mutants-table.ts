@@ -13,7 +13,7 @@ export interface MeasuredMutant {
   name: string
   kind: MutantKind
   does: string
-  /** The scenarios in which it could be carried out. */
+  /** The number of scenarios to which it applies. */
   tried: number
   caught: number
 }
@@ -29,7 +29,7 @@ export function readJudgeMutants(): JudgeMutants {
   return JSON.parse(readFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), 'utf8')) as JudgeMutants
 }
 
-/** The mutants by kind, and each by itself. */
+/** Returns the tables of the mutants: by kind, and one by one. */
 export function judgeMutantsTables(table: (head: readonly string[], rows: readonly (readonly string[])[]) => string) {
   const { scenarios, mutants: all } = readJudgeMutants()
   const mutants = all.filter(({ tried }) => tried > 0)
@@ -43,10 +43,10 @@ export function judgeMutantsTables(table: (head: readonly string[], rows: readon
   const each = mutants.map(({ name, does, tried, caught }) => [`\`${name}\``, does, String(tried), String(caught)])
   return [
     `In the ${scenarios} scenarios of the package:`,
-    table(['What it does wrong', 'Mutants', 'Trials', 'Caught'], byKind),
+    table(['Mistake', 'Mutants', 'Trials', 'Caught'], byKind),
     '<details><summary>Each mutant</summary>',
-    table(['Mutant', 'What it does wrong', 'Trials', 'Caught'], each),
+    table(['Mutant', 'Mistake', 'Trials', 'Caught'], each),
     '</details>',
-    ...(idle === 0 ? [] : [`${idle} more mutants find nothing to do in these scenarios, and are there for yours.`]),
+    ...(idle === 0 ? [] : [`${idle} more mutants don't apply to these scenarios; they are for yours.`]),
   ].join('\n\n')
 }

@@ -9,8 +9,8 @@ import { mutantsTable } from '../src/rehearse/mutants/table.ts'
 import { type JudgeMutants, judgeMutantsFile, readJudgeMutants } from './judge-mutants-table.ts'
 
 /**
- * Runs the mutants of the names that are given, or all, in all scenarios of the package, prints what was caught, and
- * writes it down for the document.
+ * Runs the named mutants, or all, in all scenarios of the package, prints the number caught, and saves the results for
+ * the document.
  */
 const names = process.argv.slice(2)
 const isChosen = (name: string) => names.length === 0 || names.includes(name)

@@ -5,7 +5,7 @@ import { viewerFiles } from '../src/service/pages/docs/viewer.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The folders whose files are read at run time, by addresses relative to the code beside them. */
+/** The folders whose files are read at run time, by paths relative to the code beside them. */
 const folders = [
   'src/service/pages/frame/assets',
   'src/mcp/ui/views',
@@ -13,20 +13,20 @@ const folders = [
   'src/rehearse/scenarios',
 ] as const
 
-/** Puts them into `folder`, which holds the bundled code. */
+/** Copies these folders into `folder`, which holds the bundled code. */
 export function copyPageAssets(folder: string): void {
   for (const path of folders) cpSync(join(root, path), join(folder, basename(path)), { recursive: true })
 }
 
-/** The same for code that was compiled file by file: each folder where its code expects it. */
+/** Copies them for code compiled file by file: each folder to the place where its code expects it. */
 export function copyPageAssetsBesideCode(dist: string): void {
   for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
   copyViewer(join(dist, 'src/service/pages/docs'))
 }
 
 /**
- * Puts the viewer of the API's documentation beside the code in `folder`, with its license. A package that is installed
- * brings it so, and none of what the viewer's own package brings.
+ * Copies the viewer of the API documentation next to the code in `folder`, with its license. An installed package thus
+ * contains the viewer without the rest of the viewer's package.
  */
 export function copyViewer(folder: string): void {
   mkdirSync(join(folder, 'viewer'), { recursive: true })

@@ -3,23 +3,23 @@ import { fieldsOf, layersOf, layersUnder } from '../src/core/schema-fields.ts'
 import { acceptedOf } from '../src/worlds/mistakes.ts'
 import { worldShape } from '../src/worlds/shape.ts'
 
-/** A table of a document: its head and its rows. */
+/** Formats a table of a document from its head and its rows. */
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string
 
 type Layers = readonly z.ZodType[]
 
-/** Every field of a world file, in a table for each kind of thing, as its schema describes it. */
+/** Returns tables with every field of a world file, one for each kind of thing, as described by its schema. */
 export function worldReference(table: Table): string {
   const sections: string[] = []
   const told = new Map<unknown, string>()
-  /** What was told before and is long, or a table, is referred to. */
+  /** Returns a reference to the earlier place if the same table or long text was already shown. */
   const once = (what: unknown, place: string): string | undefined => {
     const before = told.get(what)
     if (before === undefined) told.set(what, place)
     return before === undefined ? undefined : `as \`${before}\``
   }
   const visit = (place: string, layers: Layers): void => {
-    // What each thing is called is told above the tables.
+    // The text above the tables explains `ref`.
     const names = fieldsOf(layers).filter((name) => name !== 'ref')
     const fields = names.map((name) => ({ name, under: layersUnder(layers, name), path: `${place}${name}` }))
     const inner: (() => void)[] = []
@@ -32,7 +32,7 @@ export function worldReference(table: Table): string {
       return [`\`${name}\``, meaningOf(name, under), known ?? words]
     })
     sections.push(
-      `### ${place === '' ? 'The file' : place.slice(0, -1)}\n\n${table(['Field', 'What it is', 'Accepts'], rows)}`,
+      `### ${place === '' ? 'The file' : place.slice(0, -1)}\n\n${table(['Field', 'Meaning', 'Accepts'], rows)}`,
     )
     for (const next of inner) next()
   }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 
-/** A backend that buys tickets: POST {id, price, budget} answers 201, or 402 where the card is declined. */
+/** A backend that buys tickets: POST {id, price, budget} answers 201, or 402 if the card is declined. */
 export function createBackend(payments) {
   return createServer(async (request, response) => {
     const answer = (status, body) =>
@@ -19,14 +19,14 @@ export function createBackend(payments) {
 async function buy(payments, { id, price, budget }) {
   const ticket = { currency: 'USD', merchant: { name: 'Example Theatre' } }
   const card = await post(payments, '/agent-cards', `${id} card`, { ...ticket, maximumAmount: budget })
-  // In the sandbox whoever buys plays the merchant's part, too.
+  // In the sandbox the buyer also acts as the merchant.
   const charge = `/simulations/agent-cards/${card.id}/authorize`
   return (await post(payments, charge, `${id} payment`, { ...ticket, amount: price })).attributes
 }
 
 /**
- * What was not answered may have been carried out. Sent again under the same idempotency key, it is answered what the
- * first was, and nothing is done twice.
+ * Retries an unanswered request, which may have been carried out, with the same idempotency key: the answer is that of
+ * the first try, and nothing is done twice.
  */
 async function post({ url, key }, path, idempotencyKey, attributes) {
   const headers = {

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 
-/** An agent that is connected to the payments tools at an address of MCP, with an agent key. */
+/** Connects an agent to the payments tools at an MCP address, with an agent key. */
 export async function createAgent({ mcpUrl, key }) {
   const client = new Client({ name: 'example-agent', version: '1.0.0' })
   const requestInit = { headers: { Authorization: `Bearer ${key}` } }
@@ -8,7 +8,7 @@ export async function createAgent({ mcpUrl, key }) {
   return { buy: (order) => buy(client, order), close: () => client.close() }
 }
 
-/** Does what a model would choose to do. */
+/** Makes the calls that a model would choose. */
 async function buy(client, { merchant, price, budget }) {
   const order = { currency: 'USD', merchant: { name: merchant } }
   const card = await call(client, 'issue_agent_card', { ...order, maximumAmount: budget })
@@ -17,7 +17,7 @@ async function buy(client, { merchant, price, budget }) {
   return status === 'declined' ? `Declined: ${decline.detail}` : `Paid ${price / 100} dollars at ${merchant}.`
 }
 
-/** A call that was not answered is made again as it was: the server knows it again and does nothing twice. */
+/** Repeats an unanswered call unchanged: the server recognizes it and does nothing twice. */
 async function call(client, name, args) {
   const request = () => client.callTool({ name, arguments: args })
   const { isError, content, structuredContent } = await request().catch(request)

@@ -11,15 +11,15 @@ class Buyer:
         self.key = key
 
     def buy(self, order_id, merchant, price, budget):
-        """Amounts are cents. Answers the purchase: its status, and the decline where it was declined."""
+        """Takes amounts in cents. Returns the purchase with its status, and the decline if it was declined."""
         order = {"currency": "USD", "merchant": {"name": merchant}}
         card = self._post("/agent-cards", f"{order_id} card", {**order, "maximumAmount": budget})
-        # In the sandbox whoever buys plays the merchant's part, too.
+        # In the sandbox the buyer also acts as the merchant.
         charge = f"/simulations/agent-cards/{card['id']}/authorize"
         return self._post(charge, f"{order_id} payment", {**order, "amount": price})["attributes"]
 
     def _post(self, path, idempotency_key, attributes):
-        """What was not answered is sent again under the same key, which does nothing twice."""
+        """Sends an unanswered request again with the same key, so that nothing is done twice."""
         headers = {
             "Authorization": f"Bearer {self.key}",
             "Content-Type": "application/json",

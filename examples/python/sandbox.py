@@ -1,4 +1,4 @@
-"""The payments sandbox as a process of one's own tests."""
+"""The payments sandbox as a process started by the tests."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ class Sandbox:
         self.keys = ready["keys"]
 
     def call(self, method, path, attributes=None):
-        """Asks the API with the key of the sandbox's first party, which manages the sandbox."""
+        """Calls the API with the key of the sandbox's first party, which manages the sandbox."""
         headers = {"Authorization": f"Bearer {self.keys['api']}", "Content-Type": "application/json"}
         body = None if attributes is None else json.dumps({"data": {"attributes": attributes}}).encode()
         with urlopen(Request(self.url + path, body, headers, method=method)) as response:

@@ -1,11 +1,11 @@
-/** Where the payments API is, and with which key and `fetch` it is asked. */
+/** The address of the payments API, its key, and the `fetch` to use. */
 export interface Payments {
   url: string
   key: string
   fetch: typeof globalThis.fetch
 }
 
-/** What is bought, for how much, and what it may cost at most; in cents. */
+/** An order with its price and budget in cents. */
 export interface Order {
   id: string
   merchant: string
@@ -15,7 +15,7 @@ export interface Order {
 
 export interface Purchase {
   status: 'authorized' | 'declined'
-  /** Why it was declined. */
+  /** The reason for the decline. */
   reason: string | undefined
 }
 
@@ -23,15 +23,15 @@ export interface Purchase {
 export async function buy(payments: Payments, { id, merchant, price, budget }: Order): Promise<Purchase> {
   const order = { currency: 'USD', merchant: { name: merchant } }
   const card = await post(payments, '/agent-cards', `${id} card`, { ...order, maximumAmount: budget })
-  // In the sandbox whoever buys plays the merchant's part, too.
+  // In the sandbox the buyer also acts as the merchant.
   const charge = `/simulations/agent-cards/${card.id}/authorize`
   const { attributes } = await post(payments, charge, `${id} payment`, { ...order, amount: price })
   return { status: attributes.status, reason: attributes.decline?.code }
 }
 
 /**
- * What was not answered may have been carried out. Sent again under the same idempotency key, it is answered what the
- * first was, and nothing is done twice.
+ * Retries an unanswered request, which may have been carried out, with the same idempotency key: the answer is that of
+ * the first try, and nothing is done twice.
  */
 async function post({ url, key, fetch }: Payments, path: string, idempotencyKey: string, attributes: object) {
   const headers = {
