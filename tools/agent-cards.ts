@@ -97,6 +97,7 @@ export const agentCards = {
     effect: 'write',
     toolsets: ['default'],
     errors: ['issued_cards_not_enabled'],
+    extension: false,
   }),
 
   getAgentCard: defineOperation({
@@ -154,9 +155,9 @@ export const agentCards = {
     idempotency: 'ignored',
     instanceId: 'optional',
     effect: 'read',
-    reveals: true,
     toolsets: ['default'],
     errors: ['not_found'],
+    extension: false,
   }),
 
   createAgentCardDetailsPage: defineOperation({

@@ -60,6 +60,7 @@ const common = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
   toolsets: ['agents'],
+  extension: false,
 } as const
 
 const params = z.strictObject({ agentId: ArgumentId('agt') })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { asRelationship } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
@@ -39,6 +40,7 @@ const shared = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
   toolsets: ['credentials'],
+  extension: false,
 } as const
 
 export const agentKeys = {
@@ -51,8 +53,7 @@ export const agentKeys = {
     method: 'POST',
     answers: 201,
     path: '/agent-keys',
-    attributes: z.strictObject({ tags: Tags.optional() }),
-    related: z.strictObject({ agentId: ArgumentId('agt') }),
+    attributes: z.strictObject({ tags: Tags.optional(), agentId: asRelationship(ArgumentId('agt')) }),
     output: CreatedAgentKey,
     permission: 'api_keys.create',
     idempotency: 'ignored',

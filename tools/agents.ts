@@ -55,6 +55,7 @@ const shared = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
   toolsets: ['agents'],
+  extension: false,
 } as const
 
 export const agents = {

@@ -37,6 +37,7 @@ const shared = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
   toolsets: ['credentials'],
+  extension: false,
 } as const
 
 export const apiKeys = {

@@ -61,6 +61,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['default'],
+  extension: false,
 } as const
 
 const decision = {
@@ -75,6 +76,7 @@ const decision = {
   setsState: true,
   toolsets: ['default'],
   errors: ['not_found', 'conflict'],
+  extension: false,
 } as const
 
 const customersDecision = {
@@ -140,8 +142,7 @@ export const approvals = {
       'Lets a payment in review go on: the money moves now. Only if the person says so; no agent approves what an agent asked for.',
     path: '/approvals/{approvalId}/approve',
     effect: 'destructive',
-    errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway'],
-    refusesValues: true,
+    errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway', 'invalid_value'],
     example: { attributes: approved },
   }),
 

@@ -16,6 +16,7 @@ const command = {
   instanceId: 'agents',
   toolsets: ['payments', 'accounts'],
   errors: ['not_found', 'conflict'],
+  extension: false,
 } as const
 
 const details = {

@@ -82,6 +82,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['default'],
+  extension: false,
 } as const
 
 const simulation = {
@@ -94,6 +95,7 @@ const simulation = {
   instanceId: 'agents',
   effect: 'write',
   toolsets: ['default'],
+  extension: false,
 } as const
 
 const captured = { attributes: { status: 'captured', held: 0, captured: 4_250, holdExpiresAt: null } } as const

@@ -32,5 +32,6 @@ export const credentials = {
     agentHeader: true,
     errors: [],
     example: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
+    extension: false,
   }),
 } as const

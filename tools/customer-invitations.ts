@@ -103,6 +103,7 @@ const invitation = {
   idempotency: 'ignored',
   instanceId: 'optional',
   toolsets: ['customers'],
+  extension: false,
 } as const
 
 /** Nobody has answered yet. */

@@ -52,6 +52,7 @@ const removal = {
   effect: 'destructive',
   toolsets: ['customers'],
   errors: ['not_found'],
+  extension: false,
 } as const
 
 const simulation = {
@@ -72,6 +73,7 @@ const invitationSimulation = {
   instanceId: 'optional',
   effect: 'write',
   toolsets: ['customers'],
+  extension: false,
 } as const
 
 const invitationAnswer = {
@@ -104,6 +106,7 @@ export const customers = {
     effect: 'read',
     toolsets: ['default', 'customers'],
     errors: [],
+    extension: false,
   }),
 
   getCustomer: defineOperation({
@@ -122,6 +125,7 @@ export const customers = {
     effect: 'read',
     toolsets: ['customers'],
     errors: ['not_found'],
+    extension: false,
   }),
 
   removeCustomer: defineOperation({

@@ -25,6 +25,7 @@ const shared = {
   idempotency: 'ignored',
   instanceId: 'optional',
   toolsets: ['events'],
+  extension: false,
 } as const
 
 const params = z.strictObject({ eventId: ArgumentId('evt') })

@@ -50,6 +50,7 @@ const shared = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
   toolsets: ['accounts'],
+  extension: false,
 } as const
 
 const params = z.strictObject({ externalAccountId: ArgumentId('eac') })

@@ -44,6 +44,7 @@ const shared = {
   idempotency: 'ignored',
   instanceId: 'optional',
   toolsets: ['customers'],
+  extension: false,
 } as const
 
 const linkParams = z.strictObject({ linkId: ArgumentId('ivl') })

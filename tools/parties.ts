@@ -85,6 +85,7 @@ const shared = {
   instanceId: 'optional',
   toolsets: ['agents'],
   errors: [],
+  extension: false,
 } as const
 
 const change = { ...shared, permission: 'party.update', effect: 'write' } as const
@@ -208,7 +209,7 @@ export const parties = {
     path: '/parties/{partyId}/compliance',
     params: z.strictObject({ partyId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
     output: ComplianceCase,
-    mayBeNone: true,
+    result: 'oneOrNull',
     effect: 'read',
     errors: ['not_found'],
   }),

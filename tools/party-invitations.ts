@@ -31,6 +31,7 @@ const shared = {
   idempotency: 'ignored',
   instanceId: 'optional',
   toolsets: ['agents'],
+  extension: false,
 } as const
 
 export const partyInvitations = {

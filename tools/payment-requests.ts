@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { partyBeside } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { actingParty, counterpartyTypes, Payment } from './payments.ts'
@@ -88,6 +89,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const command = {
@@ -98,6 +100,7 @@ const command = {
   idempotency: 'required',
   instanceId: 'agents',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 /** Who is asked and what comes of it, played in the sandbox. */
@@ -197,19 +200,20 @@ export const paymentRequests = {
       'Pays what somebody asks of you, from a wallet or a linked bank account. IN_REVIEW: list_approvals. PROCESSING: the bank is on it.',
     path: '/payment-requests/{paymentRequestId}/fulfill',
     params,
-    partyBeside: true,
-    attributes: z.strictObject({
-      paymentSource: z
-        .discriminatedUnion('type', [
-          z.strictObject({ type: z.literal('wallet').describe('Your money here'), walletId: ArgumentId('wal') }),
-          z.strictObject({
-            type: z.literal('external_account').describe('At your bank'),
-            externalAccountId: ArgumentId('eac'),
-          }),
-        ])
-        .describe('What pays'),
-      ...actingParty,
-    }),
+    attributes: partyBeside(
+      z.strictObject({
+        paymentSource: z
+          .discriminatedUnion('type', [
+            z.strictObject({ type: z.literal('wallet').describe('Your money here'), walletId: ArgumentId('wal') }),
+            z.strictObject({
+              type: z.literal('external_account').describe('At your bank'),
+              externalAccountId: ArgumentId('eac'),
+            }),
+          ])
+          .describe('What pays'),
+        ...actingParty,
+      }),
+    ),
     output: Payment,
     effect: 'destructive',
     setsState: true,

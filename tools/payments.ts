@@ -81,6 +81,7 @@ const command = {
   instanceId: 'agents',
   effect: 'destructive',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const read = {
@@ -92,6 +93,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const completed = {
@@ -194,5 +196,6 @@ export const payments = {
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
     example: completed,
+    extension: false,
   }),
 } as const

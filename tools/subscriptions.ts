@@ -136,6 +136,7 @@ const command = {
   instanceId: 'agents',
   effect: 'write',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const simulation = { ...command, environments: ['sandbox'], extension: true } as const

@@ -37,6 +37,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const outbound = {

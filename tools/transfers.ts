@@ -72,6 +72,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const withdrawal = { attributes: { status: 'COMPLETED', type: 'withdrawal' } } as const
@@ -111,6 +112,7 @@ export const transfers = {
     toolsets: ['payments'],
     errors: ['conflict', 'wire.beneficiary_address_required'],
     example: withdrawal,
+    extension: false,
   }),
 
   createInternalTransfer: defineOperation({
@@ -144,6 +146,7 @@ export const transfers = {
         transaction: { data: null },
       },
     },
+    extension: false,
   }),
 
   listTransfers: defineOperation({
@@ -196,5 +199,6 @@ export const transfers = {
     toolsets: ['default', 'payments'],
     errors: ['not_found', 'conflict'],
     example: { attributes: { ...inside, type: 'deposit', method: 'standard' } },
+    extension: false,
   }),
 } as const

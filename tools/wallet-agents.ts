@@ -16,6 +16,7 @@ const shared = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const command = { ...shared, permission: 'wallet_agents.manage', idempotency: 'required', effect: 'write' } as const

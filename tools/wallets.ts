@@ -47,6 +47,7 @@ const read = {
   instanceId: 'optional',
   effect: 'read',
   toolsets: ['default', 'payments'],
+  extension: false,
 } as const
 
 const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
@@ -65,6 +66,7 @@ const command = {
   instanceId: 'optional',
   effect: 'write',
   toolsets: ['payments'],
+  extension: false,
 } as const
 
 const receiving = {

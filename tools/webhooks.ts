@@ -78,6 +78,7 @@ const shared = {
   permission: 'webhooks.manage',
   instanceId: 'optional',
   toolsets: ['events'],
+  extension: false,
 } as const
 
 const write = { ...shared, method: 'POST', idempotency: 'required', effect: 'write' } as const

@@ -1,6 +1,7 @@
+import { bodyPlaces, relationshipOf } from '../core/body-places.ts'
 import { type ErrorSource, fail, maskForeignText, show } from '../core/errors.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-value.ts'
-import { inputParts, type OperationDefinition, relationshipOf } from '../core/operation.ts'
+import { inputParts, type OperationDefinition } from '../core/operation.ts'
 
 /** A flat input, checked and put where the operation declares each argument. */
 interface PreparedInput {
@@ -33,17 +34,22 @@ export function prepare(operation: OperationDefinition, input: unknown): Prepare
   return {
     path: query === '' ? path : `${path}?${query}`,
     params,
-    body: operation.attributes === undefined ? undefined : JSON.stringify({ data: bodyOf(operation, sent) }),
+    body: operation.attributes && JSON.stringify({ data: bodyOf(operation.attributes, sent.attributes) }),
   }
 }
 
-function bodyOf({ related }: OperationDefinition, sent: Record<Part, Values>) {
-  if (related === undefined) return { attributes: sent.attributes }
-  const relationships = Object.entries(sent.related).map(([field, id]) => {
-    const type = relationshipOf(field)
-    return [type, { data: { type, id } }]
-  })
-  return { attributes: sent.attributes, relationships: Object.fromEntries(relationships) }
+function bodyOf(schema: NonNullable<OperationDefinition['attributes']>, sent: Values) {
+  const { relationships: related } = bodyPlaces(schema)
+  if (related === undefined) return { attributes: sent }
+  const isRelated = ([field]: [string, unknown]) => Object.hasOwn(related.shape, field)
+  const attributes = Object.entries(sent).filter((entry) => !isRelated(entry))
+  const relationships = Object.entries(sent)
+    .filter(isRelated)
+    .map(([field, id]) => {
+      const type = relationshipOf(field)
+      return [type, { data: { type, id } }]
+    })
+  return { attributes: Object.fromEntries(attributes), relationships: Object.fromEntries(relationships) }
 }
 
 /** An argument that the operation does not accept. */
@@ -58,7 +64,7 @@ export function wrongArguments(operation: OperationDefinition, input: Values): W
 }
 
 function split(operation: OperationDefinition, input: Values) {
-  const parts: Record<Part, Values> = { params: {}, query: {}, attributes: {}, related: {} }
+  const parts: Record<Part, Values> = { params: {}, query: {}, attributes: {} }
   const wrong: WrongArgument[] = []
   for (const [name, value] of Object.entries(input)) {
     if (value === undefined) continue
@@ -71,7 +77,7 @@ function split(operation: OperationDefinition, input: Values) {
     const parsed = schema?.safeParse(parts[part])
     if (schema === undefined || parsed === undefined) continue
     if (!parsed.success)
-      wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => placed(part, found)))
+      wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => placed(operation, part, found)))
     // Only what the caller passed: defaults are the service's to fill in.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
@@ -99,8 +105,10 @@ function unknownArgument(operation: OperationDefinition, name: string): WrongArg
   }
 }
 
-function placed(part: Part, found: InvalidValue): WrongArgument {
-  if (part !== 'attributes') return { ...found, source: { parameter: found.path[0] ?? '' }, status: 400 }
+function placed({ attributes }: OperationDefinition, part: Part, found: InvalidValue): WrongArgument {
+  const [field = ''] = found.path
+  const isRelated = attributes !== undefined && bodyPlaces(attributes).relationships?.shape[field] !== undefined
+  if (part !== 'attributes' || isRelated) return { ...found, source: { parameter: field }, status: 400 }
   const source = { pointer: `/data/attributes${jsonPointer(found.path)}` }
   return { ...found, source, status: found.kind === 'unknown' ? 400 : 422 }
 }

@@ -9,7 +9,8 @@ export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<numb
   if (operation.idempotency === 'required') codes.push('conflict')
   const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
   // A field of the attributes that breaks its rule answers 422 with the same code (docs/service.md#400-or-422).
-  if (operation.attributes !== undefined || operation.refusesValues === true) pairs.push([422, 'invalid_value'])
+  if (operation.attributes !== undefined || operation.errors.includes('invalid_value'))
+    pairs.push([422, 'invalid_value'])
   const byStatus = Map.groupBy(pairs, ([status]) => status)
   const ascending = [...byStatus].sort(([a], [b]) => a - b)
   return new Map(ascending.map(([status, group]) => [status, group.map(([, code]) => code)]))

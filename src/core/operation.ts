@@ -36,24 +36,21 @@ export interface OperationDefinition {
   path: string
   params?: z.ZodObject
   query?: z.ZodObject
-  /** The body's `data.attributes`; undefined: the operation takes no body. */
+  /**
+   * The body's `data.attributes`; undefined: the operation takes no body. Fields that stand elsewhere in it are marked
+   * (src/core/body-places.ts).
+   */
   attributes?: z.ZodObject
   /** Whether the attributes may be left out together with the body. */
   bodyOptional?: true
-  /** Whether `partyId` may stand beside `data` too, where the published client sends it. */
-  partyBeside?: true
-  /** Ids of related resources, `agentId` being the body's `data.relationships.agent`; most requests send none. */
-  related?: z.ZodObject
   /** Arguments that programs send and no model need read about with each request: the tool takes them all the same. */
   unlisted?: readonly string[]
   /** The resource that is answered, or that a list is answered of. */
   output: z.ZodObject
-  /** Whether there may be no resource, which is no error: `data` is null. */
-  mayBeNone?: true
   /** The status of a success: 200 unless the service answers 201 to what makes something. */
   answers?: 201
-  /** Whether one resource is answered, a page of a list, or as many resources as the request made. */
-  result: 'one' | 'page' | 'several'
+  /** One resource, one or null where there may be none, a page of a list, or as many resources as the request made. */
+  result: 'one' | 'oneOrNull' | 'page' | 'several'
   /** What the answer's `meta` tells besides the pagination of a page. */
   meta?: z.ZodObject
   environments: readonly Environment[]
@@ -72,18 +69,15 @@ export interface OperationDefinition {
   effect: 'read' | 'write' | 'destructive'
   /** True for a POST that brings something into a state: the next finds it there, or is refused. PATCH and DELETE do so anyway. */
   setsState?: true
-  /**
-   * Whether it reads what a host must not show unasked: then no hint calls it read-only, and no read-only offer has it.
-   */
-  reveals?: true
   /** The sets of tools that it is part of. */
   toolsets: readonly Toolset[]
-  /** The error codes that it can answer besides those that every operation can. */
+  /**
+   * The error codes that it can answer besides those that every operation can. `invalid_value` among them stands for 422,
+   * as a request without a body is answered that is refused over a value of the record that it decides on.
+   */
   errors: readonly ErrorCode[]
-  /** True for a request without a body that may still be refused over a value, with 422: that of what it decides on. */
-  refusesValues?: true
-  /** True for an extension: neither the service's specification nor its published client has the operation. */
-  extension?: true
+  /** Whether it is an extension: neither the service's specification nor its published client has the operation. */
+  extension: boolean
   /** The values by which the example of its answer tells what it does; the others are those of src/openapi/examples.ts. */
   example?: { attributes?: object; relationships?: object }
 }
@@ -114,15 +108,12 @@ type Flat<T> = { [K in keyof T]: T[K] } & {}
 
 /** The input as a handler gets it: path and query parameters and attributes side by side, parsed. */
 export type Input<D extends OperationDefinition> = Flat<
-  Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>> & Infer<Field<D, 'related'>>
+  Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>>
 >
 
 /** The input as a caller passes it, before defaults are filled in. */
 export type SentInput<D extends OperationDefinition> = Flat<
-  InferSent<Field<D, 'params'>> &
-    InferSent<Field<D, 'query'>> &
-    InferSent<Field<D, 'attributes'>> &
-    InferSent<Field<D, 'related'>>
+  InferSent<Field<D, 'params'>> & InferSent<Field<D, 'query'>> & InferSent<Field<D, 'attributes'>>
 >
 
 export type Resource<D extends OperationDefinition> = z.output<D['output']>
@@ -136,16 +127,19 @@ export interface Pagination {
 }
 
 /** The names of the input's parts; the parts never share a name (a test holds that). */
-export const inputParts = ['params', 'query', 'attributes', 'related'] as const
+export const inputParts = ['params', 'query', 'attributes'] as const
 
-/** The relationship that a field of `related` is: `agentId` is `agent`, which is its type too. */
-export function relationshipOf(field: string): string {
-  return field.replace(/Id$/, '')
+/** The read that a host must not make unasked, for it shows a card's number. */
+const revealing = 'get_agent_card_details'
+
+/** Tells whether a host may call it unasked. */
+export function onlyReads({ effect, name }: Pick<OperationDefinition, 'effect' | 'name'>): boolean {
+  return effect === 'read' && name !== revealing
 }
 
-/** Whether a host may call it unasked. */
-export function onlyReads({ effect, reveals }: Pick<OperationDefinition, 'effect' | 'reveals'>): boolean {
-  return effect === 'read' && reveals !== true
+/** Tells whether it answers a list of resources. */
+export function answersList({ result }: Pick<OperationDefinition, 'result'>): boolean {
+  return result === 'page' || result === 'several'
 }
 
 /** `simulate_card_capture` as `simulateCardCapture`. */

@@ -212,7 +212,7 @@ export interface RequestStates {
 }
 
 /** The parts of an operation that decide whether it is offered. */
-export type Offerable = Pick<OperationDefinition, 'environments' | 'permission' | 'effect' | 'reveals' | 'toolsets'>
+export type Offerable = Pick<OperationDefinition, 'name' | 'environments' | 'permission' | 'effect' | 'toolsets'>
 
 /** Whether the connection can get the operation's answer at all, as a tool or otherwise. */
 export function mayCall(

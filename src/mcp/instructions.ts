@@ -5,9 +5,9 @@ import { isChosen, type McpServerOptions, mayCall, type Offerable, type ToolChoi
  * names only tools that the connection offers.
  */
 export function instructionsFor(choice: ToolChoice, asks: boolean): string {
-  const named = Object.entries<Offerable>(namedTools)
+  const named = Object.entries<Omit<Offerable, 'name'>>(namedTools).map(([name, tool]) => ({ name, ...tool }))
   const offered = new Set(
-    named.filter(([, tool]) => mayCall(choice, tool) && isChosen(choice, tool)).map(([name]) => name),
+    named.filter((tool) => mayCall(choice, tool) && isChosen(choice, tool)).map(({ name }) => name),
   )
   const { environment, readOnly = false, cardDetails } = choice
   const lines = [
@@ -50,7 +50,6 @@ export const namedTools = {
     environments: ['sandbox', 'production'],
     permission: 'cards.read',
     effect: 'read',
-    reveals: true,
     toolsets: ['default'],
   },
   create_payment: {
@@ -95,7 +94,7 @@ export const namedTools = {
     effect: 'write',
     toolsets: ['shops'],
   },
-} as const satisfies Record<string, Offerable>
+} as const satisfies Record<string, Omit<Offerable, 'name'>>
 
 type Offered = ReadonlySet<string>
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { catalogue } from '../../tools/index.ts'
+import { bodyPlaces, relationshipOf, takesPartyBeside } from '../core/body-places.ts'
 import { errorsByStatus } from '../core/declared-errors.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type Environment,
   environmentSegments,
   type OperationDefinition,
-  relationshipOf,
   successStatus,
 } from '../core/operation.ts'
 import { displayName } from '../core/product.ts'
@@ -92,13 +92,13 @@ function describeOperation(operation: OperationDefinition, components: Component
     ...(attributes === undefined ? {} : { requestBody: requestBody(operation, attributes) }),
     responses: {
       [String(successStatus(operation))]: {
-        description: operation.mayBeNone === true ? 'The resource, or null.' : answers[result],
+        description: answers[result],
         headers: headersOf(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'], required),
         content: { 'application/json': { schema: envelope(components.resource(operation), operation), example } },
       },
       ...Object.fromEntries(errors),
     },
-    ...(operation.extension === true ? { 'x-extension': true } : {}),
+    ...(operation.extension ? { 'x-extension': true } : {}),
   }
 }
 
@@ -122,17 +122,19 @@ function parametersOf({ params, query, idempotency, instanceId, agentHeader }: O
 
 const answers = {
   one: 'The resource.',
+  oneOrNull: 'The resource, or null.',
   page: 'A page of the list.',
   several: 'The resources.',
 } as const satisfies Record<OperationDefinition['result'], string>
 
 function requestBody(operation: OperationDefinition, attributes: z.ZodObject): Json {
-  const schema = toSchema(attributes, 'input')
-  const relationships = relationshipsOf(operation)
+  const places = bodyPlaces(attributes)
+  const schema = toSchema(places.attributes, 'input')
+  const relationships = relationshipsOf(places)
   const data = { attributes: schema, ...(relationships === undefined ? {} : { relationships }) }
   const example = { data: requestExample(operation, schema, relationships) }
   const body = exactly({ data: exactly(data) })
-  const partyId = operation.partyBeside === true ? schema.properties?.partyId : undefined
+  const partyId = takesPartyBeside(operation) ? schema.properties?.partyId : undefined
   const whole = partyId === undefined ? body : { ...body, properties: { ...body.properties, partyId } }
   return {
     required: operation.bodyOptional !== true,
@@ -141,9 +143,9 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
 }
 
 /** What a request names besides its attributes (docs/service.md#bodies); undefined where it names nothing. */
-function relationshipsOf({ related }: OperationDefinition): JsonSchema | undefined {
-  if (related === undefined) return undefined
-  const ids = Object.entries(toSchema(related, 'input').properties ?? {})
+function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): JsonSchema | undefined {
+  if (relationships === undefined) return undefined
+  const ids = Object.entries(toSchema(relationships, 'input').properties ?? {})
   const identified = ids.map(([field, id]): [string, JsonSchema] => {
     const type = relationshipOf(field)
     return [type, exactly({ data: exactly({ type: { type: 'string', const: type }, id }) })]
@@ -156,9 +158,9 @@ function exactly(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 
-function envelope(resource: JsonSchema, { result, meta, mayBeNone }: OperationDefinition): JsonSchema {
-  const one = mayBeNone === true ? { anyOf: [resource, { type: 'null' }] } : resource
-  const data = result === 'one' ? one : { type: 'array', items: resource }
+function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): JsonSchema {
+  const list = { type: 'array', items: resource }
+  const data = { one: resource, oneOrNull: { anyOf: [resource, { type: 'null' }] }, page: list, several: list }[result]
   const told: JsonSchema = meta === undefined ? { type: 'object' } : toSchema(meta, 'output')
   if (result !== 'page') {
     return {

@@ -1,4 +1,4 @@
-import type { OperationDefinition } from '../core/operation.ts'
+import { answersList, type OperationDefinition } from '../core/operation.ts'
 import type { JsonSchema } from './components.ts'
 
 /** An example of a request's `data`: every attribute but those that are rarely sent. */
@@ -34,7 +34,7 @@ export function responseExample(
     ...(meta === undefined ? {} : (example(meta, { field: 'meta', skip: new Set() }) as object)),
   }
   return {
-    data: operation.result === 'one' ? resourceExample : [resourceExample],
+    data: answersList(operation) ? [resourceExample] : resourceExample,
     ...(Object.keys(told).length === 0 ? {} : { meta: told }),
   }
 }

@@ -7,6 +7,7 @@ import { type Connected, connected } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
+import { relationshipsFor } from '../support/relationships.ts'
 import { type Attacker, attackersOf } from './attackers.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
@@ -17,7 +18,7 @@ const codes: Record<number, string> = { 401: 'unauthenticated', 403: 'forbidden'
 /** The arguments of the tool by which a model asks for what a request asks for. */
 function argumentsOf(on: Grounds, operation: OperationDefinition, sample: Sample, ids: Record<string, string>) {
   const named = Object.keys(operation.params?.shape ?? {}).map((name) => [name, ids[name] ?? sample.named?.[name]])
-  const related = operation.related === undefined ? {} : { agentId: ids.agentId }
+  const related = relationshipsFor(operation, ids) && { agentId: ids.agentId }
   return { ...sample.query, ...sample.attributes?.(ids, on), ...Object.fromEntries(named), ...related }
 }
 

@@ -161,8 +161,8 @@ const handing = [
 const credentials = ['apiKey', 'agentKey']
 
 /** Whether an operation can give anybody more than they had: it hands something over, or answers a credential. */
-function givesAuthority({ effect, attributes, related, output }: OperationDefinition): boolean {
-  const sent = Object.keys({ ...attributes?.shape, ...related?.shape })
+function givesAuthority({ effect, attributes, output }: OperationDefinition): boolean {
+  const sent = Object.keys(attributes?.shape ?? {})
   const answered = Object.keys((output.shape.attributes as z.ZodObject | undefined)?.shape ?? {})
   return (
     effect !== 'read' &&

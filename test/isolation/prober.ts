@@ -1,6 +1,7 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { allRows } from '../ledger/books.ts'
 import type { TestDatabase } from '../support/databases.ts'
+import { relationshipsFor } from '../support/relationships.ts'
 import type { Answer } from '../support/world.ts'
 import type { Cell } from './cells.ts'
 import { type Ids, missing } from './makers.ts'
@@ -188,7 +189,7 @@ export async function send({ world, ...on }: Grounds, operation: OperationDefini
   const attributes = operation.attributes && { ...sample.attributes?.(ids, { world, ...on }) }
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
   const query = new URLSearchParams({ ...sample.query, ...asked.query, ...(inBody ? {} : customer) })
-  const relationships = operation.related && { agent: { data: { type: 'agent', id: ids.agentId } } }
+  const relationships = relationshipsFor(operation, ids)
   const body = attributes && { attributes: { ...attributes, ...(inBody ? customer : {}) }, relationships }
   return world.send(operation.method, query.size === 0 ? path : `${path}?${query}`, {
     key,

@@ -2,7 +2,13 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Environment, happensAgain, inputParts, type OperationDefinition } from '../../src/core/operation.ts'
+import {
+  answersList,
+  type Environment,
+  happensAgain,
+  inputParts,
+  type OperationDefinition,
+} from '../../src/core/operation.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { operationsOf } from '../../src/mcp/tools/offered.ts'
 import { catalogue } from '../../tools/index.ts'
@@ -110,7 +116,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       attributes: { status: 'of tomorrow', unheard: 1 },
       links: {},
     }
-    expect(valid({ data: operation.result === 'one' ? resource : [resource], meta: { any: 1 } }).valid).toBe(true)
+    expect(valid({ data: answersList(operation) ? [resource] : resource, meta: { any: 1 } }).valid).toBe(true)
     expect(valid({}).valid).toBe(false)
     expect(valid({ meta: {} }).valid).toBe(false)
   })

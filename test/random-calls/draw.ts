@@ -1,11 +1,12 @@
 import { idPrefixOf } from '../../src/core/accepted.ts'
-import type { OperationDefinition } from '../../src/core/operation.ts'
+import { inputParts, type OperationDefinition } from '../../src/core/operation.ts'
 import type { JsonSchema } from '../../src/openapi/components.ts'
 import type { Random } from '../../src/simulate/random.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import type { Ids } from '../isolation/makers.ts'
 import { credentialKinds, type Grounds, type Place } from '../isolation/places.ts'
 import { type Sample, samples } from '../isolation/samples.ts'
+import { relationshipsFor } from '../support/relationships.ts'
 import { makers } from './makers.ts'
 import { type LiveIds, schemaOf, type Values } from './values.ts'
 
@@ -107,9 +108,13 @@ export async function drawCall(drawing: Drawing, key: OperationKey, way?: Way): 
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(ids[name] ?? sample.named?.[name] ?? 'none'),
   )
-  const relationships = operation.related && { agent: { data: { type: 'agent', id: ids.agentId } } }
+  const relationships = relationshipsFor(operation, ids)
   const data = attributes && {
-    attributes: { ...attributes, ...(acting && inBody ? { customerPartyId: acting } : {}) },
+    attributes: {
+      ...attributes,
+      ...(relationships && { agentId: undefined }),
+      ...(acting && inBody ? { customerPartyId: acting } : {}),
+    },
     relationships,
   }
   const hasBody = data !== undefined && !(operation.bodyOptional === true && random.chance(20))
@@ -156,7 +161,7 @@ async function madeIds(drawing: Drawing, key: OperationKey, place: Place): Promi
 function liveIds({ ids, random, kept }: Drawing, key: OperationKey): Ids {
   const operation: OperationDefinition = catalogue[key]
   const found: Ids = {}
-  for (const part of ['params', 'query', 'attributes', 'related'] as const) {
+  for (const part of inputParts) {
     for (const [name, schema] of Object.entries(schemaOf(operation, part).properties ?? {})) {
       const prefix = prefixIn(schema)
       if (prefix === undefined) continue

@@ -126,5 +126,5 @@ const agreeing: Person = {
 /** What a connection is asked about is a customer. */
 const placeOf = ({ reach }: Sample, { places }: Grounds) => (reach === 'connected' ? places.granted : places.own)
 
-const takes = ({ params, query, attributes, related }: OperationDefinition, name: string) =>
-  [params, query, attributes, related].some((part) => part?.shape[name] !== undefined)
+const takes = ({ params, query, attributes }: OperationDefinition, name: string) =>
+  [params, query, attributes].some((part) => part?.shape[name] !== undefined)

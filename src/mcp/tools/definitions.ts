@@ -1,7 +1,13 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { agentCards } from '../../../tools/agent-cards.ts'
-import { type Environment, happensAgain, type OperationDefinition, onlyReads } from '../../core/operation.ts'
+import {
+  answersList,
+  type Environment,
+  happensAgain,
+  type OperationDefinition,
+  onlyReads,
+} from '../../core/operation.ts'
 import { pageOf } from '../answers/list-page.ts'
 import { maskedCardDetails } from '../answers/masked-card.ts'
 import { shownSchema } from '../answers/withheld.ts'
@@ -91,11 +97,11 @@ type Json = Record<string, unknown>
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenient(z.toJSONSchema(shownSchema(operation.output)) as Json)
   const one = { ...resource, required: ['type', 'id'] }
-  const data = operation.mayBeNone === true ? { ...one, type: ['object', 'null'] } : one
+  const data = operation.result === 'oneOrNull' ? { ...one, type: ['object', 'null'] } : one
   return {
     type: 'object',
     properties: {
-      data: operation.result === 'one' ? data : { type: 'array', items: data },
+      data: answersList(operation) ? { type: 'array', items: data } : data,
       meta: { type: 'object' },
       ...(operation.idempotency === 'required' ? { replayed } : {}),
       ...(operation.adds === true ? { repeated } : {}),

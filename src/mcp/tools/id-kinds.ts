@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { catalogue } from '../../../tools/index.ts'
 import { idPrefixOf } from '../../core/accepted.ts'
-import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import { answersList, inputParts, type OperationDefinition, onlyReads } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered.ts'
 
@@ -32,11 +32,9 @@ export function readerOf(dependencies: Dependencies, operation: OperationDefinit
 }
 
 /** The tool of this connection that reads one record of what the operation lists. */
-export function recordReaderOf(
-  dependencies: Dependencies,
-  { output, result }: OperationDefinition,
-): string | undefined {
-  if (result === 'one') return undefined
+export function recordReaderOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
+  if (!answersList(operation)) return undefined
+  const { output } = operation
   return operationsOf(dependencies).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
 }
 
@@ -47,8 +45,7 @@ export function argumentPrefix(operation: OperationDefinition, name: string): st
 }
 
 /** A card's number is no state to look at. */
-export const readsOne = ({ effect, result, reveals }: OperationDefinition) =>
-  effect === 'read' && result === 'one' && reveals !== true
+export const readsOne = (operation: OperationDefinition) => onlyReads(operation) && !answersList(operation)
 
 export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
 

@@ -147,7 +147,7 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
     return record ?? (found.meta?.pagination?.hasMore === false ? null : undefined)
   }
   // A deployment may lack an operation that the API's own description lacks.
-  return reader.extension === true && call.operation.extension !== true ? undefined : null
+  return reader.extension && !call.operation.extension ? undefined : null
 }
 
 async function orNull(read: () => Promise<Result>): Promise<Result | null> {

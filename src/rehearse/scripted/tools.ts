@@ -4,9 +4,9 @@ import { resultSchemas } from '../../client/result-schemas.ts'
 import type { Resource, SentInput } from '../../core/operation.ts'
 import type { Given } from '../agent.ts'
 
-export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extends 'one'
-  ? Resource<Catalogue[Key]>
-  : Resource<Catalogue[Key]>[]
+export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extends 'page' | 'several'
+  ? Resource<Catalogue[Key]>[]
+  : Resource<Catalogue[Key]>
 
 /** Nothing was done, as far as the service says. */
 export interface Refused {

@@ -166,9 +166,7 @@ export async function firstTampered(tx: Transaction, partyId: string): Promise<n
 /** The ids that the request names and those of what it answered, if it was done. Ids only: nothing else is recorded. */
 export function resourceIds(operation: OperationDefinition, values: Values, body: unknown): string[] {
   const input = 'input' in values ? values.input : {}
-  const places = [operation.params, operation.related, operation.attributes].flatMap((part) =>
-    Object.keys(part?.shape ?? {}),
-  )
+  const places = [operation.params, operation.attributes].flatMap((part) => Object.keys(part?.shape ?? {}))
   const named = places.filter((name) => name.endsWith('Id')).map((name) => input[name])
   const { data } = (body ?? {}) as { data?: { id: string } | { id: string }[] | null }
   const answered = [data ?? []].flat().map(({ id }) => id)

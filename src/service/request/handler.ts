@@ -34,7 +34,7 @@ type Data<D extends OperationDefinition> = D['result'] extends 'page'
   ? Page<Resource<D>>
   : D['result'] extends 'several'
     ? Resource<D>[]
-    : D extends { mayBeNone: true }
+    : D['result'] extends 'oneOrNull'
       ? Resource<D> | null
       : Resource<D>
 

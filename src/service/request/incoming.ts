@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { bodyPlaces, relationshipOf, takesPartyBeside } from '../../core/body-places.ts'
 import { Failure, type FailureOptions, fail } from '../../core/errors.ts'
 import type { Fault } from '../../core/faults.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../../core/invalid-value.ts'
-import { type OperationDefinition, relationshipOf } from '../../core/operation.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
 import { sha256 } from '../../core/system.ts'
 
 /** A request as it arrived, its body read but not parsed. */
@@ -162,25 +163,27 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
     if (incoming.body.trim() !== '') failBody(`${operation.name} takes no body.`)
     return {}
   }
-  if (operation.bodyOptional === true && /^\s*(\{\s*\}\s*)?$/.test(incoming.body)) return parseAttributes(operation, {})
+  const places = bodyPlaces(operation.attributes)
+  if (operation.bodyOptional === true && /^\s*(\{\s*\}\s*)?$/.test(incoming.body))
+    return parseAttributes(places.attributes, {})
   const contentType = incoming.headers.get('content-type')
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
     failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
   }
   const value = bodyOf(operation, incoming)
-  const form = operation.related === undefined ? '' : ', "relationships": {…}'
+  const form = places.relationships === undefined ? '' : ', "relationships": {…}'
   if (value === undefined) failBody(`The body must be JSON of the form {"data": {"attributes": {…}${form}}}.`)
-  parsePart(envelopeOf(operation), value, (wrong) => ({
+  parsePart(envelopeOf(places.relationships), value, (wrong) => ({
     detail: `${wrong.detail} The body must be {"data": {"attributes": {…}${form}}}.`,
     source: { pointer: jsonPointer(wrong.path) },
   }))
   const { attributes, relationships } = (value as { data: { attributes: object; relationships?: Relationships } }).data
-  return { ...parseAttributes(operation, attributes), ...relatedIds(operation, relationships) }
+  return { ...parseAttributes(places.attributes, attributes), ...relatedIds(places.relationships, relationships) }
 }
 
 /** The body's value, in which a party that is named beside `data` stands among the attributes (docs/service.md#bodies). */
-function bodyOf({ partyBeside }: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
-  if (partyBeside !== true || !isObject(json) || json.partyId === undefined) return json
+function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
+  if (!takesPartyBeside(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
   const attributes = isObject(body.data) ? body.data.attributes : undefined
   // Whoever names it twice is told of the one that has no place.
@@ -193,7 +196,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Requests carry no relationships but where the operation names them (docs/service.md#bodies). */
-function envelopeOf({ related }: OperationDefinition): z.ZodObject {
+function envelopeOf(related: z.ZodObject | undefined): z.ZodObject {
   if (related === undefined) return envelope
   const shape = Object.entries(related.shape).map(([field, id]) => {
     const type = relationshipOf(field)
@@ -203,13 +206,13 @@ function envelopeOf({ related }: OperationDefinition): z.ZodObject {
   return z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}), relationships }) })
 }
 
-function relatedIds({ related }: OperationDefinition, relationships: Relationships | undefined) {
+function relatedIds(related: z.ZodObject | undefined, relationships: Relationships | undefined) {
   const fields = Object.keys(related?.shape ?? {})
   return Object.fromEntries(fields.map((field) => [field, relationships?.[relationshipOf(field)]?.data.id]))
 }
 
-function parseAttributes(operation: OperationDefinition, attributes: object): Record<string, unknown> {
-  return parsePart(operation.attributes ?? nothing, attributes, (wrong) => ({
+function parseAttributes(schema: z.ZodObject, attributes: object): Record<string, unknown> {
+  return parsePart(schema, attributes, (wrong) => ({
     detail: wrong.detail,
     source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
     status: wrong.kind === 'unknown' ? 400 : 422,

@@ -37,8 +37,8 @@ export function success(operation: OperationDefinition, result: unknown): Reply 
   return { status: successStatus(operation), body: JSON.stringify(answered), headers: {} }
 }
 
-function dataOf({ output, result, mayBeNone }: OperationDefinition, data: unknown): unknown {
-  if (mayBeNone === true && data === null) return null
+function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {
+  if (result === 'oneOrNull' && data === null) return null
   return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
 }
 
