@@ -1,9 +1,3 @@
-interface RemoteFetch {
-  fetch: (request: Request) => Promise<Response>
-  /** Ends idle connections; waits for those in use. */
-  close(): Promise<void>
-}
-
 /** The largest answer of the API, a page of 100 resources, is far below. */
 const largestAnswerBytes = 8 * 1024 * 1024
 
@@ -11,7 +5,7 @@ const largestAnswerBytes = 8 * 1024 * 1024
  * The fetch function for a deployed API, over kept-alive connections. Redirects are not followed: a credential never
  * goes anywhere but to the base address. undici is loaded by the first request, so an embedded start never loads it.
  */
-export function createRemoteFetch(): RemoteFetch {
+export function createRemoteFetch() {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
     // In the bundle only the default export of a package in CommonJS has its names.
@@ -21,7 +15,7 @@ export function createRemoteFetch(): RemoteFetch {
     return { undici, agent }
   }
   return {
-    fetch: async (request) => {
+    fetch: async (request: Request) => {
       loading ??= load()
       const { undici, agent } = await loading
       // undici's own fetch does not know Node's Request class, so the parts are handed over.
@@ -35,6 +29,7 @@ export function createRemoteFetch(): RemoteFetch {
       })
       return await read(response as unknown as Response)
     },
+    /** Ends idle connections; waits for those in use. */
     close: async () => {
       if (loading !== undefined) await (await loading).agent.close()
     },

@@ -1,13 +1,7 @@
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-interface Interruptible {
-  signal: AbortSignal
-  /** Ctrl+C does what it did before. */
-  end(): void
-}
-
 /** The first Ctrl+C ends the run in order, a second one at once. So does a terminal or a reader that went away. */
-export function interruptible(): Interruptible {
+export function interruptible() {
   const controller = new AbortController()
   const stop = () => {
     if (controller.signal.aborted) process.exit(130)
@@ -16,6 +10,7 @@ export function interruptible(): Interruptible {
   for (const signal of endings) process.on(signal, stop)
   // Each write to what is gone fails; the report, which nobody reads then, may be one of them.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
+  /** Has Ctrl+C do what it did before. */
   const end = () => {
     for (const signal of endings) process.off(signal, stop)
   }

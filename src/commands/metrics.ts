@@ -3,14 +3,7 @@ import type { Observe } from '../service/request/observed.ts'
 import type { Store, StoreLoad } from '../service/store/engine/store.ts'
 import { countFailedEffects } from '../service/store/failed-effects.ts'
 
-/** Figures of this process for Prometheus. No label tells an id, a key or an amount, and each has few values. */
-export interface Metrics {
-  observe: Observe
-  /** Tells from now on how busy these are. */
-  watch(store: Pick<Store, 'load' | 'read'>, mcp: () => McpLoad): void
-  /** All figures, as they are now, in Prometheus' text format. */
-  answer(): Promise<Response>
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 interface McpLoad {
   sessions: number
@@ -20,7 +13,8 @@ interface McpLoad {
 /** From an answer out of memory to one that a client no longer waits for. */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export function createMetrics(): Metrics {
+/** Makes the figures of this process for Prometheus. No label tells an id, a key or an amount, and each has few values. */
+export function createMetrics() {
   const register = new Registry()
   const registers = [register]
   collectDefaultMetrics({ register })
@@ -51,8 +45,9 @@ export function createMetrics(): Metrics {
       },
     })
   return {
-    observe: (operation, status, seconds) => requests.observe({ operation, status }, seconds),
-    watch: (store, mcp) => {
+    observe: ((operation, status, seconds) => requests.observe({ operation, status }, seconds)) satisfies Observe,
+    /** Tells from now on how busy these are. */
+    watch: (store: Pick<Store, 'load' | 'read'>, mcp: () => McpLoad) => {
       gauge('mcp_sessions', 'MCP sessions that this process serves.', () => mcp().sessions)
       gauge('mcp_streams', 'Event streams that MCP hosts read from this process.', () => mcp().streams)
       gauge('failed_effects', 'Due effects of all parties that failed and wait for their next try.', () =>
@@ -65,6 +60,7 @@ export function createMetrics(): Metrics {
       counter('store_groups', 'Transactions of the database, in each of which one or more were done.', of('groups'))
       counter('store_retries', 'Transactions that were run again, for another one came first.', of('retries'))
     },
+    /** Answers with all figures, as they are now, in Prometheus' text format. */
     answer: async () =>
       new Response(await register.metrics(), {
         headers: { 'Content-Type': register.contentType, 'Cache-Control': 'no-store' },

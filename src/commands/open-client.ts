@@ -177,15 +177,11 @@ function openRemoteClient(
     }
     return known.memory
   }
-  if (key !== undefined) {
-    const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, program, system, log })
-    return { client, memory, ...aside, close }
-  }
-  const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
+  const stored = key === undefined ? createStoredCredential({ baseUrl, store, system, fetch, log }) : undefined
   const client = createClient({
     baseUrl,
-    fetch: noticing(fetch, credential.refused),
-    credential,
+    fetch: stored === undefined ? fetch : noticing(fetch, stored.refused),
+    credential: stored ?? (() => key ?? ''),
     instanceId,
     program,
     system,

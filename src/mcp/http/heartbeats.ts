@@ -1,14 +1,13 @@
 import { deadline } from '../../core/system.ts'
 import type { EventResponse } from './event-response.ts'
 
-/** Writes to open streams now and then, so that no proxy between takes a quiet one for dead. */
-export interface Heartbeats {
-  keep(response: EventResponse): void
-  close(): void
-}
+export type Heartbeats = ReturnType<typeof createHeartbeats>
 
-/** `beat` runs with every one of them: the streams that are open keep their sessions from ending. */
-export function createHeartbeats(everyMs: number, beat: () => void): Heartbeats {
+/**
+ * Writes to open streams now and then, so that no proxy between takes a quiet one for dead. `beat` runs each time: the
+ * streams that are open keep their sessions from ending.
+ */
+export function createHeartbeats(everyMs: number, beat: () => void) {
   const responses = new Set<EventResponse>()
   let timer: ReturnType<typeof deadline> | undefined
   const tick = () => {
@@ -18,7 +17,7 @@ export function createHeartbeats(everyMs: number, beat: () => void): Heartbeats 
     if (responses.size > 0) timer = deadline(everyMs, tick)
   }
   return {
-    keep: (response) => {
+    keep: (response: EventResponse) => {
       responses.add(response)
       response.ended.addEventListener('abort', () => responses.delete(response), { once: true })
       timer ??= deadline(everyMs, tick)

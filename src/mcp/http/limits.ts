@@ -1,69 +1,46 @@
-/** What one endpoint, session or stream may take up. Beyond it the request is refused or the oldest gives way. */
-export interface Limits {
+/** The bounds of an endpoint, a session and a stream. Beyond them a request is refused, or the oldest gives way. */
+export const defaultLimits = Object.freeze({
   /** Length of a request's body. */
-  bodyBytes: number
-  /** Sessions of all principals together; beyond it the session that was used the longest ago ends. */
-  sessions: number
-  sessionsPerPrincipal: number
-  /** A session that nobody uses for so long ends. */
-  idleMs: number
-  /** Open event streams of a session; of the 2026 era, those of the whole endpoint are `sessions`. */
-  streamsPerSession: number
-  /** Requests of a session that run at the same time. */
-  runningPerSession: number
-  /** Length of the bodies of all that run. */
-  runningCharactersPerSession: number
-  /** What a stream keeps for a host that lost its connection. */
-  eventsPerStream: number
-  /** A larger message goes out once and is not kept for a resumption. */
-  eventBytes: number
-  /** What all streams of a session keep; the oldest gives way. */
-  eventsPerSession: number
-  eventCharactersPerSession: number
-  /** How long after an event a stream can be resumed. */
-  eventKeptMs: number
-  /** Messages between processes that nobody took, and how long one waits for somebody. */
-  mailPerSession: number
-  mailKeptMs: number
-  /** How often the store forgets what is too old, or was delivered. */
-  sweepMs: number
-  /** What waits for a reader who does not read; beyond it the connection ends, and the host may resume. */
-  unreadBytes: number
-  /** How often an open stream is written to, so that no proxy takes it for dead. */
-  heartbeatMs: number
-  /** How often the store is asked for what another process left there, while somebody waits for it. */
-  pollMs: number
-  /** How often it is asked what changed, while a host listens. */
-  watchMs: number
-  /** What changes within it is told together. */
-  gatherMs: number
-  /** How long a resumed stream waits for an answer that another process owes. */
-  followMs: number
-  /** How long `close` waits for what runs. */
-  drainMs: number
-}
-
-export const defaultLimits: Limits = Object.freeze({
   bodyBytes: 4 * 1024 * 1024,
+  /** Sessions of all principals together; beyond it the session that was used the longest ago ends. */
   sessions: 10_000,
   sessionsPerPrincipal: 2_000,
+  /** A session that nobody uses for so long ends. */
   idleMs: 30 * 60_000,
+  /** Open event streams of a session; of the 2026 era, those of the whole endpoint are `sessions`. */
   streamsPerSession: 16,
+  /** Requests of a session that run at the same time. */
   runningPerSession: 256,
+  /** Length of the bodies of all that run. */
   runningCharactersPerSession: 8 * 1024 * 1024,
+  /** What a stream keeps for a host that lost its connection. */
   eventsPerStream: 256,
+  /** A larger message goes out once and is not kept for a resumption. */
   eventBytes: 256 * 1024,
+  /** What all streams of a session keep; the oldest gives way. */
   eventsPerSession: 1_000,
   eventCharactersPerSession: 8 * 1024 * 1024,
+  /** How long after an event a stream can be resumed. */
   eventKeptMs: 10 * 60_000,
+  /** Messages between processes that nobody took, and how long one waits for somebody. */
   mailPerSession: 100,
   mailKeptMs: 60_000,
+  /** How often the store forgets what is too old, or was delivered. */
   sweepMs: 15_000,
+  /** What waits for a reader who does not read; beyond it the connection ends, and the host may resume. */
   unreadBytes: 256 * 1024,
+  /** How often an open stream is written to, so that no proxy takes it for dead. */
   heartbeatMs: 15_000,
+  /** How often the store is asked for what another process left there, while somebody waits for it. */
   pollMs: 200,
+  /** How often it is asked what changed, while a host listens. */
   watchMs: 1_000,
+  /** What changes within it is told together. */
   gatherMs: 50,
+  /** How long a resumed stream waits for an answer that another process owes. */
   followMs: 5 * 60_000,
+  /** How long `close` waits for what runs. */
   drainMs: 5_000,
 })
+
+export type Limits = Readonly<Record<keyof typeof defaultLimits, number>>

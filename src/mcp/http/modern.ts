@@ -8,21 +8,9 @@ import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
 
-/** The 2026 era: every request stands for itself, so any process can serve it. */
-export interface ModernEra {
-  fetch(request: Request, message: JSONRPCMessage, context: RequestContext): Promise<Response>
-  /** Tells those who subscribed to it, of one principal or of all. */
-  notify(event: ServerEvent, principalId?: string): void
-  /** Who listens. */
-  listening(): readonly Principal[]
-  /** By the address of a resource, the subscriptions to it. */
-  subscribed(uri: string): readonly Subscription[]
-  /** Resolves when no request runs; subscriptions run until they are closed. */
-  idle(): Promise<void>
-  close(): Promise<void>
-}
+export type ModernEra = ReturnType<typeof createModernEra>
 
-/** What is known of a request before it is served. */
+/** The context of a request before it is served. */
 type RequestContext = Omit<HostContext, 'era' | 'cut'>
 
 /** Somebody who listens, and how they are told. */
@@ -44,7 +32,8 @@ interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
 
-export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions): ModernEra {
+/** Serves the 2026 era: every request stands for itself, so any process can serve it. */
+export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions) {
   const bus = createBus()
   const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {
     legacy: 'reject',
@@ -71,7 +60,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     return handler.fetch(head as unknown as Request, { parsedBody: message })
   }
   return {
-    fetch: async (request, message, context) => {
+    fetch: async (request: Request, message: JSONRPCMessage, context: RequestContext): Promise<Response> => {
       const principal = context.principal()
       if ('method' in message && message.method === 'subscriptions/listen') {
         if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
@@ -89,9 +78,13 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       const { cut } = connection
       return connection.unlessCut(async () => carried(await serve(request, message, context, cut), limits, connection))
     },
+    /** Tells those who subscribed to it, of one principal or of all. */
     notify: bus.publish,
+    /** Lists the principals that listen. */
     listening: bus.listening,
+    /** Lists the subscriptions to the address of a resource. */
     subscribed: bus.subscribed,
+    /** Resolves when no request runs; subscriptions run until they are closed. */
     idle: async () => {
       if (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },

@@ -20,10 +20,8 @@ interface Exchange {
   /** The stream that the request is answered over, once something else than the answer goes first. */
   stream?: SessionStream
   openStream?: () => SessionStream
-  /** Ends it without an answer. */
-  drop(): void
-  /** Ends it, and the connection where nothing was answered yet. */
-  cut(): void
+  /** Ends it without an answer. With an error the connection is cut, unless a stream answers already. */
+  drop(error?: ConnectionCutError): void
   stopWaiting: () => void
 }
 
@@ -75,7 +73,7 @@ export class SessionTransport implements Transport {
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage> {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('The request was not answered.'))
-      this.#begin(message, { characters: 0, answer: resolve, drop, cut: drop })
+      this.#begin(message, { characters: 0, answer: resolve, drop })
     })
   }
 
@@ -95,13 +93,10 @@ export class SessionTransport implements Transport {
         characters: how.characters,
         openStream,
         answer: (answer) => this.#answer(message, answer, exchange.stream, resolve),
-        drop: () => {
-          if (exchange.stream === undefined) resolve(this.#closed ? sessionNotFound() : accepted())
-          else exchange.stream.cancel()
-        },
-        cut: () => {
-          if (exchange.stream === undefined) reject(new ConnectionCutError())
-          else exchange.stream.cancel()
+        drop: (error) => {
+          if (exchange.stream !== undefined) exchange.stream.cancel()
+          else if (error !== undefined) reject(error)
+          else resolve(this.#closed ? sessionNotFound() : accepted())
         },
       }
       this.#begin(message, exchange, how.request)
@@ -123,7 +118,7 @@ export class SessionTransport implements Transport {
     if (exchange === undefined) return
     this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
     this.#settle(id, exchange)
-    exchange.cut()
+    exchange.drop(new ConnectionCutError())
   }
 
   /** How many requests run. */

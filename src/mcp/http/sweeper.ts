@@ -3,12 +3,7 @@ import type { SessionStore } from '../../core/session-store.ts'
 import { deadline, type System } from '../../core/system.ts'
 import type { Limits } from './limits.ts'
 
-/** Has the store forget, now and then, what no host will ask for any more. */
-export interface Sweeper {
-  /** The events of that stream up to that one have gone out to their end. */
-  delivered(idHash: string, streamId: string, upToSequence: number): void
-  close(): Promise<void>
-}
+export type Sweeper = ReturnType<typeof createSweeper>
 
 interface SweeperOptions {
   store: SessionStore
@@ -20,9 +15,10 @@ interface SweeperOptions {
 /** Streams that wait to be forgotten; others go when they are too old. */
 const mostDelivered = 10_000
 
-type Delivered = Parameters<Sweeper['delivered']>
+type Delivered = Parameters<SessionStore['forgetEvents']>
 
-export function createSweeper({ store, system, limits, log }: SweeperOptions): Sweeper {
+/** Has the store forget, now and then, what no host will ask for any more. */
+export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   // What went out may be lost on its way: a host that reconnects at once still finds it, for a turn of the timer.
   let fresh: Delivered[] = []
   let settled: Delivered[] = []
@@ -51,7 +47,8 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions): S
   }
   timer = deadline(0, tick)
   return {
-    delivered: (...stream) => {
+    /** Notes that the events of a stream up to that one have gone out to their end. */
+    delivered: (...stream: Delivered) => {
       if (fresh.length < mostDelivered) fresh.push(stream)
     },
     close: async () => {

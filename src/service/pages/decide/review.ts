@@ -52,29 +52,26 @@ export interface ShownCap {
   spent: Spent
 }
 
-export interface DecisionReviews {
-  open(id: string, user: UserRow): Promise<DecisionReview | undefined>
-  /** What waits for the user, the first to end first, at most so many. */
-  waiting(user: UserRow, limit: number): Promise<DecisionReview[]>
-  /** Decides; false: it was decided before, is over or never was. */
-  decide(id: string, user: UserRow, answer: Answer): Promise<boolean>
-}
+export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
-export function createDecisionReviews(dependencies: Opening & { tell: Tell }): DecisionReviews {
+/** Reads and decides what waits for the users of a party. */
+export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
   return {
-    open: (id, user) =>
+    open: (id: string, user: UserRow) =>
       settled(dependencies, async (context) => {
         if (!decisionIdPattern.test(id)) return undefined
         const row = await findDecision(context.tx, { partyId: user.partyId, id })
         return row && reviewOf(context, user, await openDecision(context.tx, row))
       }),
-    waiting: (user, limit) =>
+    /** Reads what waits for the user, the first to end first. */
+    waiting: (user: UserRow, limit: number) =>
       settled(dependencies, async (context) => {
         const { tx, realNowMs: nowMs } = context
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
-    decide: async (id, user, answer) => {
+    /** Decides; false: it was decided before, is over or never was. */
+    decide: async (id: string, user: UserRow, answer: Answer) => {
       const told = await change<Told | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
         const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
