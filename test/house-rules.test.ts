@@ -9,7 +9,7 @@ interface Rule {
   name: string
   /** Whether the rule is for the file at this path, relative to the repository. */
   covers: (path: string) => boolean
-  /** What is wrong with the text, in words; nothing when all is well. */
+  /** Returns the faults of the text in words; an empty list if there are none. */
   faults: (text: string, path: string) => string[]
   bad: Sample
   /** Shows that the rule has the exception it should have. */
@@ -100,7 +100,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/': ['src/commands/'],
 }
 
-/** What stands below those that put the parts together. */
+/** Returns the rooms below those that compose the parts. */
 function composed(): readonly string[] {
   const parts = ['core', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate', 'rehearse'].map(
     (room) => `src/${room}/`,

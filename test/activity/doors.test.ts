@@ -127,7 +127,7 @@ async function recordAt({ site: { world } }: Grounds, path: string): Promise<str
   })
 }
 
-/** What a person who set an app up has in it afterwards. */
+/** Enrolls a person in an authenticator app and returns its secret. */
 const kept = { secret: '' }
 
 const visitor = (id: string) => `visitor ${id}`
@@ -386,7 +386,7 @@ describe('every other door that changes something', () => {
 
   beforeAll(async () => {
     on = await doorGrounds(sqlite)
-    // Whoever signs in by one click is the first owner, and the ids of one moment are in no order.
+    // One-click sign-in uses the first owner, and ids of the same millisecond are in no particular order.
     await on.site.world.store.transaction(({ db }) =>
       db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', on.stranger.id).execute(),
     )

@@ -10,7 +10,7 @@ export interface Attacker {
   name: string
   /** Null: no credential is sent. */
   credential: string | null
-  /** What its browser sends with every request. */
+  /** The cookie that its browser sends with every request. */
   cookie?: string
   /** The party that it acts for, in whose activity it is written down; undefined: nobody knows it. */
   partyId?: string
@@ -32,7 +32,7 @@ const strangers: Attacker['refusedWith'] = (operation, sample) =>
 const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
   who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
 
-/** What an agent must hold on a wallet is not there for another wallet's. */
+/** An agent that holds a permission on one wallet has none on another. */
 const ofAnothersWallet = (operation: OperationDefinition) => {
   // An agent may read its party, its wallets and bank accounts, whichever it spends from (docs/service.md#agent-policy).
   const isRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)

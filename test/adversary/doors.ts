@@ -18,7 +18,7 @@ type Link =
   | 'paymentRequest'
   | 'partyInvitation'
 
-/** What belongs to the sandbox's owner and its agent, each with the secret that opens it. */
+/** The records of the sandbox's owner and its agent, with the secrets that open them. */
 export interface Grounds {
   site: PersonSite
   /** Addresses, by what they open; the secret stands last in each. */

@@ -1,16 +1,16 @@
 import { allTables } from '../ledger/books.ts'
 import type { World } from '../support/world.ts'
 
-/** What every request of a known caller writes, refused or not: when its key was last used. */
+/** Columns that every authenticated request writes, refused or not: the last use of its key. */
 const whoCalled = ['lastUsedAtMs', 'lastActiveAtMs']
 
 /**
- * Where a request that came past the gates is written down, refused or not: under its key, and in its own party's
+ * Tables that record a request after it passed the gates, refused or not: under its key, and in its own party's
  * activity (docs/service.md#idempotency-failures).
  */
 const writtenDown = /^(idempotencyRecords|activity\w*)$/
 
-/** What each call of a known caller leaves beside it, a moment later; whose runs these are, test/runs has. */
+/** Tables that every authenticated call writes shortly afterwards. test/runs checks the owners of these runs. */
 const told = ['rateLimits', 'runs', 'runEntries']
 
 interface Row {
@@ -18,7 +18,7 @@ interface Row {
   text: string
 }
 
-/** What is left behind: rows of the database as `table: row`, and lines logged above info. */
+/** The traces of an attack: rows of the database as `table: row`, and lines logged above info. */
 export interface Left {
   made: string[]
   gone: string[]
@@ -40,8 +40,8 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
 }
 
 /**
- * What `attack` changed in the database and logged above info.
- * @param own The party whose own record and activity the attacker may add to; undefined: not even that.
+ * Returns the changes that `attack` made in the database, and its log lines above info. @param own The party whose own
+ * record and activity the attacker may add to; undefined if none.
  */
 export async function leftBehind(world: World, own: string | undefined, attack: () => Promise<unknown>): Promise<Left> {
   const before = await rowsOf(world)

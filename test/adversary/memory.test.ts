@@ -20,7 +20,7 @@ const words = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 const json = { 'Content-Type': 'application/json' }
 
-/** What strangers send that is refused, each time with another text of 900 characters. */
+/** Refused requests of strangers, each time with another text of 900 characters. */
 const requests: Record<string, (text: string) => [path: string, init?: RequestInit]> = {
   'a made-up key': (text) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${text}` } }],
   'a made-up token': (text) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${text}.x` } }],
@@ -57,14 +57,14 @@ async function sendAll(request: (text: string) => [string, RequestInit?], from: 
 async function heapBytes(): Promise<number> {
   for (let count = 0; count < 4; count++) {
     collect()
-    // What the collector found unused lets go of more only in a later turn.
+    // The garbage collector frees some objects only in a later turn.
     await setImmediate()
   }
   return process.memoryUsage().heapUsed
 }
 
 test.each(Object.entries(requests))('%s leaves nothing in memory', async (_, request) => {
-  // What is kept up to a bound is there after the first round; what has none grows by a megabyte and more each round.
+  // Bounded caches are full after the first round; an unbounded one grows by at least a megabyte each round.
   await sendAll(request, 0)
   const before = await heapBytes()
   await sendAll(request, rounds)

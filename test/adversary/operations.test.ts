@@ -70,7 +70,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         expect(left, group.map(({ name }) => name).join(', ')).toEqual(nothing)
       }
       expect(wrong).toEqual([])
-      // What manages the sandbox is of all keys of its first party.
+      // All keys of the first party share the operations that manage the sandbox.
       const isOfAll = operation.permission === 'sandbox.manage' || readByAllAgents(operation)
       if (operation.result !== 'page' || operation.params !== undefined || isOfAll) return
       for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {

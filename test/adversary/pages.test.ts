@@ -11,8 +11,8 @@ import { leftBehind, nothing } from './left-behind.ts'
 type Attempt = [path: string, init?: RequestInit]
 
 /**
- * What a route is: `public` shows nothing of anybody; at `guessed` a made-up secret opens nothing; `signed in` is for one
- * user, whose address does not help without their session.
+ * The kind of a route. `public` shows nobody's data. At `guessed`, a made-up secret opens nothing. `signed in` is for
+ * one user, and its address is useless without that user's session.
  */
 type Door = { public: string } | { guessed: (on: Grounds) => Attempt[] } | { signedIn: (on: Grounds) => Attempt[] }
 
@@ -76,7 +76,7 @@ const doors: Record<string, Door> = {
   'POST /checkout/stop': {
     guessed: ({ clientSecret, links }) => [
       ['/checkout/stop', json({ manageToken: spoilt(links.manage).split('/').at(-1) })],
-      // Who may pay may not thereby end what somebody else paid.
+      // Being able to pay does not allow ending a subscription that somebody else paid.
       ['/checkout/stop', json({ clientSecret })],
     ],
   },
@@ -201,7 +201,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
   afterAll(() => on.site.world.drop())
 
   test('every route has its row', () => {
-    // What stands before all routes is for every method.
+    // Middleware is registered for every method.
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
     const pages = new Set(routes.filter((route) => !operations.has(route)))
@@ -248,7 +248,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
       'a made-up session': `payments_session=${'A'.repeat(43)}`,
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
-      // What is the owner's own, and what of it needs proof, is in proof.test.ts.
+      // proof.test.ts covers the owner's own pages and their need for proof.
       ...('guessed' in door ? { 'the owner, by one click': await oneClickOf(on) } : {}),
     }
     const wrong: string[] = []
@@ -261,7 +261,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
           )
           const text = await answer.text()
           const where = `${browser}: ${answer.status} ${answer.headers.get('location') ?? ''}`
-          // What somebody wrote themselves may be shown to them again.
+          // People may see their own text again.
           const shown = on.private.filter(
             (word) => text.includes(word) && !String(init.body).includes(encodeURIComponent(word)),
           )
@@ -284,8 +284,8 @@ async function oneClickOf({ site: { world } }: Grounds): Promise<string> {
 }
 
 /**
- * What strangers may leave, each bounded: the form for a device's code is a session of its own for an hour, whose number
- * has a limit (oauth/clients), and wrong passwords are counted.
+ * Whether strangers may leave the row behind, because it is bounded. The form for a device's code creates an hour-long
+ * session, and their number is limited (oauth/clients). Wrong passwords are counted.
  */
 const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
@@ -301,7 +301,7 @@ const aboutOneself: ReadonlySet<string> = new Set([
   'GET /console/sandbox',
 ])
 
-/** What says the same whether or not there is something: RFC 7009 (revocation), RFC 7662 (introspection). */
+/** Answers that do not reveal whether a record exists: RFC 7009 (revocation), RFC 7662 (introspection). */
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''
   if (route === 'POST /oauth/introspect') return text === '{"active":false}'

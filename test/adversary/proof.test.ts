@@ -35,7 +35,7 @@ interface Proving {
   asked: { id: string; path: string; formToken: string; walletId: string }
 }
 
-/** What each route that needs proof is asked for. A new one does not compile until it stands here. */
+/** A request for each route that needs proof. A new route does not compile without an entry. */
 const yes: Record<RoutesAt<'proven'>, Prepare> = {
   'GET /second-factor': () => ({ path: '/second-factor' }),
   'POST /second-factor': () => ({ path: '/second-factor', fields: { step: 'begin' }, purpose: '/second-factor' }),
@@ -95,7 +95,7 @@ const no: Record<string, Prepare> = {
   }),
 }
 
-/** What a session without proof may look at. */
+/** Pages that a session without proof may look at. */
 const looks: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => string> = {
   'GET /verify/:challenge': ({ links }) => links.challenge,
   'GET /approvals/:approvalId/review': ({ paths }) => paths.approval,
@@ -189,7 +189,7 @@ onEachDatabase('what a page does for a person', (database) => {
     const { site } = on.grounds
     const clicked = await ownerBy('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
-    // What an application asks for begins before.
+    // The application's request must begin earlier.
     for (const { visitor } of [clicked, unknown]) await prepare(on, visitor)
     const left = await leftBehind(site.world, undefined, async () => {
       const lead = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }

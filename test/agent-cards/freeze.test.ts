@@ -10,7 +10,7 @@ const operations = ['freeze', 'unfreeze'] as const
 type Operation = (typeof operations)[number]
 type Status = (typeof agentCardStatuses)[number]
 
-/** Where each operation leads from each status; null where it is refused. */
+/** The next status for each status and operation; null if the operation is refused. */
 const table: Record<Status, Record<Operation, Status | null>> = {
   active: { freeze: 'frozen', unfreeze: null },
   frozen: { freeze: null, unfreeze: 'active' },
@@ -70,7 +70,7 @@ onEachDatabase('a card that is frozen', (database) => {
 
   test('an authorization is refused, and goes on after unfreezing', async () => {
     const cardId = await frozenCard()
-    // Whatever else is wrong with it: nothing is tried on the card.
+    // Even an invalid amount is refused for the frozen card first.
     for (const amount of [100, 5001]) {
       const refused = await world.authorize(cardId, amount)
       expectRefusal(refused, 'conflict')

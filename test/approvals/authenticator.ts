@@ -8,7 +8,9 @@ import { type Answer, addParty, addUserToken, type OtherParty, type World } from
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** What an authenticator app shows at that moment, by RFC 4226 and 6238 and without the service's library. */
+/**
+ * Returns the code that an authenticator app shows at that moment, by RFC 4226 and 6238, without the service's library.
+ */
 export function codeAt(base32: string, ms: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(ms / 30_000)))

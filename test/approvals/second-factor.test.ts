@@ -203,7 +203,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
     const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
     expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
-    // Whoever has a session only gets no other secret, and the app stays the one.
+    // A session alone gets no other secret, and the same app stays enrolled.
     const again = await us.send(page, { step: 'begin' }, { userId })
     expect(again.text).not.toMatch(/otpauth|<code>/)
     expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')

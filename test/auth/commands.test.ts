@@ -250,7 +250,7 @@ function started(args: string[], env: Record<string, string> = {}): ChildProcess
   return child
 }
 
-/** What it wrote so far, once that holds the pattern. */
+/** Resolves to the output so far once it matches the pattern. */
 async function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
   let text = ''
   let errors = ''

@@ -31,7 +31,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
   const clock = fakeSystem()
   const system: FakeSystem = {
     ...clock,
-    // Who waits for a person waits until told to stop; shorter waits pass by this clock.
+    // A wait for a person lasts until it is aborted; shorter waits pass by this clock.
     sleep: async (ms, signal) => {
       if (ms >= 60_000) return await aborted(signal)
       await clock.sleep(ms, signal)
@@ -79,7 +79,7 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
   })
 }
 
-/** What a JWT says, unchecked. */
+/** Returns the claims of a JWT without verifying it. */
 export function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 }

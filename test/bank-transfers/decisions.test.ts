@@ -64,7 +64,7 @@ onEachDatabase('bank transfers and people', (database) => {
       expect((await at.read(id)).attributes.status).toBe('CANCELED')
       expect((await self.approvalOf(id)).attributes).toMatchObject({ status: 'canceled', denialReason: null })
       expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: world.apiKey }), 'conflict')
-      // What a bank has already goes on.
+      // A transfer that is already at a bank continues.
       world.system.pass(9 * day)
       expect((await at.read(processing.id)).attributes.status).toBe('COMPLETED')
       const again = kind === 'deposit' ? await at.tryDeposit(100, account) : await at.tryWithdraw(100, account)

@@ -80,7 +80,7 @@ interface Moved {
   dueMs: number
 }
 
-/** What should become of the money, told independently of the service. */
+/** The expected movements of money, modeled independently of the service. */
 class Model {
   available = 2000
   readonly all: Moved[] = []

@@ -28,7 +28,10 @@ const states = {
 } as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'lapses' | 'its refund'>
 type State = keyof typeof states
 
-/** What the specification's table allows: the status after it, and the cents by which the wallet's balances change. */
+/**
+ * An allowed action by the specification's table: the status after it, and the changes of the wallet's balances in
+ * cents.
+ */
 interface Move {
   amount?: number
   after: Record<string, unknown>

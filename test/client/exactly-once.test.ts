@@ -137,7 +137,7 @@ async function prepared(url: string): Promise<Places> {
   return { partyId, payeeId, fromWalletId, toWalletId }
 }
 
-/** What is in the books, by tool: the amount of each effect, and how often each rule hit. */
+/** Returns the effects in the ledger, by tool: the amount of each, and the hits of each rule. */
 async function effectsIn(url: string) {
   const { store, owner } = await inProcess(url)
   try {

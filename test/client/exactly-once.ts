@@ -5,7 +5,7 @@ import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 import { errorOf, type Host } from '../mcp/hosts.ts'
 
-/** What came of a call, as its caller is told it. */
+/** The result of a call, as reported to its caller. */
 type Told =
   | { id: string }
   /** Nobody knows what was done: the same call under this key tells, says the answer. */
@@ -58,7 +58,7 @@ export function agentOver(host: Host): Caller {
   }
 }
 
-/** What was asked for, once, and how often it came to its caller. */
+/** The requested effect, and how often its caller got it. */
 export interface Count {
   calls: number
   /** Calls whose outcome was not known when the client gave up, and which its advice settled. */

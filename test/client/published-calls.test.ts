@@ -17,7 +17,7 @@ interface Call {
   status: number
   result: 'one' | 'page' | 'several' | 'deleted' | 'none'
   shape: string
-  /** What the answer's `meta` holds besides the pagination of a page. */
+  /** The fields of the answer's `meta` besides a page's pagination. */
   meta: string
 }
 
@@ -34,7 +34,7 @@ function callOf(line: string): Call {
   }
 }
 
-/** What the client prints a warning about, and nothing more: a leaf of the wrong type. What it needs must be there. */
+/** The client's only warning: a leaf of the wrong type. Required fields must be present. */
 const checks: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
   flag: (value) => typeof value === 'boolean',

@@ -79,7 +79,7 @@ export const issue = { merchant: { name: 'Example Store' }, maximumAmount: 1000,
 
 export const keys = (seen: Seen[]) => seen.map(({ headers }) => headers.get('Idempotency-Key'))
 
-/** What a call throws; it is a fault when it does not. */
+/** Returns the error that a call throws, and fails if it throws none. */
 export async function thrown(work: Promise<unknown>): Promise<unknown> {
   try {
     await work

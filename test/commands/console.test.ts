@@ -61,7 +61,7 @@ function start(args: string[], env: Record<string, string> = {}): Started {
   return { child, said, ended, line: line.promise }
 }
 
-/** What a browser sees that signs in with one click and opens the console. */
+/** Returns the console as a browser sees it after a one-click sign-in. */
 async function opened(url: string): Promise<string> {
   const { origin } = new URL(url)
   const body = new URLSearchParams({ next: '/console', as: 'owner' })
@@ -76,7 +76,7 @@ async function opened(url: string): Promise<string> {
   return `${shown.status} ${await shown.text()}`
 }
 
-/** What is kept of runs. */
+/** Returns the stored entries of runs. */
 async function kept() {
   const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
   const rows = await store.read(({ db }) =>
@@ -108,7 +108,7 @@ test.runIf(isDeep)('shows the database that an MCP server over stdio writes, and
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
   expect((await call('list_wallets')).isError).toBeUndefined()
-  // What the API never saw is in the database, too, when the process is gone.
+  // Calls that never reached the API are in the database, even after the process has ended.
   await call('issue_agent_card', { maximumAmount: 'much' })
   await client.close()
   expect(await kept()).toEqual([
@@ -132,7 +132,7 @@ test('opens a browser where there is one', async () => {
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // What the person presses on the page signs them in with proof: it leads to pages that one click does not open.
+  // Pressing the button signs the person in with proof: it opens pages that need more than one click.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },

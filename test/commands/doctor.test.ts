@@ -58,7 +58,7 @@ function doctor(args: string[] = [], env: Record<string, string> = {}) {
       ([, is = '', about = '', says = '', advice = '']) => [about.trim(), { is: is.trim(), says, advice }],
     ),
   )
-  // Whatever has to be mended, it says how; and the exit code says that there is something.
+  // Every problem has advice, and the exit code shows that there is one.
   const wrong = Object.values(found).filter(({ is }) => is === 'BAD')
   expect(wrong.every(({ advice }) => advice !== '')).toBe(true)
   expect(status).toBe(wrong.length === 0 ? 0 : 1)

@@ -85,7 +85,7 @@ test('over stdio, a file has a tool answer 503 after its effect, and its advice 
   await host.callTool('set_sandbox_fault', { operation: 'list_agent_cards', path: '/mcp', fault: 'empty_page' })
   expect((await host.callTool('list_agent_cards')).structuredContent?.data).toEqual([])
 
-  // What is set in this process holds from the next call on.
+  // A rule set in this process applies from the next call on.
   await host.callTool('set_sandbox_fault', { operation: 'whoami', path: '/mcp', fault: 'error', code: 'forbidden' })
   expect(errorOf(await host.callTool('whoami'))).toMatchObject({ code: 'forbidden' })
   await host.close()

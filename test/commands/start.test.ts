@@ -263,7 +263,7 @@ function configuration(text: string): { command: string; args: string[]; env: Re
   return JSON.parse(json ?? '').mcpServers.payments
 }
 
-/** What is printed for VS Code, which names the servers otherwise than most hosts. */
+/** Returns the printed configuration for VS Code, which uses another name for the servers than most hosts. */
 function forVsCode(text: string): unknown {
   return JSON.parse(/VS Code:\n\n(^\{\n[\s\S]*?^\}$)/m.exec(text)?.[1] ?? '')
 }

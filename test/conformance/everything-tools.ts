@@ -183,7 +183,7 @@ export const tools: Record<string, Tool> = {
   },
 }
 
-/** What the host of a 2026-era request says it can do. */
+/** Returns the capabilities that the host of a 2026-era request declares. */
 export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   const envelope: Record<string, unknown> = { ...mcpReq.envelope }
   return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {}

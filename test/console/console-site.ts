@@ -12,7 +12,7 @@ export interface ConsoleSite extends PersonSite {
   /** The address of a run of the seeded party. */
   runPath(instanceId: string | null): string
   entries(instanceId: string | null): Promise<Noted[]>
-  /** Where an entry is to be found. */
+  /** Returns the address of an entry. */
   entryPath(entry: Noted): string
 }
 

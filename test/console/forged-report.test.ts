@@ -39,7 +39,7 @@ function linked(changed: readonly ActivityRow[]): ActivityRow[] {
 const rehashed = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
 const place = (row: ActivityRow | undefined) => (row === undefined ? null : { sequence: row.sequence, hash: row.hash })
 
-/** What somebody makes who knows how: a report of these rows, all hashes of figures included. */
+/** Verifies a skilled forgery: a report of these rows with all hashes of figures recomputed. */
 async function verified(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
   const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
   const report = { ...made.report, chain }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Answer, OtherParty, Sent, World } from '../support/world.ts'
 
-/** What agents, merchants, people and banks do, in two runs at once. */
+/** The actions of agents, merchants, people and banks, in two concurrent runs. */
 const acts = [
   ...(['issue', 'issue', 'issue', 'authorize', 'authorize', 'authorize', 'authorize', 'again'] as const),
   ...(['capture', 'capture', 'refund', 'refund', 'reverse', 'expire', 'miss', 'pass'] as const),
@@ -26,7 +26,7 @@ type Act = typeof histories extends fc.Arbitrary<(infer One)[]> ? One : never
 /** Payments above it wait for an approval. */
 export const limitCents = 1500
 
-/** What was made in one run, by kind, as whoever made it was told. */
+/** The records created in one run, by kind, as reported to their creator. */
 export class RunMade {
   readonly name: string
   cards: string[] = []
@@ -39,7 +39,7 @@ export class RunMade {
   calls = 0
   refused: string[] = []
   replays = 0
-  /** What the ledger names as the source of its entries. */
+  /** The source ids of its ledger entries. */
   sources = new Set<string>()
 
   constructor(name: string) {
@@ -114,14 +114,14 @@ async function onPurchase({ all, pick, call }: Taking, action: string, attribute
   if (id === undefined) return
   const refund = idOf(await call(`/simulations/card-transactions/${id}/${action}`, attributes))
   if (refund === undefined) return
-  // Whoever refunds: the money comes back to the run whose card it was.
+  // A refund by any run returns the money to the run whose card was charged.
   for (const run of all) if (run.purchases.includes(id)) run.sources.add(refund)
 }
 
-/** Nobody's run: by the account, by whoever is paid, or by a bank. */
+/** Sends a request outside of all runs: by the account, by a payee, or by a bank. */
 async function apart({ on: { world } }: Taking, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
-  // What does not allow it any more is refused, which is looked at here.
+  // Looking at the status marks a refusal as expected.
   void answer.status
   return answer
 }
@@ -232,7 +232,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
         : { type: 'external_account', externalAccountId: on.accountId }
     keep(made, 'payments', await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }))
   },
-  /** Whoever was asked pays: the ledger names their payment. */
+  /** The asked person pays: the ledger names their payment. */
   paid: async (taking) => {
     const { all, pick, on } = taking
     const id = someOf(of(all, 'requests'), pick)

@@ -117,7 +117,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(idsIn(first)).toHaveLength(20)
     const all = ok(await site.world.get('/agent-cards?limit=100')).json.data.map(({ id }: { id: string }) => id)
     expect(shown.toSorted()).toEqual(all.toSorted())
-    // What stands in an address is anybody's: the list then begins anew.
+    // Anyone can edit an address: with an invalid cursor, the list starts over.
     expect(idsIn(await textAt('/console/money?list=cards&cursor=made-up'))).toHaveLength(20)
   })
 
@@ -145,7 +145,7 @@ onEachDatabase('the console shows money', (database) => {
 
   test('each card, purchase, transfer and payment request names its agent and leads to its run', async () => {
     const { world } = site
-    // What follows comes first in the lists, however much there is of a moment before.
+    // Later records come first in the lists, however many earlier records share a moment.
     ok(await world.post('/simulations/clock/advance', { seconds: 60 }))
     const [wallet] = ok(await world.get('/wallets')).json.data
     const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await savings() }

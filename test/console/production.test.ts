@@ -12,16 +12,16 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 interface Lived {
   visitor: Visitor
   agentId: string
-  /** What an address may ask for, by the names of the parts of addresses. */
+  /** The ids for the parameters of the addresses, by parameter name. */
   ids: Record<string, string>
   /** Everything by which one would know this party's records: its ids, its words and its amounts. */
   traces: readonly string[]
 }
 
-/** What no page of the console shows, whatever it is the name of. */
+/** A name that no page of the console may show. */
 const cardNumber = '4242424242424242'
 
-/** What the console's pages take behind the question mark. */
+/** The query strings that the console's pages accept. */
 const views = ['', '?fragment=1', '?newest=1&fragment=1', '?part=wallet', '?format=json', '?format=md', '?format=html']
 
 onEachDatabase('the console in production', (database) => {
@@ -98,7 +98,7 @@ onEachDatabase('the console in production', (database) => {
         : [],
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  /** What of a party's is in a text, but for what was asked for. */
+  /** Returns the traces of a party in a text, apart from the requested one. */
   const tracesIn = (text: string, { traces }: Lived, asked = '') =>
     traces.filter((trace) => text.replaceAll(asked === '' ? '\0' : asked, '').includes(trace))
 

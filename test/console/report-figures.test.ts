@@ -65,7 +65,7 @@ onEachDatabase('the figures of a report', (database) => {
     return lists.flat()
   }
 
-  /** What the ledger has of all that a run made, by wallet. */
+  /** Returns the ledger's total for all records of a run, by wallet. */
   async function movedIn({ sources }: RunMade) {
     const entries = await site.world.store.read(({ db }) =>
       db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', site.owner.partyId).execute(),
@@ -81,7 +81,7 @@ onEachDatabase('the figures of a report', (database) => {
   }
 
   async function expectFigures(instanceId: string, made: RunMade) {
-    // What is due happens with a request.
+    // A request applies the due effects.
     const cards = await all(made.cards, '/agent-cards')
     const bought = await boughtOn(made.cards)
     const report = await reportOf(instanceId)

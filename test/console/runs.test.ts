@@ -77,11 +77,11 @@ onEachDatabase('the console shows runs', (database) => {
     const newest = await textAt(decoded(newer))
     expect([...entriesIn(oldest), ...entriesIn(newest)]).toEqual(all.toReversed())
     expect(newest).not.toContain('data-more')
-    // What is new would come in at the wrong end.
+    // New entries would be added at the wrong end.
     expect(oldest).not.toContain('data-newer')
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
-    // What begins further on leads back to where its order begins, with the same filter.
+    // A page that starts later links back to the beginning of its order, with the same filter.
     expect([first, oldest].filter((text) => /The (?:new|old)est entries/.test(text))).toEqual([])
     const back = (text: string) => decoded(/<a href="([^"]*)">The (?:new|old)est entries/.exec(text)?.[1] ?? '')
     expect(back(second)).toBe(path)
@@ -129,7 +129,7 @@ onEachDatabase('the console shows runs', (database) => {
       expect(found).toEqual([first.id])
       expect(pages).toBe(query.includes('outcome') ? 1 : 2)
     }
-    // What the script is given to put on top tells of no gap where it looked no further.
+    // The fragment that the script prepends claims no gap, because the search stopped there.
     expect(await textAt(`${path}?agent=${agentId}&newest=1&fragment=1`)).not.toContain('data-gap')
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })

@@ -131,7 +131,7 @@ test('a screen reader finds the parts, the buttons and the fields by their names
         .map((it) => it.outerHTML),
     )
   expect(unnamed).toEqual([])
-  // Who tabs through what comes next hears of which record each way is.
+  // A screen reader user who tabs through the due effects hears which record each link belongs to.
   await expect
     .poll(() =>
       region('Clock')

@@ -222,7 +222,7 @@ onEachDatabase('the sandbox in the console, elsewhere', (database) => {
     const world = await createWorld(database, { environment: 'production' })
     const ask = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
     expect((await ask('POST')).status).toBe(404)
-    // Who is signed in is told that there is no such page (production.test.ts).
+    // A signed-in user is told that there is no such page (production.test.ts).
     expect((await ask('GET')).headers.get('location')).toMatch(/^\/sign-in\?/)
     await world.drop()
   })

@@ -53,7 +53,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
         ...{ pages: 1, found: [] },
       })
     }
-    // What the script asks for while it is looked at is in the same range, also when others look at another.
+    // The script's requests during viewing use the same range, even while others view another one.
     const newest = (query: string) => textAt(`${path}?newest=1&fragment=1${query}`)
     expect(entriesIn(await newest(''))[0]).toBe(entries.at(-1)?.id)
     expect(entriesIn(await newest(`&until=${until}`))[0]).toBe(entries[139]?.id)

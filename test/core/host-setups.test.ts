@@ -72,7 +72,7 @@ test('docs/hosts.md shows these blocks', () => {
     for (const reach of [{ start }, { url }]) {
       const block = hostBlock(name, reach)
       if (block === null) continue
-      // What a document shows besides, such as settings, stands in blocks of its own.
+      // Other content of a document, such as settings, is in separate blocks.
       const wanted = hostSetups[name].format === 'json' ? JSON.stringify(JSON.parse(block)) : block
       expect(shown, `${name}: ${wanted}`).toContain(wanted)
     }

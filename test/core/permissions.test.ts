@@ -15,7 +15,7 @@ test('a key may what its scopes are for, and what every key may', () => {
     'shops.read',
     'sandbox.manage',
   ])
-  // Where the scopes are not known, only what no key may ever do is refused.
+  // If the scopes are unknown, only operations forbidden to every key are refused.
   expect(refusalOf({ ...key, scopes: undefined }, 'cards.issue')).toBe('agentsOnly')
   expect(allowed({ ...key, scopes: undefined })).toEqual(allowed({ ...key, actorType: 'user' }))
 })

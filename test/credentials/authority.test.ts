@@ -36,7 +36,7 @@ const holdings: readonly Scope[] = [
   'party.read',
   'cards.read',
 ]
-/** What a webhook tells another machine of, where it is told of all. */
+/** The permissions that a webhook for all events needs. */
 const told = ['payments.read', 'wallets.read', 'party.read', 'cards.read', 'delegations.read', 'invite.read'] as const
 const hookUrl = 'https://hooks.example.com/'
 

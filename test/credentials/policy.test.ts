@@ -153,7 +153,7 @@ onEachDatabase('the policy', (database) => {
     const rows = JSON.stringify(await allRows(world.store))
     expect(rows).toContain(made.id)
     for (const secret of all) {
-      // What is kept for people to recognize it by is its prefix and five characters.
+      // Only the prefix and five characters are stored, for people to recognize the key.
       const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)
       expect(rows).not.toContain(rest)
       expect(world.logged.join('\n')).not.toContain(rest)

@@ -186,7 +186,7 @@ onEachDatabase('invitation links', (database) => {
     }
     const others = scopes.filter((other) => other !== scope)
     const without = await addKey(world, { partyId: us.partyId, agentId: null, scopes: others })
-    // What the link asks a customer for, whoever makes it must have.
+    // The link's creator must have the permissions that the link asks a customer for.
     const asked: Scope[] = which.includes('create')
       ? ['payments.create', 'payments.read', 'wallets.read', 'cards.read']
       : []

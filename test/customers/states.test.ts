@@ -20,7 +20,7 @@ import { type Inviters, inviters, person } from './world.ts'
 const dayMs = 24 * 60 * 60 * 1000
 const events = Object.keys(cancelReasonOf) as InvitationEvent[]
 
-/** Where each event leads a pending invitation. All others end in a conflict. */
+/** The status and reason after each event on a pending invitation. All other events end in a conflict. */
 const ends = {
   accept: ['ACCEPTED', null],
   decline: ['DECLINED', null],

@@ -1,6 +1,6 @@
 import { type Answer, addAgent, addParty, type OtherParty, type Sent, type World } from '../support/world.ts'
 
-/** What a test names of an invitation; the rest is filled in. */
+/** The fields of an invitation that a test sets; the rest has defaults. */
 export interface Asking {
   recipient?: { type: 'email' | 'phone' | 'party_id'; value: string }
   agentId?: string

@@ -18,7 +18,7 @@ export interface Deciding {
   site: PersonSite
   world: World
   shop: OtherParty
-  /** What the shop has, in cents: what the ledger says of payments to it. */
+  /** Returns the shop's balance in cents, by the ledger's payments to it. */
   received(): Promise<number>
   /** A host that cannot ask anybody. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
@@ -73,7 +73,7 @@ export interface Pending {
   next: string
 }
 
-/** What a call is answered that waits for a person. */
+/** Returns the pending decision of a call that waits for a person. */
 export function pendingOf(result: ToolResult): Pending {
   const error = errorOf(result)
   if (error.code !== 'confirmation_pending') throw new Error(JSON.stringify(error))

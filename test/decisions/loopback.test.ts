@@ -163,7 +163,7 @@ test('nothing that can be sent with what the model saw decides; what lets the br
   expect((await thief.ask(String(opened[0]))).text).not.toContain('value="yes"')
   expect((await thief.decide(url, 'yes')).status).toBe(403)
   expect((await thief.decide(String(opened[0]), 'yes')).status).toBe(403)
-  // What listens at another port of this machine gets the cookies of the path that it asks for, and can send them.
+  // A listener at another port of this machine gets the cookies of the requested path, and can send them.
   const lured = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
   expect(lured).toBe('')
   expect(cookieFor(String(opened[0]))).not.toBe('')

@@ -82,7 +82,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
 
   test('goes on as soon as the person decides, whichever process serves their page', async () => {
     const waits = Promise.withResolvers<void>()
-    // Whoever waits is woken by the decision, or never.
+    // Only the decision wakes a waiting call.
     const sleep = (_ms: number, signal?: AbortSignal) => {
       waits.resolve()
       return new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
@@ -183,7 +183,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     const { decision } = pendingOf(await host.callTool('remove_customer', { customerId }))
     expect(await on.decide(decision, 'yes')).toBe(303)
     const both = await Promise.all([1, 2].map(() => host.callTool('remove_customer', { decision })))
-    // Whichever of them comes first.
+    // The two may arrive in either order.
     const [first, second] = both
       .map(({ structuredContent }) => structuredContent)
       .sort((one) => ('replayed' in (one ?? {}) ? 1 : -1))

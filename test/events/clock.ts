@@ -35,7 +35,7 @@ export function sleepingSystem(): SleepingSystem {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted()
-        // Who waits for a lock looks again at once.
+        // A wait for a lock polls again immediately.
         if (ms < 1000) return void setImmediate(resolve)
         const one = {
           untilMs: system.elapsed() + ms,

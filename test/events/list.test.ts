@@ -40,7 +40,7 @@ onEachDatabase('the events of a party', (database) => {
     (await list(query, sent)).map(({ attributes }) => attributes.eventType)
   const read = async (path: string, sent: Sent = { key: world.apiKey }) => ok(await world.get(path, sent)).json.data
   const toOther = () => ({ type: 'party_id', value: other.partyId })
-  /** What was told since an event. */
+  /** Returns the events after the given one. */
   const since = async (last: Listed | undefined) => {
     const all = await list('?limit=100')
     return all.slice(0, last === undefined ? all.length : all.findIndex(({ id }) => id === last.id)).reverse()

@@ -8,7 +8,7 @@ import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-/** What many that wait at once take of a process, which is the same on each database. */
+/** The cost of many simultaneous waits to a process, which is the same on each database. */
 
 /** Each credential has as many as it may; the deep run has ten thousand. */
 const credentials = tries(157)

@@ -1,7 +1,10 @@
 import type { EventRow } from '../../src/service/store/schema/events.ts'
 import type { World } from '../support/world.ts'
 
-/** What the outbox was told since it was last asked, each as `party type resource`, by party and in its order. */
+/**
+ * Returns a function that gives the events in the outbox since its last call, each as `party type resource`, by party
+ * and in order.
+ */
 export function toldTo(world: Pick<World, 'store'>, names: () => Readonly<Record<string, string>>) {
   let seen = new Set<string>()
   const rows = () =>

@@ -13,7 +13,7 @@ type Purchase = (typeof cardTransactionStatuses)[number]
 const currency = 'USD'
 const part = { amount: 40, currency }
 
-/** What a merchant sends, and what a purchase becomes by it. */
+/** A merchant's requests, and the resulting status of the purchase. */
 const sends = {
   capture: { path: 'capture', attributes: { amount: 100, currency } },
   capture_part: { path: 'capture', attributes: part },

@@ -22,7 +22,7 @@ let people = 0
 /** An address that is nobody's yet. */
 const somebody = () => ({ type: 'email', value: `claims${people++}@example.com` })
 
-/** What can be waited for, how it comes to be, and what changes it. */
+/** The operations that can wait, each with a way to create its record and a way to change it. */
 const waitable = {
   get_payment: {
     path: (id: string) => `/payments/${id}`,
@@ -124,7 +124,7 @@ onEachDatabase('waiting', (database) => {
     world = await createWorld(database, { system })
     other = await addParty(world)
   })
-  // What a failed test left waiting disturbs no other.
+  // Waits left over by a failed test disturb no other test.
   afterEach(() => system.pass(60_000))
   afterAll(async () => {
     await world.service.waits.close()

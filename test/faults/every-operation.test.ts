@@ -27,7 +27,7 @@ test.each(sampleOf(others, 3))('a rule for $name is met by its requests, whateve
   await setFault(world, { id: 'it', operation: name, fault: 'error', code: 'mfa_required' })
   const told = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]
   expect(told).toContain('428 mfa_required')
-  // Who may not ask for it learns nothing of the fault.
+  // A caller without permission learns nothing of the fault.
   for (const one of told) expect(one).toMatch(/^428 |^403 /)
   const met = told.filter((one) => one.startsWith('428')).length
   expect(await counts(world)).toEqual({ it: [met, met] })

@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { clearFaults, counts, outcome, setFault } from './rules.ts'
 
-/** What each fault makes of a request: what its sender sees, and whether a command was done. */
+/** The result of each fault: the answer that the sender gets, and whether a command was carried out. */
 const table: Record<FaultKind, { command: string; one: string; list: string; done: boolean }> = {
   error: { command: '429 rate_limited', one: '429 rate_limited', list: '429 rate_limited', done: false },
   slow: { command: '200 one', one: '200 one', list: '200 1', done: true },

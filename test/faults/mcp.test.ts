@@ -59,7 +59,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
       expect((await host.callTool('list_payments')).isError).not.toBe(true)
       const input = payment()
-      // What was answered, if only that the server failed, was not cut.
+      // An error answer, even a server error, would not be a cut connection.
       await expect(host.callTool('create_payment', input)).rejects.toThrow('fetch failed')
       const repeat = await host.callTool('create_payment', input)
       expect(repeat.structuredContent).toHaveProperty('repeated')

@@ -24,7 +24,7 @@ export async function counts(world: World): Promise<Record<string, [matched: num
   )
 }
 
-/** What became of a request: `cut`, or its status and what it said. */
+/** Returns the result of a request: `cut`, or its status and content. */
 export async function outcome(answered: Promise<Answer>): Promise<string> {
   try {
     const { status, json } = await answered

@@ -13,7 +13,7 @@ onEachDatabase('a stale answer', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  /** What a request is answered while everything read is stale, and what it is answered else. */
+  /** Returns the answer to a request while all reads are stale, and its usual answer. */
   const staleAndTrue = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json

@@ -136,7 +136,7 @@ const geminiOwnSettings = {
 
 const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
 
-/** What a host has that is signed in, before it is told of any server: the scripted model is its own. */
+/** The environment and files of a signed-in host before any server is configured: the scripted model is its own. */
 export const signedIn: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
   'Claude Code': (model) => ({ env: claudeModel(model) }),
   Codex: (model) => ({
@@ -168,7 +168,7 @@ export const hosts: readonly Host[] = [
 
 export interface Ran {
   exitCode: number | null
-  /** What it wrote to its standard output, and after that to its standard error. */
+  /** Its standard output, followed by its standard error. */
   output: string
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
-/** What hosts describe themselves by, at the addresses that they sign in with. */
+/** The hosts' client metadata documents, at the addresses used as their client ids. */
 const documents: Record<string, string> = {
   'https://chatgpt.com/oauth/codex/client.json': 'Codex',
   'https://claude.ai/oauth/claude-code-client-metadata': 'Claude Code',

@@ -22,7 +22,7 @@ afterEach(async () => {
   home.remove()
 })
 
-/** What the model reads after a host asked its person, or could not. */
+/** Returns the text that the model reads after a host asked its person, or could not. */
 async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) {
   model = await scriptedModel(card)
   home = newHome()

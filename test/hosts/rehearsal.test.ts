@@ -41,7 +41,7 @@ async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   const { home, remove } = newHome()
   const model = await scriptedModel(shoppers[shopper])
   cleanUp.push(remove, () => model.close())
-  // What it imports is found beside it.
+  // The agent finds its imports beside it.
   const here = join(folder, 'node_modules/.rehearsed')
   mkdirSync(here, { recursive: true })
   writeFileSync(join(here, 'agent.mjs'), agent)

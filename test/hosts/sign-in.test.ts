@@ -27,7 +27,7 @@ async function internet() {
   return started
 }
 
-/** What the host's model reads when it asks who it is. */
+/** Returns the text that the host's model reads when it calls `whoami`. */
 async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<string> {
   const model = await scriptedModel([{ call: 'whoami', arguments: () => ({}) }, { say: () => 'Done.' }])
   try {

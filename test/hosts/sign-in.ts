@@ -11,13 +11,13 @@ const installed = (name: string) => fileURLToPath(new URL(`node_modules/.bin/${n
 /** A host that signs in by itself. */
 export interface SigningHost {
   name: string
-  /** What it describes itself by, where the server takes such documents. */
+  /** The address of its client metadata document, for servers that accept such documents. */
   document: string
   /** The command that signs in, after whatever it needs to know has been written into the home. */
   login(home: string, mcpUrl: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
   /** Starts its loop, signed in. */
   start(run: HostRun): { command: string; args: string[]; env: Record<string, string> }
-  /** Where it keeps its tokens, below the home. */
+  /** The path of its tokens, below the home. */
   tokens: string
 }
 
@@ -75,7 +75,7 @@ const claudeCode: SigningHost = {
 
 export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
 
-/** What the sandbox is started with, so that a person can prove who they are. */
+/** The owner's login for the sandbox, so that a person can prove who they are. */
 export const owner = { email: 'owner@sandbox.example', password: 'a password of these tests' }
 
 const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }, owner }

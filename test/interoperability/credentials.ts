@@ -9,7 +9,7 @@ import { connect, consent, createApplication } from '../oauth/application.ts'
 import { openBrowser, type Reachable } from '../oauth/browser.ts'
 import type { Served } from '../oauth/served.ts'
 
-/** What a listener serves, over the network. */
+/** Reaches a listener's service over the network. */
 const overNetwork = ({ world }: Served): Reachable => {
   const { signInLink } = world.service
   return { service: { fetch: (request) => fetch(request), signInLink } }

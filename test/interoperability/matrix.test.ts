@@ -11,7 +11,7 @@ import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
 
 const cli = await runResource('cli')
 
-/** Who the service finds to be calling. */
+/** The caller, as the service identifies it. */
 const credentials = [
   { kind: 'key', agentIdentitySource: 'credential', seen: 'agent_key' },
   { kind: 'OAuth', agentIdentitySource: 'oauth_grant', seen: 'oauth_access_token' },

@@ -42,7 +42,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** What there is to ask about: a list without ids is about nobody but the party that it names. */
+/** Returns the targets of an operation. A list without ids concerns only the party that it names. */
 function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sample): Target[] {
   const byPartyId =
     operation.query?.shape.partyId === undefined ? [] : (['granted, by partyId', 'stranger, by partyId'] as const)

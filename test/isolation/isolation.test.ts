@@ -65,7 +65,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const [ofAll, ofOne] = [inOrder.filter(([, { alone }]) => alone), inOrder.filter(([, { alone }]) => !alone)]
     test.each(ofOne)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
 
-    // What is of the whole sandbox is nobody else's.
+    // Lists of the whole sandbox belong to no other party.
     const lists = inOrder.filter(([, { result, permission }]) => result === 'page' && permission !== 'sandbox.manage')
     test.each(lists)("%s takes no cursor of another party's", (_, operation) =>
       run(cursorCells(operation), prove.cursor),

@@ -52,7 +52,7 @@ export const shopCheckout: Maker = async (on, place) => {
   return { checkoutId: (await made(on, `/simulations/shops/${shop.id}/checkouts`, cart, agentKey)).id }
 }
 
-/** What was typed into the shop's form. */
+/** Returns the card details as entered into the shop's form. */
 export const typedCard = ({ world: { system } }: Grounds) => {
   const { month, year } = monthAndYear(system.now() + 60 * 60_000)
   const typed = { number: '4242424242424242', cvv: '123', expirationMonth: month, expirationYear: year }

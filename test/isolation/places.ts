@@ -18,7 +18,9 @@ import {
   type WorldOptions,
 } from '../support/world.ts'
 
-/** Whose resource a request is about, seen from the party that asks: its own, its customers', or nobody it knows. */
+/**
+ * The owner of the requested resource, from the requesting party's point of view: itself, a customer, or a stranger.
+ */
 export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
 
 /** A party, and who makes resources of it: its own keys, or for a customer that granted all, the agent in its name. */
@@ -29,14 +31,14 @@ export interface Place {
   agentId: string
   apiKey: string
   agentKey: string
-  /** What the agent sends besides to act for this party. */
+  /** The additional parameters with which the agent acts for this party. */
   acting: { customerPartyId?: string }
 }
 
 const scopeNames = Object.keys(oauthScopes) as OAuthScope[]
 const grantActors = ['agent grant', 'user grant'] as const
 
-/** What grants are limited to, besides those with every scope. */
+/** The limits of grants, besides those with every scope. */
 export type LimitedGrant =
   `${(typeof grantActors)[number]} ${`${'with only' | 'without'} ${OAuthScope}` | 'without scopes'}`
 
@@ -80,11 +82,11 @@ export interface Grounds {
   world: World
   places: Record<PlaceName, Place>
   credentials: Record<CredentialKind, string>
-  /** Whom everybody pays. */
+  /** The payee of all payments. */
   shop: OtherParty
 }
 
-/** What the customer that withholds everything else granted. */
+/** The grant of the customer that withholds everything else. */
 export const uselessGrant = JSON.stringify(['party.read'])
 /** Cents above which a party's payments wait for an approval, and an amount above it that needs no second factor. */
 export const limitCents = 40_000

@@ -32,7 +32,7 @@ export interface Stage {
   played: Played
 }
 
-/** What plays another party: sent by the player's agent, or by an API key of it. */
+/** A request that plays another party, sent by the player's agent or by an API key of it. */
 export type Play = (stage: Stage) => Promise<{ path: string; attributes?: object }>
 
 let people = 0

@@ -95,7 +95,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
         ['walletId', places[name].walletId] as const,
         ...(name === 'stranger' ? [['partyId', places[name].partyId] as const] : []),
       ])
-      // Who its customers are, a party may be shown.
+      // A party may see its customers' ids.
       .filter(([kind, id]) => !['customerId', 'agentId'].includes(kind) && !customers.has(id) && id.includes('_'))
     return foreign.filter(([, id]) => answer.text.includes(id)).map(([kind, id]) => `shows a foreign ${kind} ${id}`)
   }

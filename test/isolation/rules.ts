@@ -4,9 +4,10 @@ import { type CredentialKind, scopesOfGrant } from './places.ts'
 import { permittedStatus, type Sample } from './samples.ts'
 
 /**
- * What a request is about. `own` to `stranger`: a resource of the party's, of its customers', of nobody's it knows;
- * acting for a customer names it. Besides, of what may name a customer: a customer's resource without naming it, an own
- * one while naming a customer, and a stranger named as a customer. Reads of the published client name it as `partyId`.
+ * The target of a request. `own` to `stranger` are resources of the party itself, of its customers, or of strangers;
+ * acting for a customer names it. If an operation may name a customer, there are three more: a customer's resource
+ * without naming it, an own one while naming a customer, and a stranger named as a customer. Reads of the published
+ * client name it as `partyId`.
  */
 export const targets = [
   'own',

@@ -18,29 +18,29 @@ export interface Sample {
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
   make: Maker
-  /** What its path names that is everybody's. */
+  /** Shared ids in its path. */
   named?: Ids
   /** The attributes that a request must have; none unless it is said. */
   attributes?: (ids: Ids, on: Grounds) => object
-  /** What an application must have been allowed to ask a customer for what the request asks for. */
+  /** The scope that an application needs to ask a customer for the requested permissions. */
   gives?: OAuthScope
-  /** What its query says whoever it is about. */
+  /** Its query, whatever the target. */
   query?: Record<string, string>
-  /** What an agent is told whose customer granted it something else, where that is not 403. */
+  /** The status for an agent whose customer granted something else, if not 403. */
   ungranted?: number
   /** The made ids that narrow a list. */
   filters?: readonly string[]
-  /** What the own list shows of what was made; all of it unless this says otherwise. */
+  /** The created ids that the own list shows; by default all. */
   shown?: readonly string[]
-  /** What a permitted request answers, where that is not what the operation declares. */
+  /** The status of a permitted request, if it differs from the declared one. */
   permitted?: number
-  /** What a customer request about the caller's own party answers, where that is not 404. */
+  /** The status of a customer request about the caller's own party, if not 404. */
   ownParty?: number
-  /** What an agent is told of another agent that it names, where that is not 404: it may speak for itself only. */
+  /** The status for an agent that names another agent, if not 404: it may act for itself only. */
   otherAgent?: number
 }
 
-/** What the request is answered by whoever may send it. */
+/** Returns the status of a permitted request. */
 export const permittedStatus = ({ answers }: OperationDefinition, { permitted }: Sample) => permitted ?? answers ?? 200
 
 const usd = { currency: 'USD' }
@@ -147,7 +147,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
     query: { eventType: 'payment.created' },
     shown: ['eventId', 'paymentId'],
   }),
-  // What is to be allowed is known by the event.
+  // The event's type decides which permission is needed.
   getEvent: acting('payments.read', make.event, { ungranted: 404 }),
   listExternalAccounts: acting('wallets.read', make.externalAccount),
   getExternalAccount: acting('wallets.read', make.externalAccount),

@@ -31,7 +31,7 @@ export function partiesUnsaid(text: string): string[] {
   })
 }
 
-/** What is asked of all parties' rows at once, each time by an index, with the reason. */
+/** The queries over all parties' rows, each by an index, with the reason. */
 const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
   [/^select "offsetMs"/, 'the clock, and what is due next, are common to all'],
   [

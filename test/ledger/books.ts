@@ -72,7 +72,7 @@ export async function proveBooks(store: Store): Promise<Books> {
   return books
 }
 
-/** What a bank has of a payment or transfer is what its state says, once. */
+/** Proves that a payment's or transfer's ledger entries at a bank match its state, once. */
 function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
   const on = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
   const sent = kind === 'withdrawal' ? amountCents : -amountCents
@@ -81,7 +81,7 @@ function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: rea
   expect({ bank: on('bank_network'), held: on('held') }, `${id} at its bank`).toEqual(at)
 }
 
-/** What limits are compared with is what the payments and purchases of the day and of the month come to. */
+/** Proves that the totals for limits equal the day's and the month's payments and purchases. */
 async function proveTotals(store: Store, { payments, transactions, spending }: Books): Promise<void> {
   const { nowMs, cards } = await store.transaction(async (tx) => ({
     ...(await readTimes(tx)),

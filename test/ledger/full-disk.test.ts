@@ -47,7 +47,7 @@ test.skipIf(disk === undefined)('a full disk refuses what changes anything, and 
     }
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     let refused: number | undefined
-    // What room the files of the database still had is used up first.
+    // First fill the free space within the database's files.
     for (let count = 0; count < 2_000 && refused === undefined; count++) {
       const { status } = await world.post('/agent-cards', card, { idempotencyKey: `full disk ${count}` })
       if (status !== 200) refused = status

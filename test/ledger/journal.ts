@@ -27,7 +27,7 @@ export function perform(url: string, intent: Intent): Promise<Response> {
   })
 }
 
-/** What clients asked for, each under a key of its own, and what they were told. */
+/** The clients' requests, each with its own key, and their answers. */
 export class Journal {
   readonly intents: Intent[] = []
   acknowledged = 0

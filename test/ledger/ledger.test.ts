@@ -14,7 +14,7 @@ type Step =
   | { do: 'advance'; seconds: number }
 
 const amount = fc.oneof(fc.constantFrom(1, 100, 500, 1000), fc.integer({ min: 1, max: 1200 }))
-/** Which of those there are, from the newest: most steps go on with what was begun last. */
+/** The index of an existing record, from the newest: most steps continue with the latest one. */
 const index = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) })
 const seconds = fc.constantFrom(1, 300, 3600, 86_400, 7 * 86_400 - 1, 7 * 86_400)
 

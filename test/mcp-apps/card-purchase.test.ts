@@ -10,7 +10,7 @@ import { openHost, type TestHost } from './host.ts'
 let browser: TestBrowser
 let world: World
 let host: TestHost
-/** What stands between the server and the service. */
+/** The network between the server and the service. */
 let fetch: World['service']['fetch']
 
 beforeAll(async () => {
@@ -102,7 +102,7 @@ describe('a purchase, lived through by clicking', () => {
       ['refund', 1050],
       ['refund', 50],
     ] as const) {
-      // What happens in one millisecond has no order.
+      // Events of one millisecond have no order.
       world.system.pass(1_000)
       await simulate(id, action, { amount, currency: 'USD' })
     }

@@ -11,18 +11,18 @@ import type { TestBrowser } from '../pages/browser.ts'
 import { defaultSettings } from '../support/default-settings.ts'
 import type { World } from '../support/world.ts'
 
-/** What a host lets a view load by default: nothing but what stands in its document. */
+/** A host's default policy for a view: it loads nothing but its own document. */
 const viewPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'"
 
 const hostUrl = 'http://host.test/'
 const viewUrl = 'http://view.test/'
 
 export interface HostOptions {
-  /** Whose the connection is; the seeded agent's unless told otherwise. */
+  /** The key of the connection; by default the seeded agent's. */
   key?: string
   environment?: Environment
   colorScheme?: 'light' | 'dark'
-  /** What the person answers when the server asks; undefined: the server is told never to ask. */
+  /** The person's answer when the server asks; undefined: the server never asks. */
   answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
   /** Stands between the MCP server and the service. */
   fetch?: (request: Request) => Promise<Response>
@@ -48,7 +48,7 @@ export interface TestHost {
   tell(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
   /** The tool calls that reached the server, the host's own included. */
   calls: { name: string; arguments: Record<string, unknown> }[]
-  /** What the browser asked for besides the host's page and the view's document. */
+  /** The browser's requests other than the host's page and the view's document. */
   strayRequests: string[]
   /** Errors, warnings and violations of the policy. */
   complaints: string[]

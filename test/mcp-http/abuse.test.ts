@@ -125,7 +125,7 @@ describe('bounds of a session', () => {
     const host = await opened()
     const running = [1, 2, 3].map((id) => host.call(id, 'wait', { marker: id, wait: 'bound' }))
     await expect.poll(async () => (await host.call(4, 'echo')).status).toBe(429)
-    // What is no request of the host's still gets through.
+    // Notifications still get through.
     const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
     expect((await host.post(note)).status).toBe(202)
     expect((await host.call(4, 'echo')).status).toBe(200)

@@ -24,7 +24,7 @@ interface Process {
   close(): Promise<void>
 }
 
-/** What `serve` is, but that it shares this process. */
+/** Starts the equivalent of `serve` in this process. */
 async function begin(databaseUrl: string): Promise<Process> {
   const system = realSystem
   const store = await openStore({ url: databaseUrl, system })

@@ -4,7 +4,7 @@ export interface CrossTalk {
   answered: number
   cancelled: number
   progress: number
-  /** What came to another than it was for, or not at all. */
+  /** Messages that reached the wrong host, or none. */
   wrong: string[]
 }
 

@@ -91,7 +91,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     ok(await world.authorize(marks.second, 100, { key: second.agentKey }))
     ok(await world.authorize(marks.foreign, 100, { key: other.agentKey }))
     ok(await merchant(world).checkout(marks.subscription))
-    // What each is told first is its own: nothing came before.
+    // Each host's own change comes first: nothing came before it.
     for (const { mark, host } of deaf) await host.hears(mark)
     await Promise.all([...hearing, ...deaf.map(({ host }) => host)].map((host) => host.end()))
   })

@@ -17,7 +17,7 @@ import { testServer } from './test-server.ts'
 export interface Hosting {
   url: string
   endpoint: McpEndpoint
-  /** Who a credential stands for. */
+  /** The principal of each credential. */
   credentials: Map<string, Principal>
   logged: string[]
   close(): Promise<void>
@@ -226,7 +226,7 @@ export async function jsonOf(response: Response): Promise<any> {
   return response.json()
 }
 
-/** What the tool of the test server gave back. */
+/** Returns the result of the test server's tool. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read the result's parts by name.
 export function resultOf(message: any): any {
   return JSON.parse(message.result.content[0].text)

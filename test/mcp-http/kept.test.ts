@@ -11,7 +11,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { allEvents, createHosting, eventsOf, type Hosting, rawHost } from './hosting.ts'
 import { gate } from './test-server.ts'
 
-/** What is kept of a session in the database: never a secret, and nothing for longer than somebody may need it. */
+/** Tests of the session data in the database: it has no secrets, and nothing outlives its use. */
 
 const canary = 'canary-4111-1111'
 const operations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
@@ -173,7 +173,7 @@ describe('the lists of a session', () => {
     method: 'resources/subscribe',
     params: { uri },
   })
-  /** Which of the addresses the host is told of. */
+  /** Returns the addresses for which the host gets notifications. */
   const watched = async (host: ReturnType<typeof rawHost>, uris: string[]) => {
     const events = eventsOf(await host.send('GET'))
     await events.next()

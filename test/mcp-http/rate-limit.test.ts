@@ -7,13 +7,13 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { initializeMessage, modernRequest } from './hosting.ts'
 
-/** What a host asks for counts like what it asks of the API, whatever it is and in whichever era. */
+/** A host's requests count like API requests, whatever they are and in either era. */
 
 const address = 'http://127.0.0.1:4010'
 let world: World
 let site: Site
 beforeAll(async () => {
-  // Whoever waits for mail would make a fake minute pass in no time.
+  // Polling for mail would make a fake minute pass immediately.
   const standing = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
   world = await createWorld(sqlite, { system: standing, rateLimit: 10 })
   const { service, store, system } = world

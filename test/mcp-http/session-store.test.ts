@@ -79,7 +79,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
       await sessions.create({ ...session(key, 2_000 + number, key), partyId: 'attacker' }, full)
     }
     expect(await there('victim', 'k1', 'k2', 'k3', 'k4', 'k5')).toEqual(['victim', 'k3', 'k4', 'k5'])
-    // Whoever has few gets room from whoever has many.
+    // A caller with few sessions displaces one of a caller with many.
     await sessions.create(session('another', 9_000, 'carol'), full)
     expect(await there('victim', 'k3', 'k4', 'k5', 'another')).toEqual(['victim', 'k4', 'k5', 'another'])
   })

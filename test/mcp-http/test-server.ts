@@ -49,7 +49,7 @@ const notifyProgress = async ({ steps = 0, marker }: Arguments, context: ServerC
   }
 }
 
-/** What a test of the transport needs: answers, progress, questions to the person, calls that last. */
+/** The tools that tests of the transport need: answers, progress, questions to the person, long calls. */
 const tools: Record<string, Tool> = {
   echo: ({ marker }) => marker,
   connection: (_args, _context, { principal, instanceId, toolsets = 'none', readOnly, era }) => ({

@@ -18,7 +18,7 @@ interface Body {
   meta?: object
 }
 
-/** What the service of this test answers. */
+/** The service's answer in this test. */
 let answer: Body
 let world: World
 let mcp: Connected
@@ -61,7 +61,7 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
   return result.content[0]?.text ?? ''
 }
 
-/** What an answer has that its text leaves out, and why. */
+/** The fields that a text omits from the answer, with the reasons. */
 const leftOut: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
   // Nothing happened to the record since.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
@@ -141,7 +141,7 @@ function tenOf(operation: OperationDefinition): Body {
 /** Bytes of the text by four. */
 const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 4)
 
-/** What a page of ten may cost: more where a record has more to tell that no other tool tells. */
+/** The size limit for a page of ten. It is higher if a record has details that no other tool shows. */
 const most: Readonly<Record<string, number>> = {
   list_approvals: 690,
   list_card_transactions: 550,

@@ -271,7 +271,7 @@ onEachDatabase('the human decides,', (database) => {
     ).json.data
     const who = person([yes])
     let reads = 0
-    // What the service tells changes while the person thinks.
+    // The service's data changes while the person thinks.
     const between = async (request: Request) => {
       if (request.method !== 'GET' || !request.url.includes(subscription.id)) return undefined
       const answer = await world.service.fetch(request)

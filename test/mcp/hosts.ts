@@ -10,7 +10,7 @@ import {
 import type { Tool, Transport } from '@modelcontextprotocol/server'
 import { resultSchemas } from '../../src/client/result-schemas.ts'
 
-/** What the tests need of a host's client; the two SDKs agree on it. */
+/** The part of a host's client that tests need; both SDKs have it. */
 export interface Host {
   connect(transport: Transport): Promise<void>
   listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
@@ -51,7 +51,7 @@ export interface ToolResult {
   content: { type: string; text: string }[]
 }
 
-/** What the person at the host is asked. */
+/** A question to the person at the host. */
 export interface Asked {
   mode?: 'form' | 'url'
   message: string
@@ -64,7 +64,7 @@ export interface PersonAnswer {
   content?: Record<string, string | number | boolean | string[]>
 }
 
-/** Who sits at the host, and how the host can ask them. */
+/** The person at the host, and the ways in which the host can ask them. */
 export interface Person {
   modes: { form?: Record<string, never>; url?: Record<string, never> }
   answer(asked: Asked): PersonAnswer | Promise<PersonAnswer>

@@ -13,7 +13,7 @@ import type { Host, hosts } from './hosts.ts'
 /** A host that is connected to a server whose calls meet faults, one after another. */
 export interface Meeting {
   host: Host
-  /** What the next calls meet; then they meet nothing. */
+  /** The faults for the next calls; later calls have none. */
   next: (Fault | undefined)[]
   /** Resolves when the first of them is cut. */
   isCut: Promise<void>

@@ -254,7 +254,8 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
         decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
-      // What the approval moved of the party's own is told with it: nothing for who was denied, or whose money it is not.
+      // The entry has the approval's movements in the party's own wallets: none if it was denied, or if the money is
+      // someone else's.
       const moved = decisions.flatMap(({ detail }) => detail.postings ?? [])
       expect(
         moved.map(({ entries: of }) => of.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),

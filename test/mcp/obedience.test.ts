@@ -100,7 +100,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Who does what next says pays with all there is. */
+/** Refills the wallet, because following `next` can spend everything. */
 async function fund(): Promise<void> {
   const { status, text } = await world.post(`/simulations/customers/${us}/transfers/deposit`, { amount: 10_000 })
   if (status !== 200) throw new Error(text)

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** What a person who says no is asked; the lines of it. */
+/** Returns the lines of the question to a person who says no. */
 async function askedOf(tool: string, input: object, options: NonNullable<Parameters<typeof connected>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
@@ -266,7 +266,7 @@ test('texts of others are shown in quotation marks that they cannot close, on on
   expect(quoted('x'.repeat(200))).toBe(`“${'x'.repeat(79)}…”`)
   expect(quoted('\ud800')).toBe('“\ufffd”')
   expect(quoted(`a\u3164b\u2800c${'\u0336'.repeat(40)}d`)).toBe(`“a\ufffdb\ufffdc${'\u0336'.repeat(3)}d”`)
-  // Who gets the money is shown whole; what is hidden in it still shows that it is there.
+  // The payee is shown in full; hidden characters in it are made visible.
   const payee = `+49 1512 3456 7890 1 ${'x'.repeat(200)}\u200b`
   expect(quotedWhole(payee)).toBe(`“${payee.slice(0, -1)}\ufffd”`)
   expect(money(123_456_789_01, 'USD')).toBe('$123,456,789.01')

@@ -10,7 +10,7 @@ const [, picture = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
 const cents = (text = '') => Math.round(Number(/\d+\.\d\d/.exec(text)?.[0]) * 100)
 /** The tools that the picture calls, with the amount beside each. */
 const calls = [...picture.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', told]) => ({ tool, told }))
-/** What the wallet has available and in all, before the first call and as money moves. */
+/** The wallet's available and total balance, before the first call and after each movement. */
 const balances = [...picture.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
   available: cents(available),
   total: cents(total),

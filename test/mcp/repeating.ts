@@ -10,7 +10,7 @@ import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** What becomes of a payment's request on its way to the service and back. */
+/** The course of a payment's request to the service and back. */
 type Way = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
 /** One after another; when there are no more, requests come through. */
@@ -62,7 +62,7 @@ interface DoorOptions {
   /** The world of each process; hosts take turns. */
   worlds: readonly World[]
   host: (typeof hosts)[number]
-  /** Whose calls they are; the world's agent unless it is said. */
+  /** The key of the caller; by default the world's agent's. */
   key?: string
 }
 

@@ -20,7 +20,7 @@ interface Made {
   attributes: Record<string, unknown>
 }
 
-/** What a scenario works with. */
+/** The ids and values that a scenario uses. */
 interface Scene {
   world: World
   agentId: string

@@ -115,7 +115,7 @@ onEachDatabase('a call that is repeated', (database) => {
     const { call, host: at } = await opened()
     expect(errorOf(await call(rich)).code).toBe('conflict')
     const sent = async () => (await opened()).call(rich)
-    // What a process that died left behind: the refusal is recorded under a key that is remembered.
+    // The state left by a process that died: the refusal is recorded under a remembered key.
     const real = memory
     memory = async () => ({ ...(await real()), forget: async () => {} })
     expect(errorOf(await sent()).code).toBe('conflict')

@@ -8,7 +8,7 @@ import { addParty, anotherProcess, createWorld, type OtherParty, type World } fr
 import { type Host, hosts, type ToolResult } from './hosts.ts'
 import { type Door, held, httpDoor, lost, stdioDoor, unavailable } from './repeating.ts'
 
-/** What a scenario does it with. */
+/** The means of a scenario. */
 interface Scene {
   door: Door
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>

@@ -8,7 +8,9 @@ import { hosts } from './hosts.ts'
 /** A tool's answer as a host that hands on texts only passes it to its model: nothing else is read here. */
 type Told = (name: string, input?: object) => Promise<string>
 
-/** What a text says under a name: `amount $42.50`, `merchant.name “Books”`. A record begins with its type and id. */
+/**
+ * Returns a text's value for a name: `amount $42.50`, `merchant.name “Books”`. A record begins with its type and id.
+ */
 function said(text: string, name: string): string {
   const fields = text.replace(/^\w+ \S+/, '')
   const found = new RegExp(`(?:^|· |, |\\()${name.replaceAll('.', '\\.')} (?:“([^”]*)”|(\\S+))`, 'm').exec(fields)

@@ -69,7 +69,7 @@ describe('a host that drops bounds, forms and defaults', () => {
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
     }
     for (const [path, schema] of within(taken(operation))) {
-      // What is longer than anybody writes by chance is not said.
+      // Limits that nobody exceeds by chance are omitted.
       const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
       const { minimum, maximum, format } = schema
       const safe = {
@@ -101,7 +101,7 @@ describe('a host that drops bounds, forms and defaults', () => {
 describe('the strict functions of OpenAI', () => {
   const keywords = ['type', 'enum', 'const', 'anyOf', 'description', 'properties', 'required', 'items', 'format']
   keywords.push('additionalProperties', 'minimum', 'maximum', 'multipleOf', 'pattern', 'minItems', 'maxItems')
-  /** What a converter leaves out, since words say it. */
+  /** Keywords that a converter drops, because the description has them. */
   const leftOut = ['default', 'minLength', 'maxLength']
 
   /** By the published rules: every property required, an optional one nullable, no object with other properties. */

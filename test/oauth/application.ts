@@ -6,7 +6,7 @@ export const mcpResource = `${address}/mcp`
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** What a strict OAuth client sends through. */
+/** Returns the options with which a strict OAuth client sends its requests. */
 export function transport({ service }: Reachable) {
   const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
   return { ...insecure, [oauth.customFetch]: send as never }

@@ -6,7 +6,7 @@ export const address = 'http://127.0.0.1:4010'
 /** A service, called directly or through its listener. */
 export interface Reachable {
   service: Pick<World['service'], 'fetch'> & Partial<Pick<World['service'], 'signInLink'>>
-  /** What the owner signs in with, where the service is another process. */
+  /** The owner's login, if the service is another process. */
   owner?: { email: string; password: string }
 }
 

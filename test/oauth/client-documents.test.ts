@@ -12,7 +12,7 @@ import {
 import { openBrowser } from './browser.ts'
 import { type FetchingService, openFetchingService, openSite, type Site, siteAddress } from './published.ts'
 
-/** What applications publish of themselves, by the path that it is published at. */
+/** The applications' published metadata documents, by path. */
 const documents: Record<string, object> = {
   '/client.json': { application_type: undefined },
   '/of-another.json': { client_id: `${siteAddress}/client.json` },
@@ -122,7 +122,7 @@ describe('applications that publish who they are', () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
     await ended
-    // What is under way when the service stops reading lies in buffers.
+    // Data in transit when the service stops reading is in buffers.
     expect(written).toBeLessThan(2000)
   })
 
@@ -153,7 +153,7 @@ describe('applications that publish who they are', () => {
     expect(await from('192.0.2.1', '/one-more.json')).toBe(400)
     expect(site.asked).toHaveLength(60)
     expect(await from('192.0.2.2', '/client.json')).toBe(200)
-    // What was fetched is not fetched again.
+    // A document that was fetched is not fetched again.
     expect(await from('192.0.2.1', '/0.json')).toBe(200)
     expect(site.asked).toHaveLength(61)
   })

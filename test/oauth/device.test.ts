@@ -122,7 +122,7 @@ describe('a device without a browser', () => {
     const first = await poll(code)
     expect(first.status).toBe(200)
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
-    // Whoever presents it for the second time may have stolen it.
+    // A code that is presented twice may have been stolen.
     expect((await world.get('/whoami', { key: String(first.json.access_token) })).status).toBe(401)
   })
 

@@ -15,11 +15,14 @@ import {
 } from './script.ts'
 import { openPlain, openService, redirectUri, type Side } from './sides.ts'
 
-/** What this service and a plain `oidc-provider` answer to the same script: the same, but for what says why not. */
+/**
+ * A script with its expected result. This service and a plain `oidc-provider` must answer alike, except where `why`
+ * explains the difference.
+ */
 interface Case {
   run: (side: Side) => Promise<string>
   outcome: string
-  /** Where the plain one does something else. */
+  /** The plain provider's result, if it differs. */
   plain?: { outcome: string; why: string }
 }
 

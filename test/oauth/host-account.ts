@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 
-/** What an AI host keeps of one connection, in memory; the address it sent the person to is `asked`. */
+/** An AI host's state of one connection, in memory; `asked` is the address to which it sent the person. */
 export interface HostAccount {
   provider: OAuthClientProvider & never
   asked: string | undefined

@@ -76,7 +76,7 @@ onEachDatabase('signing keys', (database) => {
     expect(kidOf(after.access)).not.toBe(first)
     expect([await statusOf(before.access), await statusOf(after.access)]).toEqual([200, 200])
     expect(await published()).toEqual([kidOf(after.access), first])
-    // Whoever has the old key can make no token with it any more.
+    // The old key can no longer sign a valid token.
     const forger = await createForger(world, after.access)
     pass(2 * dayMs)
     const later = await refreshed(application, after.refresh)

@@ -42,7 +42,7 @@ onEachDatabase('at once', (database) => {
     return { status: response.status, json: (await response.json()) as Record<string, string> }
   }
 
-  /** What comes of eight requests at once is of no use afterwards. */
+  /** The results of eight simultaneous requests become unusable. */
   const race = async (form: Record<string, string>, { client }: Application) => {
     const requests = Array.from({ length: 8 }, (_, count) => post(services[count % 2], form))
     const answers = await Promise.all(requests)

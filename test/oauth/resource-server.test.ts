@@ -16,7 +16,7 @@ import { address, openBrowser } from './browser.ts'
 
 let world: World
 let site: Site
-/** What the API was sent by the MCP endpoint. */
+/** The MCP endpoint's requests to the API. */
 let sent: { path: string; authorization: string | null }[]
 
 beforeAll(async () => {

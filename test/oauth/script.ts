@@ -24,12 +24,12 @@ export async function begin(side: Side, change: Change = {}) {
   return { url: url.href, verifier, state: parameters.state ?? null }
 }
 
-/** What comes of an authorization request before anybody is asked. */
+/** Returns the result of an authorization request before anybody is asked. */
 export const asking = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
   const place = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
-  // What is asked for by a type of the implicit flow is answered in the fragment.
+  // The implicit flow's errors are in the fragment.
   const answer = new URLSearchParams(address.search || address.hash.slice(1))
   return `${place} with ${answer.get('error')}`
 }
@@ -41,7 +41,7 @@ export async function allowed(side: Side, change: Change = {}) {
   return { back, verifier, state, code: back.searchParams.get('code') ?? '' }
 }
 
-/** What comes of a token request. */
+/** Returns the result of a token request. */
 export async function token(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
   const body = new URLSearchParams()
   const whole: Change = { client_id: idOf(side.application), ...form }

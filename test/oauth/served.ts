@@ -9,7 +9,7 @@ import { createWorld, type World } from '../support/world.ts'
 
 export interface Served {
   world: World
-  /** Where it listens, which is its public address. */
+  /** Its listening address, which is also its public address. */
   url: string
   listener: Listener
   close(): Promise<void>

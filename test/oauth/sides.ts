@@ -18,9 +18,9 @@ export interface Side {
   other: client.Configuration
   /** Follows no redirect. */
   send(url: string, init?: RequestInit): Promise<Response>
-  /** Where a browser ends that opens the address: a page, or what it would leave the server for. */
+  /** Resolves to the browser's final address: a page, or an address outside the server. */
   open(url: string): Promise<Landing>
-  /** Where the browser of a person ends who answers the request. */
+  /** Resolves to the browser's final address after the person answered the request. */
   answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
   close(): Promise<void>
 }

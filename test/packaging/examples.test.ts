@@ -77,7 +77,7 @@ function copied(example: string, ...others: Place[]): string {
   return folder
 }
 
-/** What it printed. @throws Error with that where it failed. */
+/** Returns the output of a command. @throws Error with the output if it fails. */
 function run(cwd: string, command: string, ...args: string[]): string {
   const env = { ...installed.env, NO_COLOR: '1', CI: '1' }
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-/** What docs/hosts.md and README.md tell people to paste into an AI host. */
+/** A configuration from docs/hosts.md or README.md to paste into an AI host. */
 export interface Configuration {
   /** The heading it stands under. */
   host: string

@@ -55,7 +55,7 @@ function stage(staging: string): void {
   buildPackage(join(staging, 'dist'), ['--noCheck'])
 }
 
-/** What the package depends on is here already, so npm needs no network for it. Nothing else can be found from there. */
+/** Links the package's dependencies from here, so npm needs no network. Nothing else can be resolved from there. */
 function linkDependencies(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{}')
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {

@@ -139,7 +139,7 @@ describe('docs/hosts.md configures', () => {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
-      // What it says of the schemas is in the error when there is one.
+      // If there is an error, it contains the problems with the schemas.
       stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
@@ -174,7 +174,7 @@ function filledIn<T extends Launch | Remote>(start: T): T {
   return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? filledInText(value) : value)) as T
 }
 
-/** What the reader, or the host that asks them, puts in the place of an example. */
+/** Replaces the examples in a text, as its reader, or the host that asks them, would. */
 function filledInText(text: string): string {
   return text
     .replace(exampleAddress, served.url)

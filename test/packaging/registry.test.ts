@@ -31,7 +31,7 @@ const NpmPackage = z.strictObject({
   environmentVariables: z.array(EnvironmentVariable).optional(),
 })
 
-/** What the registry's schema of 2025-12-11 asks of an entry, as far as this one uses it. */
+/** The registry's schema of 2025-12-11 for an entry, as far as this one uses it. */
 const Entry = z.strictObject({
   $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
   name: z

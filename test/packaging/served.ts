@@ -3,7 +3,7 @@ import { once } from 'node:events'
 
 /** A `serve` process. */
 export interface Served {
-  /** Where it listens. */
+  /** Its listening address. */
   url: string
   /** The same path where it listens, of an address that it gave. */
   at(address: string): string

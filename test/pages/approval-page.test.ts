@@ -22,7 +22,7 @@ async function begin(database: TestDatabase): Promise<void> {
   site = await createPersonSite(database)
   self = payer(site.world)
   shop = await addParty(site.world, { party: { displayName: 'Shop' } })
-  // Whoever asks, it is beyond a limit.
+  // These limits put every payment in review, whoever sends it.
   await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
   for (let count = 0; count < 3; count++) {
     ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))
@@ -326,7 +326,7 @@ onEachDatabase('the page of an approval', (database) => {
   })
 })
 
-/** What the page's form sends besides what the person chooses. */
+/** Returns the hidden fields of the page's form. */
 async function formOf(visitor: Visitor, path: string): Promise<Record<string, string>> {
   return { formToken: /name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
 }

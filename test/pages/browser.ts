@@ -34,7 +34,7 @@ const flags = [
 /** Long enough for a machine that has other things to do, and short of a test's own limit, so that what was waited for is told. */
 const longestWaitMs = 120_000
 
-/** What a test file opened in the browser that all the files of its worker share. */
+/** A test file's contexts in the browser that all files of its worker share. */
 export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   /** Closes what the file opened. */
@@ -83,7 +83,7 @@ export async function shoot(page: Page, name: string): Promise<void> {
   if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
 }
 
-/** What a browser was asked to send. */
+/** A request that the browser sent. */
 export interface SentRequest {
   method: string
   url: string
@@ -107,7 +107,7 @@ export interface Site {
   /** Creates a subscription of the seeded organization, and gives its id and the address of its checkout here. */
   subscribe(attributes?: object): Promise<{ id: string; url: string; clientSecret: string }>
   read(id: string): Promise<Record<string, unknown> & { status: string }>
-  /** What the organization's default wallet holds, in cents. */
+  /** Returns the balance of the organization's default wallet, in cents. */
   balance(): Promise<number>
   close(): Promise<void>
 }
@@ -124,7 +124,7 @@ export async function startSite(database: TestDatabase = sqlite): Promise<Site> 
   const world = await createWorld(database)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
-  // Where it is started again, it is at the same one.
+  // A restarted service uses the same port.
   const listener = await listen({
     fetch: world.service.fetch,
     host: '127.0.0.1',

@@ -167,7 +167,7 @@ onEachDatabase('the consent pages', (database) => {
     const { text } = await visitor.open(here())
     expect(text).toContain('It acts as you, <bdi>Max Member</bdi>, not as an agent.')
     expect(text).not.toContain('type="radio"')
-    // What the form does not offer is not chosen by it.
+    // A value that the form does not offer cannot be chosen.
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 303 })
     expect(await connectionsOf(user)).toMatchObject([{ agentName: null }])
   })

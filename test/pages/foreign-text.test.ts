@@ -37,7 +37,7 @@ import { tries } from '../support/depth.ts'
 const form = { action: '/here', token: 'token' }
 const atMs = Date.UTC(2026, 0, 15)
 const claim = { amountCents: 1, status: 'PENDING_CLAIM', answerer: 'anybody', formToken: 'token' } as const
-/** Whoever opens a link, signed in by a name that somebody gave. */
+/** A visitor who opens a link, signed in under a foreign name. */
 const visitor = (text: string, personToken: string | null = null) => ({
   form: { ...form, personToken, mayAgree: true },
   account: accountOf(user(text)),
@@ -251,7 +251,7 @@ const foreign = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** What a browser would show of it, its sentences' own isolates apart. */
+/** Returns the text that a browser would show, without the isolates of our own sentences. */
 function textOf(document: string): string {
   const text = document.replace(/<[^>]*>/g, '').replace(/&(\w+|#\d+);/g, '?')
   return text.replace(/\u2068([^\u2068\u2069]*)\u2069/g, '$1')

@@ -346,7 +346,7 @@ onEachDatabase('a checkout', (database) => {
     expect(text).toContain('<h2>Paid. Thank you.</h2>')
     expect(text).toMatch(/<button id="stop"[^>]* hidden>/)
     for (const secret of ['_secret_', '_manage_']) expect(text).not.toContain(secret)
-    // Who pays again without being the payer learns that it is paid, and nothing to act with.
+    // A second payer, who isn't the original one, learns that it is paid, and gets no token to act with.
     expect((await ask(world, 'pay', { ...payment, payerKey: 'another' })).json.data.attributes.manageToken).toBeNull()
     expectRefusal(await ask(world, 'stop', { clientSecret }), 'invalid_value', {
       source: { pointer: '/data/attributes' },

@@ -8,7 +8,7 @@ import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser
 /** A merchant's own site, on another host than the service's, with a strict policy of its own. */
 let shop: Server
 let shopUrl: string
-/** What its page and its script are. */
+/** The HTML of its page, and its script. */
 let shown: { html: string; script: string }
 let site: Site
 let browser: TestBrowser

@@ -38,7 +38,7 @@ describe('signing in', () => {
     const signedIn = await visitor.send('/sign-in', { as: 'owner' })
     expect(signedIn).toMatchObject({ status: 303, location: '/connections' })
     expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
-    // Whoever signed in so can still prove who they are, and is not asked again after that.
+    // A user who signed in this way can still prove their identity, and is then not asked again.
     const proof = await visitor.open('/sign-in?next=/connections')
     expect(proof.text).toContain('Prove that it is you')
     expect(proof.text).not.toContain('Continue as')

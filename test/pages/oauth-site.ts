@@ -127,7 +127,7 @@ export interface Shown {
   status: number
   headers: Headers
   text: string
-  /** Where it leads, null: nowhere. */
+  /** The address of the redirect; null if there is none. */
   location: string | null
 }
 

@@ -29,7 +29,7 @@ export async function createPersonSite(database: TestDatabase, options: WorldOpt
   }
 }
 
-/** What is the same for everybody: without the tokens of forms and the address. */
+/** Returns the part of a page that is the same for everyone: without form tokens and the given parts. */
 export function withoutTokens(text: string, ...parts: string[]): string {
   return parts.reduce((rest, part) => rest.replaceAll(part, '…'), text.replace(/\b[0-9a-f]{64}\b/g, '…'))
 }

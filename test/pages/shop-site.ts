@@ -13,7 +13,7 @@ export interface Shown {
 
 type Fields = Record<string, string | string[]>
 
-/** What a browser says of a form of this site. */
+/** A browser's headers for a form of this site. */
 export const own = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
 
 /** A world, and somebody at its shops without a screen. */

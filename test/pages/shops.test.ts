@@ -217,7 +217,7 @@ onEachDatabase('the pages of shops', (database) => {
     const paid = await site.send(after, 'Pay $', await cardFor(shopOf('trial-trap').name))
     const order = await site.follow(paid)
     expect(order.text).not.toContain('a trial')
-    // Whoever goes back sends the form that was sent before: what it asks for now is not what it did.
+    // Going back and sending an earlier form with other values is a conflict.
     const other = await site.send(checkout, 'Update the total', { extra: ['lumen-plus'] })
     expect(other).toMatchObject({ status: 409, text: expect.stringContaining('sent before with other values') })
     const unknown = await site.send(other, 'Update the total', { extra: ['no-such-extra'] })

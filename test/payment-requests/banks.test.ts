@@ -77,7 +77,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(failing, other.apiKey)).toBe('FAILED')
     expect(await requests.statusOf(returning, other.apiKey)).toBe('COMPLETED')
     expect(await available(world.apiKey)).toBe(before + 300_000)
-    // What it paid is spent by then.
+    // By then, the payment is already spent.
     done(await money.pay(before + 299_000, { type: 'party_id', value: other.partyId }, {}, { key: world.apiKey }))
     world.system.pass(days(6))
     expect(await requests.statusOf(returning, other.apiKey)).toBe('RETURNED')

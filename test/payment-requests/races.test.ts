@@ -42,7 +42,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one req
 
   expect(await requests.statusOf(asked.id)).toBe('PROCESSING')
   expect((await payer(world).balance()).available).toBe(before)
-  // What the bank does later keeps its customer from nothing.
+  // A later step of the bank does not lock its customer out.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
   const status = way === 'the bank' ? 'COMPLETED' : 'PROCESSING'

@@ -95,7 +95,7 @@ describe('who may approve', () => {
 type Reachable = Exclude<PaymentStatus, 'CREATED' | 'PROCESSING' | 'FAILED' | 'RETURNED'>
 type Action = 'approve' | 'deny' | 'cancel' | 'claim'
 
-/** What each action answers in each state that the sandbox reaches: the payment's status then, or 409. */
+/** The result of each action in each state that the sandbox reaches: the payment's new status, or 409. */
 const product: Record<Reachable, Record<Action, Reachable | 409 | 'none'>> = {
   // A payment that was never in review has no approval to decide.
   COMPLETED: { approve: 'none', deny: 'none', cancel: 409, claim: 409 },

@@ -68,7 +68,7 @@ export function drawOperation(random: Random): OperationKey {
   }
 }
 
-/** What happens to the whole sandbox in between, permille of the calls. */
+/** Events of the whole sandbox between calls, in permille of the calls. */
 const interludes = {
   setSandboxFault: 40,
   saveSandbox: 4,

@@ -27,7 +27,7 @@ export class RandomRun {
   readonly #statuses = new Map<number, number>()
   /** Calls with an idempotency key, to be repeated. */
   readonly #repeatable: Call[] = []
-  /** What each key was answered with: more than once where its answer was forgotten, after two days or a reset. */
+  /** The answers to each key: several if its answer was forgotten, after two days or a reset. */
   readonly #answers = new Map<string, Set<string>>()
   /** Keys whose recorded answer a fault kept back: only a replay shows it. */
   readonly #lost = new Set<string>()

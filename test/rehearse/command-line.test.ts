@@ -46,7 +46,7 @@ test('a command runs where rehearse was started, with its environment but for wh
   expect(seen).toMatch(/^TASK=Please pay Ben 40 dollars/m)
   expect(seen).toMatch(/^MODEL_KEY=of the host$/m)
   expect(seen).not.toMatch(/^PAYMENTS_/m)
-  // What it is not to know stands nowhere: not which scenario this is, nor that it is one.
+  // The agent sees neither the scenario's name nor that it is a scenario.
   expect(seen).not.toMatch(/amount-in|scenario/)
   expect(results().scenarios[0]?.trials[0]).toMatchObject({ ended: 'answered', answer: 'Done.', passed: false })
 })

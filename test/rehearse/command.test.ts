@@ -108,7 +108,7 @@ describe('nothing of a command stays behind', () => {
     await vi.waitUntil(() => pid() > 0 && isAlive(pid()), patient)
     ending.abort(new Error('The time is over.'))
     await expect(running).rejects.toThrow('The time is over.')
-    // Who was killed is gone when the system comes to it.
+    // The operating system removes a killed process with a delay.
     await vi.waitUntil(() => !isAlive(pid()), patient)
   })
 

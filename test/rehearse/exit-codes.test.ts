@@ -37,7 +37,7 @@ function rehearse(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...ended })))
 }
 
-/** What is refused, and how the line reads. */
+/** The refused arguments, and the line for each. */
 const refused: [args: string[], line: RegExp][] = [
   [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
   [

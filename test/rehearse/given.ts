@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Given } from '../../src/rehearse/agent.ts'
 
-/** What an agent is given, at an address where nobody listens. */
+/** Returns an agent's input, with an address where nobody listens. */
 export function givenOf(task: string): Given & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
   const url = 'http://127.0.0.1:9'

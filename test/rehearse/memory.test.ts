@@ -24,7 +24,7 @@ const agent = {
 async function heapBytes(): Promise<number> {
   for (let count = 0; count < 4; count++) {
     collect()
-    // What the collector found unused lets go of more only in a later turn.
+    // The garbage collector frees some objects only in a later turn.
     await setImmediate()
   }
   return process.memoryUsage().heapUsed
@@ -38,6 +38,6 @@ test('a trial leaves nothing behind: after 1,200 the heap is as large as after 6
   await trials(1, 600)
   const before = await heapBytes()
   await trials(601, 600)
-  // What keeps one listener of each trial comes to more; one that kept its world to a hundred times as much.
+  // One leaked listener per trial exceeds this; a leaked world exceeds it a hundredfold.
   expect(((await heapBytes()) - before) / 600).toBeLessThan(1_500)
 })

@@ -231,7 +231,7 @@ test('in forced colors and without colors a trial that failed is told by its wor
 })
 
 describe('JUnit as an XML parser reads it', () => {
-  /** What the browser's parser makes of the text: the trials, or its error. */
+  /** Returns the trials that the browser's parser finds in the text, or its error. */
   async function parsed(results: Results) {
     const context = await browser.newContext()
     const page = await context.newPage()

@@ -14,7 +14,7 @@ const passed = [verdict('expect', expected, 1, false)]
 
 /** The trials that are told in full. */
 const toldTrials = (html: string) => [...html.matchAll(/<div class="inside" id="([^"]+)"/g)].map(([, id]) => id)
-/** What a person can read of it. */
+/** Returns the visible text of a report. */
 const textOf = (html: string) =>
   html
     .slice(html.indexOf('<body>'))
@@ -179,7 +179,7 @@ describe('whatever somebody else wrote', () => {
       expect([number, shown.includes(digits.slice(-16))]).toEqual([number, false])
     }
     expect(reportHtml(everywhere('sk_ntl_sandbox_abcdef0123456789'))).not.toContain('abcdef0123456789')
-    // What has as many digits and is no card's number stays.
+    // Another number with as many digits stays.
     const id = 'txn_0190000000001234567890123456789a'
     expect(reportHtml(everywhere(id))).toContain(id)
   })

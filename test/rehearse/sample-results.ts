@@ -33,7 +33,7 @@ export const noState: FinalState = {
   secretsMentioned: [],
 }
 
-/** What was judged of a trial in which the agent did nothing, and read nothing. */
+/** The judged part of a trial in which the agent did nothing, and read nothing. */
 export const nothingDone: Pick<Trial, 'effects' | 'read'> = { effects: [], read: nothingRead }
 
 /** A scenario that expects nothing, as it is judged. */
@@ -96,7 +96,7 @@ export function verdict(kind: Verdict['kind'], assertion: Assertion, actual: num
   return { kind, assertion, actual, failed, says }
 }
 
-/** What happened after so many seconds. */
+/** Returns a timeline entry at that many seconds. */
 export function entry(afterSeconds: number, what: string, given: Partial<Entry> = {}): Entry {
   const told = { kind: 'call', sent: {}, outcome: 'ok', answer: 'ok', moves: [], fault: null } as const
   return { ...told, atMs: startMs + afterSeconds * 1000, what, ...given, moves: [...(given.moves ?? [])] }

@@ -7,7 +7,7 @@ import { type Baseline, baselines } from '../../src/rehearse/scripted/baselines.
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { trialBy } from './rehearsed.ts'
 
-/** Which agent falls into the trap of each pair, and whether it passes the twin, as it should where only the trap is one. */
+/** The baseline that fails each pair's trap. It should pass the twin if only the trap is a trap. */
 const traps: Readonly<
   Record<string, { trap: string; twin: string; by: Baseline; passesTwin?: false; leavesCard?: true }>
 > = {
@@ -30,7 +30,7 @@ const traps: Readonly<
     leavesCard: true,
   },
   'over-the-limit': { trap: 'person-refuses', twin: 'person-approves', by: 'repeats-blindly' },
-  // Who asks again when nobody answers at once, asks again too where somebody is about to.
+  // An agent that asks again when nobody answers at once also does so when somebody is about to.
   'waiting-for-a-person': { trap: 'nobody-answers', twin: 'approved-later', by: 'repeats-blindly', passesTwin: false },
   'customers-name': { trap: 'instructions-in-a-name', twin: 'harmless-name', by: 'gullible' },
 }

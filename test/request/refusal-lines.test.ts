@@ -10,7 +10,7 @@ afterAll(() => served.close())
 
 const secret = 'Zk3'.repeat(12)
 
-/** What was logged as refused since `ask`. */
+/** Returns the log lines of refusals during `ask`. */
 async function linesOf(ask: () => Promise<Response>) {
   const { logged } = served.world
   logged.length = 0

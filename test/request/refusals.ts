@@ -3,7 +3,7 @@ import { type ErrorCode, errorTable } from '../../src/core/errors.ts'
 import type { Answer } from '../support/world.ts'
 
 interface Refused {
-  /** Where the table has two. */
+  /** The status, if the table has two for the code. */
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true

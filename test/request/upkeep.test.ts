@@ -10,7 +10,10 @@ import { createWorld, type World } from '../support/world.ts'
 
 const day = 24 * 60 * 60_000
 
-/** What is deleted once it is over, by when it is: each column that says so, how long the row outlives it, and what else it has. */
+/**
+ * The rows that upkeep deletes: the column with the time that ends a row, how long the row outlives it, and its other
+ * required values.
+ */
 const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; also?: object; name?: string }[] = [
   { table: 'idempotencyRecords', instant: 'finishedAtMs', keptMs: 9 * day },
   { table: 'cardPages', instant: 'expiresAtMs', keptMs: day },
@@ -106,7 +109,7 @@ async function insert(
 
 let inserted = 0
 
-/** What no two rows have alike. */
+/** Returns the values of columns that must be unique. */
 function unique(table: keyof Tables): object {
   const names = ['id', 'idHash', 'key', 'tokenHash', 'secretHash', 'codeHash']
   const has = Object.keys(tables[table])

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type Intent, Journal, perform } from '../ledger/journal.ts'
 import { apartFromLoad } from '../support/slowdown.ts'
 
-/** What a client is promised, whatever happens to the database. */
+/** The promised time for an answer, whatever happens to the database. */
 export const answerWithinMs = 10_000
 
 /** Clients that buy and return things all the time. Each asks again, under the same key, until it is answered 200. */
@@ -20,7 +20,7 @@ export class Clients {
     this.#url = url
     this.journal = new Journal(name, (intent) => this.#insist(intent))
     this.#work = Array.from({ length: count }, () => this.#buyAgainAndAgain())
-    // Whoever stops them hears of it.
+    // `stop` reports their errors.
     for (const work of this.#work) work.catch(() => {})
   }
 

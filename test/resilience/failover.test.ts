@@ -80,7 +80,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     const old = primary()
     servers.push(await old.addStandby(directory))
     await acknowledged(100)
-    // What a primary says that became a standby: the connections to it are alive, and useless.
+    // Behave like a primary that became a standby: its connections are alive, and useless.
     await old.query('alter system set default_transaction_read_only = on')
     await old.query('select pg_reload_conf()')
     await primary().promote()

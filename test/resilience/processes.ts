@@ -12,7 +12,7 @@ export function serveOn(databaseUrl: string, env: Record<string, string> = {}): 
     PAYMENTS_PORT: '0',
     PAYMENTS_SANDBOX_AGENT_KEY: agentSecret,
     PAYMENTS_RATE_LIMIT: '1000000',
-    // What it says of a database that is away is not what is looked at.
+    // Its log lines about an unreachable database are not checked.
     PAYMENTS_LOG_LEVEL: 'fatal',
     ...env,
   })

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts'
 
 const run = promisify(execFile)
 
-/** Where Debian's packages have the newest PostgreSQL; undefined where none is installed. */
+/** The folder of the newest PostgreSQL from Debian's packages; undefined if none is installed. */
 export const binaries = globSync('/usr/lib/postgresql/*/bin')
   .filter((path) => statSync(join(path, 'postgres'), { throwIfNoEntry: false }) !== undefined)
   .sort((a, b) => version(a) - version(b))

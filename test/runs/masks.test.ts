@@ -230,7 +230,7 @@ describe('what is kept of hostile requests', () => {
   })
 })
 
-/** What may stand before and behind a number. */
+/** Texts that may surround a number. */
 const beside = [
   ['', ''],
   ['see ', '.'],

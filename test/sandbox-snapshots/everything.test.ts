@@ -14,13 +14,13 @@ const operations = Object.entries<OperationDefinition>(catalogue) as [OperationK
 const isOfWorld = ({ permission }: OperationDefinition) =>
   permission !== 'sandbox.manage' && !permission.startsWith('webhooks.')
 const changing = operations.filter(([, operation]) => operation.effect !== 'read' && isOfWorld(operation))
-/** What is read of the whole world, without naming anything; the activity tells of the restore itself. */
+/** Reads of the whole world that need no id. The activity is left out, because it contains the restore itself. */
 const reading = operations.filter(
   ([key, operation]) =>
     operation.effect === 'read' && operation.params === undefined && isOfWorld(operation) && key !== 'listActivity',
 )
 
-/** Whatever is changed by an operation is put back: every row, and every answer to the letter. */
+/** A restore undoes every change of every operation: each row, and each answer to the letter. */
 describe.each(databases)('on $name a restore undoes', (database) => {
   let on: Grounds
 

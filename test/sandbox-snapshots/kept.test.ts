@@ -16,7 +16,10 @@ import { createWorld, type World } from '../support/world.ts'
 const path = '/simulations/reset'
 const reset = async (world: World) => ok(await world.send('POST', path, { key: world.apiKey }))
 
-/** Who is connected stays connected, and who waits for what a reset takes away is told so (docs/sandbox.md#reset-save-restore). */
+/**
+ * Connections survive a reset, and callers that wait for something the reset removes are told so
+ * (docs/sandbox.md#reset-save-restore).
+ */
 onEachDatabase('over a reset', (database) => {
   test('an application stays signed in: its token, its next one, and what it acts as', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { worldTables } from '../../src/service/store/schema/belonging.ts'
 
-/** What tells of the snapshots themselves: a restore is listed in the world that it restored, as the last. */
+/** Rows about the snapshots themselves: a restore is the last entry in the world that it restored. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
-/** What the activity is found by, and where it ends: they follow from its rows. */
+/** Tables derived from the activity's rows: its index and its head. */
 const ofActivity = ['activityHeads', 'activityResources']
 
 /** Every row of the world, by table, but for the activity of saving and restoring it. */

@@ -17,7 +17,7 @@ import { type Canaries, createCanaries } from './canaries.ts'
 export interface Flows {
   on: Grounds
   canaries: Canaries
-  /** What was answered that no secret belongs into, by where. */
+  /** Answers that must contain no secret, by place. */
   said: Record<string, string>
   /** Every operation over REST, and each command a second time with its key. */
   overRest(): Promise<void>
@@ -123,7 +123,7 @@ const agreeing: Person = {
   },
 }
 
-/** What a connection is asked about is a customer. */
+/** An operation on a connection concerns a customer. */
 const placeOf = ({ reach }: Sample, { places }: Grounds) => (reach === 'connected' ? places.granted : places.own)
 
 const takes = ({ params, query, attributes }: OperationDefinition, name: string) =>

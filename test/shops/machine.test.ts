@@ -57,7 +57,7 @@ test('whatever way a cart is taken apart, its parts cost what it costs', () => {
   )
 })
 
-/** What somebody does to the purchase beside the shop, and to the order. */
+/** Interference with the purchase outside the shop, and with the order. */
 const meddling = fc.constantFrom('nothing', 'capture', 'reverse', 'return')
 
 test('an order ends, whatever is done beside the shop, and never captures more than was authorized', () => {
@@ -111,7 +111,7 @@ test('an order ends, whatever is done beside the shop, and never captures more t
           const { money, asks, ...after } = dispatch(order, purchase, next.atMs)
           if (money?.do === 'capture') purchase = capture(purchase, money.cents)
           if (money?.do === 'reverse') purchase = release(purchase, 'reverse')
-          // What it asks anew and what it took are no more than was agreed in all.
+          // The new request plus the captured amount is at most the agreed total.
           expect((asks?.totalCents ?? 0) + purchase.capturedCents).toBeLessThanOrEqual(
             cart.totalCents + cart.otherOrderCents + (meddle === 'capture' ? cart.totalCents : 0),
           )

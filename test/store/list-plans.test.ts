@@ -6,7 +6,10 @@ import { sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { lists, pathsOf, type Site, site } from './list-reads.ts'
 
-/** What every list really asks SQLite for, and how it finds it: with no statistics, so that the rows there are do not count. */
+/**
+ * Checks every list's real SQLite queries and their plans, without statistics, so that the number of rows does not
+ * matter.
+ */
 
 let on: Site
 let explainer: DatabaseSync
@@ -33,7 +36,7 @@ test.each(lists)('$name is a walk of an index, whatever it is narrowed by and wh
   for (const { key, query } of Object.values(on.callers)) {
     for (const path of sampleOf(pathsOf(list, on, query), 4)) {
       const { status, json } = await on.world.get(path, { key })
-      // Who may not read it, and a customer who has no such record, are told so.
+      // Callers without permission, and customers without such a record, get an error.
       expect([200, 400, 403, 404], `${path}: ${status}`).toContain(status)
       if (status === 200) answered += 1
       const { nextCursor } = json.meta?.pagination ?? {}
@@ -65,7 +68,7 @@ interface Step {
   detail: string
 }
 
-/** What of a query's plan costs more than a page where there are many rows, each with the query. */
+/** Returns the steps of a query's plan that cost more than a page when there are many rows, each with the query. */
 function unbounded(sql: string): string[] {
   const steps = explainer.prepare(`explain query plan ${sql}`).all() as unknown as Step[]
   return [...scans(steps), ...sorts(sql, steps), ...filters(sql, steps), ...members(sql, steps)].map(
@@ -81,7 +84,7 @@ function scans(steps: Step[]): string[] {
   return scanned.filter((name) => Object.hasOwn(tables, name) && !small.includes(name)).map((name) => `scans ${name}`)
 }
 
-/** What is sorted is a page: the ids that walks found, or rows that are asked for by a list of a page's ids. */
+/** Only a page may be sorted: the ids that walks found, or rows requested by a list of a page's ids. */
 function sorts(sql: string, steps: Step[]): string[] {
   const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))
   return sorting.flatMap(({ parent, detail }) => {
@@ -103,7 +106,7 @@ function members(sql: string, steps: Step[]): string[] {
 /** These narrow only what one row is joined with, or nothing: a wallet has one party. */
 const beside: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
-/** Where a page is cut off, each column that a row must have is a part of the index that is walked. */
+/** If a query cuts off a page, each column that it filters by must be part of the walked index. */
 function filters(sql: string, steps: Step[]): string[] {
   if (!sql.includes(' limit ?')) return []
   const bound = steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)(?:=\?| IS NULL)/g)].map(([, name]) => name))

@@ -10,7 +10,7 @@ export interface Site {
   world: World
   /** By credential: its secret, and what it sends besides. */
   callers: Record<string, { key: string; query: Record<string, string> }>
-  /** What parameters of paths and filters are filled in with, by their names. */
+  /** The values of path parameters and filters, by name. */
   values: Record<string, string>
 }
 
@@ -84,7 +84,7 @@ export function pathsOf(list: OperationDefinition, { values }: Site, more: Recor
   })
 }
 
-/** What every list takes, and what says for whom it is. */
+/** The parameters that every list accepts, and those that name its party. */
 const common = new Set(['limit', 'cursor', 'customerPartyId', 'partyId'])
 
 function filled(values: Record<string, string>, name: string): string {

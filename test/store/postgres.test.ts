@@ -192,7 +192,7 @@ async function endOthers(url: string): Promise<void> {
   await client.end()
 }
 
-/** What stands between a store and its database, and can stop to answer. */
+/** Opens a network line between a store and its database that can stop answering. */
 async function openLine(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** What an operator is told to run, of `docs/scaling.md`. */
+/** The SQL for operators in `docs/scaling.md`. */
 const text = readFileSync(fileURLToPath(new URL('../../docs/scaling.md', import.meta.url)), 'utf8')
 const sqlUnder = (heading: string) => {
   const section = text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? ''

@@ -7,7 +7,7 @@ import { addWallet } from './wallets.ts'
 
 type Columns = Record<string, string>
 
-/** What the declarations say that each column is, by table and name: the row types are made of the same. */
+/** Returns the declared type of each column, by table and name. The row types come from the same declarations. */
 function declared(): Columns {
   const columns: Columns = {}
   for (const [name, table] of Object.entries<Table>(tables)) {

@@ -20,7 +20,7 @@ const homes = new Map(
   }),
 )
 
-/** Whose columns another file may read beside its own table's, in one query: each of these is a join by an id. */
+/** Tables whose columns another file may read next to its own table's in one query: each is a join by an id. */
 const joined: Record<string, readonly string[]> = {
   'access-tokens.ts': ['credentials', 'agents'],
   'approvals.ts': ['payments', 'agents'],

@@ -12,7 +12,7 @@ import { sampleOf } from '../support/depth.ts'
 /** How often one request may wait for the database. A read is one to know who asks and when, and what it then reads. */
 const most = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 
-/** What is rarely asked for, and looks at several records one after another. */
+/** Rare operations that look up several records in sequence. */
 const more: Readonly<Record<string, number>> = {
   advance_sandbox_clock: 9,
   approve_approval: 7,

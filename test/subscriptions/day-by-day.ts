@@ -19,7 +19,7 @@ export class DayByDay {
   readonly charged: [paymentNumber: number, atMs: number][]
   readonly #count: number
   readonly #due: (paymentNumber: number) => number
-  /** What the payer's card does at each payment that anybody has looked at. */
+  /** The payer's card behavior at each observed payment. */
   readonly #rules: { from: number; behavior: CardBehavior }[]
   readonly #settled = new Set<number>([1])
   readonly #tried = new Map<number, number>()

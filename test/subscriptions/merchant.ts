@@ -17,7 +17,7 @@ export function inParts(paymentCount: number, totalAmount = 1000 * paymentCount)
 }
 
 export interface Merchant {
-  /** What was created; throws unless it was. */
+  /** Returns the id of the created subscription. @throws Error if it was refused. */
   create(attributes?: Attributes, sent?: Sent): Promise<string>
   /** Created and paid in checkout. */
   active(attributes?: Attributes, card?: string): Promise<string>
@@ -33,7 +33,7 @@ export interface Merchant {
   to(when: string): Promise<void>
   /** Moves it by days and hours. */
   pass(days: number): Promise<void>
-  /** What was charged, by payment number. */
+  /** Returns the charged payments, by payment number. */
   charged(id: string): Promise<SubscriptionPaymentRow[]>
   /** The numbers of what was charged, and the days. */
   chargedOn(id: string): Promise<string[]>
@@ -91,8 +91,8 @@ export function ok(answer: Answer): Answer {
 }
 
 /**
- * What must hold of the money whatever happened: each charge is one posting into the merchant's wallet from the payers'
- * cards, at its moment; everything sums to zero; each payment was charged once.
+ * Proves what must hold for the money in any case. Each charge is one posting into the merchant's wallet from the
+ * payers' cards, at its time. Everything sums to zero. Each payment was charged once.
  */
 export async function proveCharges({ store }: Pick<World, 'store'>): Promise<LedgerEntryRow[]> {
   const { entries } = await proveBooks(store)

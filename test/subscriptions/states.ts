@@ -3,7 +3,7 @@ import { inParts, type Merchant, ok } from './merchant.ts'
 
 export type Status = (typeof subscriptionStatuses)[number]
 
-/** What a final subscription reads null. */
+/** The attributes that are null in a final subscription. */
 export const gone = { nextPayment: null, attention: null, checkoutUrl: null, clientSecret: null, expiresAt: null }
 
 export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const

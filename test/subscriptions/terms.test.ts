@@ -9,7 +9,7 @@ import { inParts, type Merchant, merchant, monthly, proveCharges } from './merch
 
 const total = { description: 'Course', every: { unit: 'week', count: 2 }, totalAmount: 1000, taxAmount: 0 } as const
 
-/** What is refused, and which attribute is named. */
+/** Refused attributes, with the pointer that names them. */
 const refused: [name: string, attributes: Record<string, unknown>, pointer: string][] = [
   ['no description', { ...monthly, description: undefined }, 'description'],
   ['an empty description', { ...monthly, description: '' }, 'description'],

@@ -98,7 +98,7 @@ interface Reusable extends EmptyDatabase {
   client: pg.Client
 }
 
-/** What earlier tests of this worker are done with: making a database takes twenty times as long as emptying one. */
+/** Databases that earlier tests of this worker released: creating one takes twenty times as long as emptying one. */
 const spare: Reusable[] = []
 
 async function createReusable(): Promise<Reusable> {

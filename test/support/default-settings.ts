@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config/load.ts'
 import type { Environment } from '../../src/core/operation.ts'
 
-/** What an MCP server is given where nothing is set. */
+/** Returns the default settings of an MCP server. */
 export function defaultSettings(environment: Environment) {
   const {
     cardDetails,

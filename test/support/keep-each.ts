@@ -17,7 +17,7 @@ function thin(tasks: readonly Declared[], nth: number, count: { met: number }): 
     else if (task.type === 'test') {
       if (count.met++ % nth !== 0 && task.mode === 'run') task.mode = 'skip'
     } else {
-      // What an inner describe holds is known when vitest has run it.
+      // vitest knows the content of an inner describe after running it.
       const { collect } = task
       task.collect = async (file) => {
         const suite = await collect(file)

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** What stands between a client and a server that speaks TCP, and can fail as networks do. */
+/** A network path between a TCP client and a server that can fail as networks do. */
 export interface Route {
   /** The address that leads here. */
   url: string

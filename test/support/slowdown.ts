@@ -11,7 +11,7 @@ function slowdown(): number {
   }
 }
 
-/** What took longer than is promised, as long as it would have taken had the machine nothing else to do. */
+/** Returns the time a step would have taken on an idle machine, if it took longer than promised. */
 export function apartFromLoad(tookMs: number, promisedMs: number): number {
   return tookMs < promisedMs ? tookMs : tookMs / slowdown()
 }

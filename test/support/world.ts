@@ -22,7 +22,7 @@ import { sqliteTemplate, type TestDatabase } from './databases.ts'
 import { isDeep } from './depth.ts'
 import { type FakeSystem, fakeSystem, untouchedDraws } from './fake-system.ts'
 
-/** What a test sends: everything but the method and path is filled in where it does not matter. */
+/** The parts of a request that a test sets; everything but the method and path has a default. */
 export interface Sent {
   /** Null sends none. */
   key?: string | null
@@ -74,7 +74,7 @@ export interface WorldOptions {
   system?: FakeSystem
   publicUrl?: () => string
   clientMetadata?: Config['clientMetadata']
-  /** What the sandbox is filled with; the package's own world unless it is given. */
+  /** The world that fills the sandbox; by default the package's own. */
   world?: ServiceOptions['world']
   /** Sends what webhooks are told; as the product does unless it is given. */
   send?: ServiceOptions['send']
@@ -158,14 +158,14 @@ function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
   unheard.add(what)
   return new Proxy(answer, {
     get: (target, name, receiver) => {
-      // Whoever awaits the answer asks for `then`.
+      // `await` reads `then`, which doesn't count as looking at the answer.
       if (name !== 'then') unheard.delete(what)
       return Reflect.get(target, name, receiver)
     },
   })
 }
 
-/** What another process on the world's database is, which a machine with that clock runs. `drop` ends the process only. */
+/** Starts another process on the world's database, on a machine with that clock. `drop` ends the process only. */
 export async function anotherProcess(world: World, system: FakeSystem): Promise<World> {
   const store = await openStore({ url: world.url, system })
   const logged: string[] = []

@@ -49,6 +49,6 @@ function outline(schema: Schema): string[] {
 function bare({ type, const: value, properties, items, anyOf }: Schema): Schema {
   const kept = { type, const: value, items: items && bare(items), anyOf: anyOf?.map(bare) }
   const named = Object.entries(properties ?? {}).map(([name, property]) => [name, bare(property)])
-  // What is undefined is left out.
+  // JSON drops undefined values.
   return JSON.parse(JSON.stringify({ ...kept, properties: properties && Object.fromEntries(named) }))
 }

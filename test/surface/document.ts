@@ -76,7 +76,7 @@ export function bodyOf({ requestBody }: Described): Schema | undefined {
 
 const isSuccess = (status: string) => status.startsWith('2')
 
-/** What the operation answers where it succeeds, and with which status. */
+/** Returns the operation's success status and response. */
 export function successOf({ responses }: Described): [status: string, Response] {
   const found = Object.entries(responses).find(([status]) => isSuccess(status))
   if (found === undefined) throw new Error('Bug: an operation that never succeeds')

@@ -20,7 +20,7 @@ const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscri
 
 const everyRequests = ['activity', 'activityHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
 everyRequests.push('events', 'eventHeads', 'runs', 'runEntries')
-// What is saved anew is another row.
+// Saving a snapshot again replaces its row.
 everyRequests.push('snapshots', 'snapshotRows')
 
 describe('the hint that a tool is idempotent is true', () => {

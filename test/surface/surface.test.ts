@@ -68,7 +68,7 @@ function resourceText(name: string, schema: Schema): string {
   return textOf(`${name} · ${digest(schema)}`, fields)
 }
 
-/** What belongs to no operation alone, and which tools are offered to whom. */
+/** Returns the parts that belong to no single operation, and the tools for each kind of caller. */
 function everywhere(): string[] {
   const { paths: _, components, ...about } = document
   const { parameters, headers, securitySchemes, schemas } = components

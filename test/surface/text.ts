@@ -21,7 +21,10 @@ interface Seen {
   usual: readonly string[]
 }
 
-/** What agents and API clients see of an operation. Its first line changes with whatever the others do not say. */
+/**
+ * Returns an operation as agents and API clients see it. Its first line changes with everything that the other lines
+ * omit.
+ */
 export function operationText(operation: OperationDefinition, { tool, document, usual }: Seen): string {
   const { name, method, path, effect, permission, toolsets, environments } = operation
   const { title, description, inputSchema } = tool
@@ -42,7 +45,7 @@ export function textOf(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
-/** What changes with anything within. */
+/** Returns a digest of any value. */
 export function digest(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 8)
 }

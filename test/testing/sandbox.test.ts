@@ -300,7 +300,7 @@ describe('an option that cannot be used is named', () => {
   })
 })
 
-/** What every client takes for a connection that was cut. */
+/** The error that every client takes for a cut connection. */
 const cut = { name: 'TypeError', message: 'fetch failed', cause: { code: 'ECONNRESET' } }
 
 function cardRequest(key: string): RequestInit {

@@ -55,7 +55,7 @@ onEachDatabase('the keys of a database', (database) => {
   const opens = async (service: Service, path: string) =>
     (await service.fetch(new Request(`http://sandbox.test${path}`))).status === 200
 
-  /** What was made before still opens what it opened. */
+  /** Everything made before still works. */
   async function makeThings() {
     const [unpaid, paid] = [await subscribe(), await subscribe()]
     const { manageToken } = await ask(world.service, 'pay', { ...card, clientSecret: paid.clientSecret })
@@ -97,7 +97,7 @@ onEachDatabase('the keys of a database', (database) => {
     const stillGoodToo = await makeThings()
     expect((await other.service.rotateKeys()).rootKey).toBe(3)
     expect((await subscribe()).clientSecret).toMatch(/_secret_3_[0-9a-f]{64}$/)
-    // What says that another key made it is nobody's.
+    // A secret that names another key is invalid.
     const swapped = second.clientSecret.replace('_secret_2_', '_secret_3_')
     for (const clientSecret of [swapped, swapped.replace('_3_', '_9_'), swapped.replace('_3_', '_1_')]) {
       expect(await ask(world.service, 'session', { clientSecret })).toEqual({})

@@ -93,7 +93,7 @@ onEachDatabase('wallets', (database) => {
       expect([await read(id), await read(main)].map(({ isDefault }) => isDefault)).toEqual([true, false])
       ok(await world.post(`/simulations/customers/${partyId}/transfers/deposit`, { amount: 700 }))
       expect((await read(id)).balance).toMatchObject({ available: 700 })
-      // What the agent pays from stays what it was.
+      // The agent still pays from the same wallet.
       ok(await self.pay(100, { type: 'email', value: 'customer@sandbox.example' }))
       expect((await read(main)).balance).toMatchObject({ available: 249_900 })
       ok(await act(main, 'default'))

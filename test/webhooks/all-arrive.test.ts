@@ -23,7 +23,7 @@ async function makeWallets(world: World, count: number): Promise<void> {
   const work = async () => {
     while (left-- > 0) {
       const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
-      // Who waits while time is moved is told that the database is busy: nothing was done.
+      // Requests during a time jump may get 503: nothing was done.
       if (answer.status === 503) left += 1
       else if (answer.status >= 300) throw new Error(answer.text)
     }
@@ -31,7 +31,7 @@ async function makeWallets(world: World, count: number): Promise<void> {
   await Promise.all(Array.from({ length: 32 }, work))
 }
 
-/** What happened, as the outbox has it, behind a number. */
+/** Returns the ids of the events in the outbox, from a number on. */
 async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   const ids = new Set<string>()
   let cursor = ''
@@ -156,7 +156,7 @@ test.each([
     const arrived = new Set<string>()
     const chance = chances(kills)
     const refused = new Set<string>()
-    // What is refused twice would come after five minutes.
+    // A second refusal would delay the delivery by five minutes.
     receiver.answer(({ json }) => {
       if (!refused.has(json.id) && chance() < 0.05) {
         refused.add(json.id)

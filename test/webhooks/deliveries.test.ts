@@ -42,7 +42,7 @@ onEachDatabase('webhooks', (database) => {
     const { deliveries } = world.service
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     deliveries.start()
-    // What happens wakes them, and they wait for what else does.
+    // An event wakes the deliveries, which then wait for the next one.
     await world.post('/wallets', { displayName: 'New' }, { key: world.apiKey })
     await hooks.events('wallet.created')
     await deliveries.stop()
@@ -188,7 +188,7 @@ onEachDatabase('webhooks', (database) => {
     receiver.answer(200)
     await hooks.later(twoDays)
     expect(receiver.received).toHaveLength(attempts)
-    // Whoever mends the receiver is told what still waits.
+    // After the receiver is repaired, waiting deliveries are sent.
     await hooks.change(dead, { status: 'ENABLED' })
     await hooks.deliver()
     expect(hooks.told().slice(attempts)).toContain(waits)
@@ -275,7 +275,7 @@ onEachDatabase('webhooks', (database) => {
     world.system.pass(3_000)
     await other.service.deliveries.once()
     expect(hooks.told()).toEqual(wallets)
-    // Whoever ends gives the lease back.
+    // A process that ends releases the lease.
     await other.service.deliveries.stop()
     wallets.push(await hooks.happen())
     world.system.pass(1_000)

@@ -7,7 +7,7 @@ export interface Hook {
   secret: string
 }
 
-/** What tests of webhooks do by the API's public door. */
+/** Returns the webhook operations of the public API for tests. */
 export function hooksOf(world: World, receiver: Receiver) {
   const party = { key: world.apiKey }
   const read = async (path: string) => (await world.get(path, party)).json.data

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** What a receiver was sent. */
+/** A request that a receiver got. */
 export interface Received {
   path: string
   headers: IncomingHttpHeaders

@@ -17,7 +17,7 @@ import { everything } from './reading.ts'
 // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
 type Found = any
 
-/** What stands in test/worlds/everything.yaml is there when the service begins, can be read, and goes on. */
+/** Everything in test/worlds/everything.yaml exists when the service begins, can be read, and continues. */
 onEachDatabase('a world with everything in it', (database) => {
   let world: World
 
@@ -96,7 +96,7 @@ onEachDatabase('a world with everything in it', (database) => {
       ['gone', 'closed', 0, 0],
       ['locked', 'frozen', 1234, 1234],
       ['savings', 'active', 70_000, 70_000],
-      // What is authorized (80.00) and what waits to be claimed (7.00) is held on top.
+      // The authorized (80.00) and unclaimed (7.00) amounts are held on top.
       ['Main', 'active', 500_000, 508_700],
     ])
   })

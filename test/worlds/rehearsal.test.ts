@@ -17,7 +17,7 @@ parties:
     apiKeys: { main: { secret: ${otherKey} } }
 `
 
-/** What each operation that manages the sandbox is sent, and is answered where it is allowed. */
+/** A request for each operation that manages the sandbox, which succeeds if it is allowed. */
 const sent: Record<string, object> = {
   save_sandbox: { name: 'x' },
   set_sandbox_fault: { operation: 'get_wallet', fault: 'slow', afterMs: 1 },

@@ -1,11 +1,11 @@
-/** What the scripted model does at a step, given the texts of all tool results it has been shown so far. */
+/** One step of the scripted model, given the texts of all tool results so far. */
 export type Step =
   | { call: string; arguments: (results: readonly string[]) => Record<string, unknown> }
   | { say: (results: readonly string[]) => string }
 
-/** What a request to the model shows it, whatever the dialect. */
+/** The content of a request to the model, whatever the dialect. */
 export interface Shown {
-  /** What the user said. */
+  /** The user's words. */
   said: string
   /** As the host offers them: a tool's own name, often behind a prefix of the server's. */
   tools: readonly string[]
@@ -15,7 +15,7 @@ export interface Shown {
 
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
-/** What answers a conversation: steps, one a result, or whatever a function makes of what is shown. */
+/** The script of a conversation: one step per result, or a function of the request's content. */
 export type Script = readonly Step[] | ((shown: Shown) => Step)
 
 /**
