@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packExtension } from '@anthropic-ai/mcpb/cli'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
-import { markPng } from '../src/core/mark-image.ts'
+import { markPng } from '../src/display/mark-image.ts'
 import { iconFile } from './documents.ts'
 import { copyPageAssets, copyViewer } from './page-assets.ts'
 

@@ -34,7 +34,7 @@ const without = (pattern: RegExp) => (text: string) =>
 
 /** The service's rooms: each stands on those before it. */
 const serviceFloors = floors(
-  ['src/core/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
+  ['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
   [
     'src/service/rules/',
     'src/service/store/schema/',
@@ -85,16 +85,20 @@ const mcpRooms = {
 /** The rooms of the product, and the rooms that each may import besides itself. A file is in the innermost room around it. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/core/': [],
+  'src/display/': ['src/core/'],
   'src/config/': ['src/core/'],
   'tools/': ['src/core/'],
   'src/openapi/': ['src/core/', 'src/config/', 'tools/'],
   'src/worlds/': ['src/core/', 'src/config/', 'tools/'],
   'src/client/': ['src/core/', 'src/config/', 'tools/'],
-  'src/auth/': ['src/core/', 'src/config/', 'src/client/'],
+  'src/auth/': ['src/core/', 'src/display/', 'src/config/', 'src/client/'],
   'src/simulate/': ['src/core/', 'src/config/', 'tools/', 'src/client/'],
-  ...inMcp(['src/core/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
+  ...inMcp(['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
   ...serviceFloors,
-  'src/rehearse/': ['src/core/', 'src/config/', 'tools/', 'src/worlds/', 'src/client/', ...Object.keys(serviceFloors)],
+  'src/rehearse/': [
+    ...['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/worlds/', 'src/client/'],
+    ...Object.keys(serviceFloors),
+  ],
   'src/commands/': composed(),
   'src/testing/': ['src/commands/', ...composed()],
   'src/': ['src/commands/'],
@@ -102,7 +106,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns the rooms below those that compose the parts. */
 function composed(): readonly string[] {
-  const parts = ['core', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate', 'rehearse'].map(
+  const parts = ['core', 'display', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate', 'rehearse'].map(
     (room) => `src/${room}/`,
   )
   return [...parts, 'tools/', ...Object.keys(inMcp([])), ...Object.keys(serviceFloors)]

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Failure } from '../core/errors.ts'
-import { smallPage, smallPageHeaders } from '../core/small-page.ts'
 import { equalSecrets, type System } from '../core/system.ts'
+import { smallPage, smallPageHeaders } from '../display/small-page.ts'
 
 interface Callback {
   /** The redirect address, on a free port of this machine. */

@@ -1,6 +1,6 @@
 import type { Icon } from '@modelcontextprotocol/server'
-import { iconSvg, markPath } from '../../core/mark.ts'
 import type { Toolset } from '../../core/operation.ts'
+import { iconSvg, markPath } from '../../display/mark.ts'
 
 /** The server's icon is the mark: a card. */
 export const serverIcons: Icon[] = icon(markPath)

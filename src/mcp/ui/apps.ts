@@ -1,6 +1,6 @@
 import { builtin } from '../../core/builtin.ts'
 import type { Environment } from '../../core/operation.ts'
-import { paletteByPage } from '../../core/palette.ts'
+import { paletteByPage } from '../../display/palette.ts'
 
 const files = builtin<typeof import('node:fs/promises')>('node:fs/promises')
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Hono } from 'hono'
-import { iconSvg, markPath } from '../../../core/mark.ts'
-import { markIco } from '../../../core/mark-image.ts'
-import { pageStyle } from '../../../core/page-style.ts'
+import { iconSvg, markPath } from '../../../display/mark.ts'
+import { markIco } from '../../../display/mark-image.ts'
+import { pageStyle } from '../../../display/page-style.ts'
 import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 
 const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const

@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html'
-import { brand } from '../../../core/small-page.ts'
+import { brand } from '../../../display/small-page.ts'
 import type { AssetPath } from './assets.ts'
 
 export type Html = ReturnType<typeof html>

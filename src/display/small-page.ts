@@ -1,8 +1,8 @@
+import { displayName } from '../core/product.ts'
+import { sha256Base64 } from '../core/system.ts'
 import { iconSvg, markPath } from './mark.ts'
 import { pageStyle } from './page-style.ts'
 import { markColor } from './palette.ts'
-import { displayName } from './product.ts'
-import { sha256Base64 } from './system.ts'
 
 /** The mark and the name, above what a page says. */
 export const brand = `<div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span></div>`
