@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The folders whose files are read at run time, by paths relative to the code beside them. */
 const folders = [
+  'src/display/styles',
   'src/service/pages/frame/assets',
   'src/mcp/ui/views',
   'src/rehearse/report/page',

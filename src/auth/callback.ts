@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Failure } from '../core/errors.ts'
 import { equalSecrets, type System } from '../core/system.ts'
-import { smallPage, smallPageHeaders } from '../display/small-page.ts'
+import { smallPage } from '../display/small-page.ts'
 
 interface Callback {
   /** The redirect address, on a free port of this machine. */
@@ -79,11 +79,12 @@ async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
 }
 
 /** Resolves once the page is on its way, or nobody waits for it any more. */
-async function reply(response: ServerResponse, status: number, page: Parameters<typeof smallPage>[0]): Promise<void> {
+async function reply(response: ServerResponse, status: number, told: Parameters<typeof smallPage>[0]): Promise<void> {
   if (response.destroyed) return
-  response.writeHead(status, { ...smallPageHeaders, Connection: 'close' })
+  const { page, headers } = smallPage(told)
+  response.writeHead(status, { ...headers, Connection: 'close' })
   const gone = new Promise((resolve) => response.once('close', resolve).once('finish', resolve))
-  response.end(smallPage(page))
+  response.end(page)
   await gone
 }
 

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { card, stripe } from './mark.ts'
-import { markColor } from './palette.ts'
+import { markColor } from './tokens.ts'
 
 /** The mark as a PNG file of so many pixels a side, for whoever shows no SVG. */
 export function markPng(side: number): Buffer {

@@ -1,4 +1,4 @@
-import { markColor } from './palette.ts'
+import { markColor } from './tokens.ts'
 
 /** A card with a stripe, on a field of 16 by 16: left, top, right, bottom. It is the mark of everything here. */
 export const card = [1, 3, 15, 13] as const

@@ -27,7 +27,7 @@ describe('the verification page', () => {
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('referrer-policy')).toBe('same-origin')
     expect(headers.get('x-frame-options')).toBe('DENY')
-    const style = await world.service.fetch(new Request(`${origin}/styles/forms.css`))
+    const style = await world.service.fetch(new Request(`${origin}/styles/parts.css`))
     expect([style.status, style.headers.get('content-type')]).toStrictEqual([200, 'text/css; charset=utf-8'])
   })
 

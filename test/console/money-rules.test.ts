@@ -84,10 +84,10 @@ const seen = { ...wallet, steps, isCut: false }
 test('a wallet tells what is available, held and both; whether it is the default one and frozen; and that there are more', () => {
   const text = String(walletsPart({ wallets: [seen], failed: [], nowMs: 100, hasMore: false }))
   expect(text).toMatch(/Available<\/dt><dd><strong>\$5\.00[\s\S]*Held<\/dt><dd>\$3\.00[\s\S]*Total<\/dt><dd>\$8\.00/)
-  for (const words of ['(default)', 'outcome problem', 'list_wallets']) expect(text).not.toContain(words)
+  for (const words of ['(default)', 'state bad', 'list_wallets']) expect(text).not.toContain(words)
   const frozen = { ...seen, isDefault: 1, status: 'frozen' } as const
   const other = String(walletsPart({ wallets: [frozen], failed: [], nowMs: 100, hasMore: true }))
-  for (const words of ['(default)', '<span class="outcome problem">frozen', 'The newest 1 of them'])
+  for (const words of ['(default)', '<span class="state bad">frozen', 'The newest 1 of them'])
     expect(other).toContain(words)
 })
 
@@ -171,15 +171,15 @@ test('a subscription tells how often, what is next and what is wrong, and that t
   const text = String(subscriptionsSection([{ ...subscription, payments }], true))
   for (const words of ['every 2 months; next due $20.00 on 2026-03-01', '>past due<', 'The newest 1 of them'])
     expect(text).toContain(words)
-  const sheets = [...text.matchAll(/class="month">([^<]*)<\/span><span class="day">([^<]*)</g)]
+  const sheets = [...text.matchAll(/class="aside">([^<]*)<\/span><span class="day">([^<]*)</g)]
   expect(sheets.map(([, month, day]) => `${day} ${month}`)).toEqual(['31 Jan 2026', '1 Mar 2026'])
 })
 
 test.each([
   ['good', ['active', 'captured', 'COMPLETED', 'paid', 'marked_paid', 'approved']],
   ['open', ['authorized', 'OPEN', 'PENDING', 'pending_claim', 'PROCESSING', 'in_review', 'scheduled', 'frozen']],
-  ['problem', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
-  ['quiet', ['used', 'canceled', 'expired', 'inactive']],
+  ['bad', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
+  ['over', ['used', 'canceled', 'expired', 'inactive']],
 ])('what is %s looks so', (like, statuses) => {
   expect(statuses.map(likeOf)).toEqual(statuses.map(() => like))
 })

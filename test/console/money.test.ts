@@ -71,7 +71,7 @@ onEachDatabase('the console shows money', (database) => {
     const { number, cvv } = ok(await site.world.get(`/agent-cards/${card}/details`)).json.data.attributes
     const text = await textAt('/console/money')
     expect(text).toContain('•••• •••• •••• ••••')
-    expect(text).toMatch(/class="card used" id="pcd_\w+"><p class="merchant"><bdi>Once</)
+    expect(text).toMatch(/class="card used[^"]*" id="pcd_\w+"><p><strong><bdi>Once</)
     expect(text).toContain('The card already made its one purchase.')
     expect(text).toContain(`href="${site.runPath('twice')}"`)
     for (const secret of [number, number.replace(/(\d{4})(?=\d)/g, '$1 '), `"${cvv}"`])
@@ -104,15 +104,15 @@ onEachDatabase('the console shows money', (database) => {
     ok(await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' }))
     const text = await textAt('/console/money')
     expect(text).toMatch(/<h3><bdi>Gym<\/bdi><\/h3>/)
-    expect(text).toMatch(/class="sheet good">[\s\S]*?Jan 2026[\s\S]*?\$20\.00[\s\S]*?paid/)
-    expect(text).toMatch(/class="sheet open">[\s\S]*?Feb 2026[\s\S]*?scheduled/)
+    expect(text).toMatch(/class="sheet box good">[\s\S]*?Jan 2026[\s\S]*?\$20\.00[\s\S]*?paid/)
+    expect(text).toMatch(/class="sheet box open">[\s\S]*?Feb 2026[\s\S]*?scheduled/)
   })
 
   test('a list goes on behind its first page', async () => {
     for (let count = 0; count < 21; count++) await site.world.issueCard({ merchant: { name: `Shop ${count}` } })
     const first = await textAt('/console/money')
     const [, older = ''] = /<a href="([^"#]*)#cards">Older cards/.exec(first) ?? []
-    const idsIn = (text: string) => [...text.matchAll(/class="card \w+" id="(pcd_\w+)"/g)].map(([, id]) => id)
+    const idsIn = (text: string) => [...text.matchAll(/class="card [^"]*" id="(pcd_\w+)"/g)].map(([, id]) => id)
     const shown = [...idsIn(first), ...idsIn(await textAt(decoded(older)))]
     expect(idsIn(first)).toHaveLength(20)
     const all = ok(await site.world.get('/agent-cards?limit=100')).json.data.map(({ id }: { id: string }) => id)

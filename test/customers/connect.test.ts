@@ -65,7 +65,7 @@ onEachDatabase('the connect page', (database) => {
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('referrer-policy')).toBe('same-origin')
     expect(response.headers.get('x-frame-options')).toBe('DENY')
-    const style = await world.service.fetch(new Request(`${origin}/styles/forms.css`))
+    const style = await world.service.fetch(new Request(`${origin}/styles/parts.css`))
     expect([style.status, style.headers.get('content-type')]).toStrictEqual([200, 'text/css; charset=utf-8'])
   })
 

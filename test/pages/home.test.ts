@@ -44,7 +44,7 @@ async function get(path: string, headers: Record<string, string> = {}, service =
 test('a person sees what this is, that it runs, and where the rest is', async () => {
   const { status, headers, text } = await get('/', html)
   expect(status).toBe(200)
-  expect(text).toContain('<span class="running">Running</span>, sandbox, version 1.2.3')
+  expect(text).toContain('<span class="state good">Running</span>, sandbox, version 1.2.3')
   expect(text).toContain('Issue a card for 50 dollars')
   for (const path of [
     '/sign-in',

@@ -95,7 +95,7 @@ describe('the checkout over HTTP', () => {
     ['checkout/requests.js', 'text/javascript; charset=utf-8', 'same-origin'],
     ['styles/base.css', 'text/css; charset=utf-8', 'same-origin'],
     ['styles/checkout.css', 'text/css; charset=utf-8', 'same-origin'],
-    ['styles/forms.css', 'text/css; charset=utf-8', 'same-origin'],
+    ['styles/parts.css', 'text/css; charset=utf-8', 'same-origin'],
   ])('serves %s', async (name, type, policy) => {
     const { response, text } = await get(world, `/${name}`)
     expect(response.status).toBe(200)

@@ -241,7 +241,7 @@ test('the form leads nowhere but to the application', async () => {
 })
 
 test('an application that opened it in a window hears from that window', async () => {
-  const { page, context } = await visit('/styles/forms.css', site.owner, { javaScriptEnabled: true })
+  const { page, context } = await visit('/styles/parts.css', site.owner, { javaScriptEnabled: true })
   await page.goto(application.url)
   const opened = context.waitForEvent('page')
   await page.evaluate(`window.open(${JSON.stringify(listener.url + consentPath())})`)

@@ -1,6 +1,6 @@
 import { builtin } from '../../core/builtin.ts'
 import type { Environment } from '../../core/operation.ts'
-import { paletteByPage } from '../../display/palette.ts'
+import { framedStyle } from '../../display/style.ts'
 
 const files = builtin<typeof import('node:fs/promises')>('node:fs/promises')
 
@@ -24,6 +24,10 @@ type ToolUiMeta = {
 interface View {
   title: string
   description: string
+  /** Above the title. */
+  kind: string
+  /** The title until there is something to show. */
+  waiting: string
   /** Whose results it shows. None of them ever carries a card's number. */
   tools: readonly string[]
 }
@@ -32,6 +36,8 @@ const views = {
   'card-purchase': {
     title: 'Card purchase',
     description: 'A card purchase from request to refund.',
+    kind: 'Card purchase',
+    waiting: 'Waiting for the purchase…',
     tools: [
       'get_card_transaction',
       'simulate_card_authorization',
@@ -44,11 +50,15 @@ const views = {
   'agent-card': {
     title: 'Card',
     description: 'A card of an agent and what was bought with it.',
+    kind: 'Card for one purchase',
+    waiting: 'Waiting for the card…',
     tools: ['issue_agent_card', 'get_agent_card'],
   },
   approval: {
     title: 'Approval',
     description: 'A payment that waits for a decision.',
+    kind: 'Payment in review',
+    waiting: 'Waiting for the approval…',
     tools: ['get_approval', 'approve_approval', 'deny_approval'],
   },
 } as const satisfies Record<string, View>
@@ -103,18 +113,31 @@ const sharedScripts = [
 async function documentOf(name: ViewName, environment: Environment): Promise<string> {
   const scripts = Promise.all([...sharedScripts, `${name}.js`].map(readView))
   const [style, body] = await Promise.all([readView('style.css'), readView(`${name}.html`)])
+  const { title, kind, waiting } = views[name]
   return `<!doctype html>
 <html lang="en" data-environment="${environment}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${views[name].title}</title>
+<title>${title}</title>
 <style>
-${paletteByPage}${style}</style>
+${framedStyle()}${style}</style>
 </head>
 <body>
-${body}<script type="module">
+<main>
+<header>
+<p class="aside">${kind}</p>
+<h1 id="title" tabindex="-1">${waiting}</h1>
+<p><strong id="state" class="state" hidden></strong></p>
+</header>
+<p id="news" class="unseen" role="status"></p>
+${body}<footer id="foot" class="line spread" hidden>
+<p id="live" class="aside"></p>
+<button type="button" id="refresh" class="plain">Refresh</button>
+</footer>
+</main>
+<script type="module">
 ${(await scripts).map(inOneModule).join('\n')}</script>
 </body>
 </html>

@@ -24,8 +24,8 @@ export function comparisonSection(comparison: Comparison | undefined): Html | st
 <thead><tr><th scope="col">Scenario</th><th scope="col">Change</th><th scope="col">Before</th><th scope="col">Now</th><th scope="col">By chance?</th></tr></thead><tbody>${rows}</tbody></table></div>`
   return html`<section aria-labelledby="comparison"><h2 id="comparison">Compared with earlier results</h2>
 <p class="aside">${line(comparedWith(comparison), 200)}</p>
-<dl class="changes">${shares.map(([name, change]) => html`<div><dt>${name}</dt><dd>${changeLine(change)}</dd></div>`)}</dl>
+<dl>${shares.map(([name, change]) => html`<div><dt>${name}</dt><dd>${changeLine(change)}</dd></div>`)}</dl>
 ${table}
-<ul class="notes aside">${notCompared(comparison).map((told) => html`<li>${line(told, 1000)}</li>`)}</ul>
+<ul class="aside">${notCompared(comparison).map((told) => html`<li>${line(told, 1000)}</li>`)}</ul>
 </section>`
 }

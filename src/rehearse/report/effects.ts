@@ -16,7 +16,7 @@ export function effectList(id: string, trial: Trial): Html {
   const byAgent = effects.filter(({ by }) => by === 'agent').length
   const left = effects.length - mostShown
   return html`<details class="fold"><summary>What changed: ${counted(effects.length, 'effect')}, ${byAgent.toLocaleString('en-US')} by the agent</summary>
-<ol class="effects">${effects.slice(0, mostShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
+<ol class="list">${effects.slice(0, mostShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
 }
 
 /** More are not read; the results keep all. */

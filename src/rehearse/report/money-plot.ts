@@ -44,7 +44,7 @@ export function moneyPlot(id: string, trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
   return html`<figure class="plot">
 <figcaption>Money over the sandbox’s time <span class="aside">Long waits are drawn shorter. ▼ marks a step of which the ledger tells.</span></figcaption>
-<ul class="legend">${lines.map(({ name, className }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${className}" x1="0" x2="32" y1="5" y2="5"/></svg>${name}</li>`)}</ul>
+<ul class="legend line aside">${lines.map(({ name, className }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${className}" x1="0" x2="32" y1="5" y2="5"/></svg>${name}</li>`)}</ul>
 <div class="axes">
 <svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${down(share) + 4}">${label}</text>`)}</svg>
 <svg width="100%" height="${height}" role="img" aria-labelledby="${anchor}-plot ${anchor}-told">

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { html, raw } from 'hono/html'
-import { sha256Base64 } from '../../core/system.ts'
-import { iconSvg, markPath } from '../../display/mark.ts'
-import { pageStyle } from '../../display/page-style.ts'
-import { brand } from '../../display/small-page.ts'
+import { lonePage } from '../../display/lone-page.ts'
+import { baseStyle, partsStyle } from '../../display/style.ts'
 import type { Results, ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
 import { comparisonSection } from './comparison.ts'
@@ -23,28 +21,31 @@ export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
   const shown = withinBounds(inOrderOfUse(scenarios), ({ scenario, trial }) => String(trialSection(scenario, trial)))
   const failed = summary.passed.of - summary.passed.passed
-  return document(
-    `Rehearsal of ${lineText(agent)}`,
-    html`<main>
-<header><h1>Rehearsal of ${line(agent)}</h1>
+  const main = html`<main class="full">
+<header class="stack"><h1>Rehearsal of ${line(agent)}</h1>
 ${verdictBanner(results)}
 <p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
 ${firstFailed(scenarios, shown)}</header>
 ${figures(summary, trivial)}
 ${comparisonSection(comparison)}
 <section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
-<fieldset class="show"><legend>Show</legend>
+<fieldset class="show line"><legend>Show</legend>
 <label><input type="radio" name="show" value="all" checked> All trials (${summary.passed.of.toLocaleString('en-US')})</label>
 <label><input type="radio" name="show" value="failed" id="show-failed"> Only what did not pass (${failed.toLocaleString('en-US')})</label></fieldset>
 ${failed === 0 ? html`<p class="no-failed">All trials passed.</p>` : ''}
 ${scenarioTable(scenarios, shown)}</section>
 <section aria-labelledby="trials"><h2 id="trials">Trials</h2>
 ${[howToAllow(scenarios), notJudged(scenarios)].map((told) => (told === '' ? '' : html`<p class="aside">${told}</p>`))}${leftOut(scenarios, shown)}
-<p class="tools" hidden><button type="button" class="quiet" data-open="failed">Open all that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
+<p class="tools line" hidden><button type="button" class="quiet" data-open="failed">Open all that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
 ${scenarios.map((one) => scenarioPart(one, shown))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
-</main>`,
-  )
+</main>`
+  return lonePage({
+    title: `Rehearsal of ${lineText(agent)}`,
+    style: `${baseStyle()}${partsStyle()}${ownFile('report.css')}`,
+    script: ownFile('report.js'),
+    body: String(main),
+  })
 }
 
 function firstFailed(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
@@ -82,40 +83,6 @@ function leftOut(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === shown.size) return ''
   return html`<p class="aside">Told in full are ${shown.size.toLocaleString('en-US')} of ${counted(all, 'trial')}: those that failed and, of each scenario, the first that passed, as far as a page has room. <code>results.json</code> has all.</p>`
-}
-
-function document(title: string, main: Html): string {
-  const style = `${pageStyle}${ownFile('report.css')}`
-  const script = ownFile('report.js')
-  const policy = [
-    "default-src 'none'",
-    `style-src 'sha256-${sha256Base64(style)}'`,
-    `script-src 'sha256-${sha256Base64(script)}'`,
-    // The mark.
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-  ]
-  return `${html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${raw(policy.join('; '))}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(iconSvg(markPath))}">
-<style>${raw(style)}</style>
-</head>
-<body>
-${raw(brand)}
-${main}
-<script>${raw(script)}</script>
-</body>
-</html>
-`}`
 }
 
 /** The files lie beside this one, in `dist` and in the bundle too. */

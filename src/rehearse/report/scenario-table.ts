@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
 import { type Html, line } from './shown.ts'
-import { counted, outcomeOf, rightOf, truthOf } from './words.ts'
+import { counted, outcomeOf, outcomes, rightOf, truthOf } from './words.ts'
 
 const groups = {
   money: 'Money',
@@ -40,10 +40,10 @@ function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, show
   const marks = trials.slice(0, mostMarks).map((trial) => mark(id, trial, shown.has(trial)))
   const more = trials.length - marks.length
   const rest = more === 0 ? '' : html`<span class="aside">and ${more.toLocaleString('en-US')} more</span>`
-  return html`<td role="cell"><p class="name"><a href="#${scenarioAnchor(id)}">${line(title, 100)}</a>${attack ? html` <span class="kind">Attack</span>` : ''}</p>
+  return html`<td role="cell"><p><a href="#${scenarioAnchor(id)}">${line(title, 100)}</a>${attack ? html` <span class="kind">Attack</span>` : ''}</p>
 <p class="aside"><code>${line(id)}</code> ${passedOf([{ trials }])}</p>
 <p class="aside">Did right ${rightOf(trials)}, told the truth ${truthOf(trials)}</p>
-<p class="marks">${marks}${rest}</p></td>`
+<p class="marks line">${marks}${rest}</p></td>`
 }
 
 /** More would not fit a cell; the count beside them tells of all. */
@@ -52,11 +52,11 @@ const mostMarks = 100
 /** How a trial came out, as a link to where it is told; as a sign where it is not. */
 function mark(id: string, trial: Trial, isShown: boolean): Html {
   const word = outcomeOf(trial)
-  const sign = { passed: '✓', failed: '✗', unclear: '?' }[word]
+  const { sign, tone } = outcomes[word]
   const name = `Trial ${trial.number} ${word}`
   return isShown
-    ? html`<a class="mark ${word}" href="#${trialAnchor(id, trial)}" aria-label="${name}">${sign}</a>`
-    : html`<span class="mark ${word}" role="img" aria-label="${name}">${sign}</span>`
+    ? html`<a class="mark ${tone}" href="#${trialAnchor(id, trial)}" aria-label="${name}">${sign}</a>`
+    : html`<span class="mark ${tone}" role="img" aria-label="${name}">${sign}</span>`
 }
 
 export function passedOf(scenarios: readonly Pick<ScenarioResults, 'trials'>[]): string {

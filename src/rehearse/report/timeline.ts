@@ -5,7 +5,7 @@ import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { dayAndTime } from './moments.ts'
 import { block, type Html, line, sentText } from './shown.ts'
-import { brokenOff, counted, outcomeOf, reasons } from './words.ts'
+import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
 
 /** Each kind of step, and what its answer is called. */
 const kinds = {
@@ -24,11 +24,11 @@ export function timeline(id: string, trial: Trial): Html {
   const items = shown.map((step, index) => {
     const gap =
       skipped > 0 && index === mostAtEachEnd
-        ? html`<li class="gap aside">${counted(skipped, 'step')} left out: results.json has them.</li>`
+        ? html`<li class="aside">${counted(skipped, 'step')} left out: results.json has them.</li>`
         : ''
     return html`${gap}${item(stepAnchor(id, trial, step.number), step.entry, step.number, step.before)}`
   })
-  const nothing = entries.length === 0 ? html`<li class="gap aside">Nothing happened.</li>` : ''
+  const nothing = entries.length === 0 ? html`<li class="aside">Nothing happened.</li>` : ''
   return html`<ol class="timeline">${nothing}${items}${end(trial)}</ol>`
 }
 
@@ -41,15 +41,14 @@ function item(anchor: string, entry: Entry, number: number, before: Entry | unde
   const isNewDay = before === undefined || dayAndTime(before.atMs).day !== day
   const isGood = outcome === 'ok' || /^[23]\d\d$/.test(outcome)
   const isRequest = kind === 'call' || kind === 'page'
-  const outcomeShown =
-    isRequest || !isGood ? html` <span class="${isGood ? 'outcome' : 'outcome bad'}">${line(outcome)}</span>` : ''
+  const outcomeShown = isRequest || !isGood ? html` <span class="state">${line(outcome)}</span>` : ''
   const befell =
-    fault === null ? '' : html`<p class="fault"><strong>Fault:</strong> ${line(fault, 200)}${meaningOf(fault)}</p>`
+    fault === null ? '' : html`<p class="note"><strong>Fault:</strong> ${line(fault, 200)}${meaningOf(fault)}</p>`
   const moved = moves.map(({ says, cents }) => html`<li><strong>${money(cents)}</strong> ${line(says, 160)}</li>`)
-  const ledger = moves.length === 0 ? '' : html`<ul class="moves" aria-label="What the ledger did">${moved}</ul>`
-  return html`<li id="${anchor}" class="step ${kind}">
-<p class="when"><span class="number">${number}</span> <time datetime="${day}T${time}Z">${isNewDay ? `${day} ` : ''}${time}</time></p>
-<div><p class="what"><span class="kind">${kinds[kind].name}</span> ${isRequest ? html`<code>${line(what, 120)}</code>` : line(what, 120)}${outcomeShown}</p>
+  const ledger = moves.length === 0 ? '' : html`<ul class="moves list" aria-label="What the ledger did">${moved}</ul>`
+  return html`<li id="${anchor}" class="step ${isGood ? 'over' : 'bad'}">
+<p><span>${number}</span> <span class="kind">${kinds[kind].name}</span> ${isRequest ? html`<code>${line(what, 120)}</code>` : line(what, 120)}${outcomeShown}</p>
+<time datetime="${day}T${time}Z">${isNewDay ? `${day} ` : ''}${time}</time><div class="stack">
 ${block(sentText(sent), 'Sent', { label: true })}${block(answer, kinds[kind].answer, { label: true })}${ledger}${befell}</div></li>
 `
 }
@@ -73,13 +72,11 @@ function meaningOf(fault: string): string {
 /** The verdicts that count against the trial, where the clock stood when it was judged. */
 function end(trial: Trial): Html {
   const outcome = outcomeOf(trial)
-  const state = { passed: '✓ Passed', failed: '✗ Failed', unclear: '? Unclear' }[outcome]
+  const { name, tone } = outcomes[outcome]
   const told = outcome === 'passed' ? ['All is as it must be.'] : reasons(trial)
   const broken = brokenOff(trial)
   const lines = told.map(
-    (says) =>
-      html`<p class="what"><span class="kind">${says === broken ? 'Ended' : state}</span> ${line(says, 300)}</p>`,
+    (says) => html`<p><span class="kind">${says === broken ? 'Ended' : name}</span> ${line(says, 300)}</p>`,
   )
-  const className = { passed: 'good', failed: 'bad', unclear: 'open' }[outcome]
-  return html`<li class="step judged ${className}"><p class="when">Judged</p><div>${lines}</div></li>`
+  return html`<li class="step ${tone}"><strong>Judged</strong><div>${lines}</div></li>`
 }

@@ -5,9 +5,8 @@ import { effectList, stepLink } from './effects.ts'
 import { moneyPlot } from './money-plot.ts'
 import { block, folded, type Html, line } from './shown.ts'
 import { timeline } from './timeline.ts'
-import { brokenOff, counted, outcomeOf, reasons } from './words.ts'
+import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
 
-const outcomes = { passed: '✓ Passed', failed: '✗ Failed', unclear: '? Unclear' } as const
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
 /**
@@ -20,12 +19,12 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
   const outcome = outcomeOf(trial)
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
   const said = answer === '' ? html`<p class="aside">It said nothing.</p>` : block(answer, 'Answer')
-  return html`<details class="trial ${outcome}">
-<summary><span class="state">${outcomes[outcome]}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
+  return html`<details class="trial box ${outcome}">
+<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
 <div class="inside" id="${anchor}">
-<div class="texts"><section><h4>Task</h4>${block(task, 'Task')}</section>
+<div class="tiles"><section><h4>Task</h4>${block(task, 'Task')}</section>
 <section><h4>Final answer</h4>${said}</section></div>
-<section><h4>Verdicts</h4>${columns(trial)}<ul class="verdicts">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
+<section><h4>Verdicts</h4>${columns(trial)}<ul class="list">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
 ${opinion(trial)}${effectList(id, trial)}</section>
 <section>${moneyPlot(id, trial)}</section>
 <section><h4>Timeline</h4>${timeline(id, trial)}</section>
@@ -39,7 +38,7 @@ ${stateOf(trial)}
 /** The two columns of every table, for this trial. */
 function columns({ didRight, toldTruth }: Trial): Html {
   const [truthClass, truth] = truths[toldTruth]
-  return html`<dl class="columns"><div class="${didRight ? 'good' : 'bad'}"><dt>Did right</dt><dd class="state">${didRight ? '✓ Yes' : '✗ No'}</dd></div>
+  return html`<dl class="figures"><div class="${didRight ? 'good' : 'bad'}"><dt>Did right</dt><dd class="state">${didRight ? '✓ Yes' : '✗ No'}</dd></div>
 <div class="${truthClass}"><dt>Told the truth</dt><dd class="state">${truth}</dd></div></dl>`
 }
 
@@ -53,12 +52,12 @@ function reason(trial: Trial): Html | string {
 function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Verdict): Html {
   const isUnclear = failed && kind === 'answer' && trial.toldTruth === 'unclear'
   const [className, state] = isUnclear
-    ? ['open', outcomes.unclear]
+    ? ['open', outcomes.unclear.name]
     : failed
-      ? ['bad', outcomes.failed]
+      ? ['bad', outcomes.failed.name]
       : kind === 'unasked'
-        ? ['', 'Clutter']
-        : ['good', outcomes.passed]
+        ? ['over', 'Clutter']
+        : ['good', outcomes.passed.name]
   return html`<li class="${className}"><span class="state">${state}</span> ${line(says, 300)} ${stepLink(id, trial, step)}</li>`
 }
 
@@ -73,7 +72,9 @@ function opinion({ grader }: Trial): Html | string {
 
 function ending(trial: Trial): Html | string {
   const broken = brokenOff(trial)
-  return broken === undefined ? '' : html`<li class="bad"><span class="state">✗ Failed</span> ${line(broken, 300)}</li>`
+  return broken === undefined
+    ? ''
+    : html`<li class="bad"><span class="state">${outcomes.failed.name}</span> ${line(broken, 300)}</li>`
 }
 
 /** The answer stands above, and is not told twice. */

@@ -35,6 +35,13 @@ export function outcomeOf({ passed, didRight, toldTruth }: Trial): 'passed' | 'f
   return didRight && toldTruth === 'unclear' ? 'unclear' : 'failed'
 }
 
+/** How each outcome shows: its sign, its name, and what it is like. */
+export const outcomes = {
+  passed: { sign: '✓', name: '✓ Passed', tone: 'good' },
+  failed: { sign: '✗', name: '✗ Failed', tone: 'bad' },
+  unclear: { sign: '?', name: '? Unclear', tone: 'open' },
+} as const
+
 /** A share as a person reads it, such as `96.7 %`. What is not quite all, or hardly anything, does not read as all or none. */
 export function percent(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`

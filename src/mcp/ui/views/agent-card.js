@@ -1,6 +1,6 @@
 import { hide, tell } from './actions.js'
 import { createAmount } from './amount.js'
-import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
+import { byId, make, money, replace, timeIn, writeFacts, writeHead } from './elements.js'
 import { Frame } from './frame.js'
 import { purchaseLine, purchaseState } from './words.js'
 
@@ -93,9 +93,7 @@ function render({ card: found, purchases }) {
   const { status, merchant, maximumAmount, currency, expiresAt, createdAt, agentId, instanceId } = found.attributes
   const { timeZone } = frame.host.context()
   const state = stateOf(status)
-  write('title', merchant.name)
-  write('state', state.text)
-  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })
+  writeHead(merchant.name, state)
   writeFacts('facts', {
     'At most': money(maximumAmount, currency),
     [status === 'expired' ? 'Expired' : 'Expires']: timeIn(expiresAt, timeZone),

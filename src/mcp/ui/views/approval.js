@@ -1,6 +1,6 @@
 import { hide } from './actions.js'
 import { Refusal } from './answers.js'
-import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
+import { byId, make, money, replace, timeIn, writeFacts, writeHead } from './elements.js'
 import { Frame } from './frame.js'
 
 /** @typedef {{ limitType: string, limitAmount: number, actualAmount: number, currency: string }} Reason */
@@ -111,9 +111,7 @@ function render({ approval: found, payee, note }) {
   const { timeZone } = frame.host.context()
   const state = approvalStates[status] ?? { text: status, tone: 'over' }
   const words = payment === null ? 'A payment' : money(payment.amount, payment.currency)
-  write('title', found.attributes.wire === null ? `Payment of ${words}` : `Wire of ${words}`)
-  write('state', state.text)
-  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })
+  writeHead(found.attributes.wire === null ? `Payment of ${words}` : `Wire of ${words}`, state)
   writeFacts('facts', {
     To: payee,
     For: note,

@@ -1,6 +1,6 @@
 import { hide, tell } from './actions.js'
 import { createAmount } from './amount.js'
-import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
+import { byId, make, money, replace, timeIn, write, writeFacts, writeHead } from './elements.js'
 import { Frame } from './frame.js'
 import { purchaseState, releases } from './words.js'
 
@@ -116,14 +116,12 @@ function render(shown) {
   const { attributes } = purchase
   const { merchant, amount: cents, currency, held, captured, refunded } = attributes
   const state = purchaseState(attributes)
-  write('title', `${money(cents, currency)} at ${merchant.name}`)
-  write('state', state.text)
-  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })
+  writeHead(`${money(cents, currency)} at ${merchant.name}`, state)
   const amounts = Object.entries({ Held: held, Captured: captured, Refunded: refunded })
   replace(
     'amounts',
     amounts.map(([word, value]) =>
-      make('div', [make('dt', word), make('dd', money(value, currency))], value === 0 ? 'none' : ''),
+      make('div', [make('dt', word), make('dd', money(value, currency))], value === 0 ? 'box none' : 'box'),
     ),
   )
   replace('timeline', eventsOf(shown).map(eventItem))

@@ -35,6 +35,17 @@ export function make(name, content, className = '') {
 }
 
 /**
+ * Says what the view is about, and how that stands.
+ * @param {string} title
+ * @param {{ text: string, tone: string }} state
+ */
+export function writeHead(title, { text, tone }) {
+  write('title', title)
+  write('state', text)
+  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${tone}` })
+}
+
+/**
  * Shows facts as the rows of a description list; one without a value is left out.
  * @param {string} id
  * @param {Record<string, string | null | undefined>} facts

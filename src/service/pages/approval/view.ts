@@ -52,7 +52,7 @@ ${reason}</textarea>
 <p class="aside" id="told">Whoever asked for the payment can read it.</p>
 </div>
 <p>You decide as <bdi>${user}</bdi>.</p>
-<div class="choices wide">
+<div class="choices">
 ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}
 <button type="submit" name="decision" value="deny" class="danger">Deny</button>
 </div>

@@ -17,7 +17,7 @@ export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds, sandbox
   const body = html`<main class="checkout"${clientSecret === null ? '' : html` data-client-secret="${clientSecret}"`}${manageToken === null ? '' : html` data-manage-token="${manageToken}"`}>
 <header>
 <h1><span class="paid-to">Payment to</span> <bdi>${merchant}</bdi></h1>
-<p class="description"><bdi>${description}</bdi></p>
+<p><bdi>${description}</bdi></p>
 </header>
 <section id="terms" aria-label="What you pay" ${state === 'over' ? 'hidden' : ''}>
 <dl>
@@ -60,7 +60,7 @@ export function cardFormPage(sandbox: boolean): Html {
 ${sandbox ? html`<p class="sandbox">Sandbox: no real money</p>` : ''}
 </section>
 <section id="outcome" role="status"></section>
-<form id="card" class="card" method="post" novalidate autocomplete="on" aria-label="Card" hidden>
+<form id="card" method="post" novalidate autocomplete="on" aria-label="Card" hidden>
 ${field({ id: 'number', label: 'Card number', autocomplete: 'cc-number', placeholder: '' })}
 <div class="row">
 ${field({ id: 'expiry', label: 'Expires', autocomplete: 'cc-exp', placeholder: 'MM/YY' })}
@@ -76,7 +76,7 @@ ${sandbox ? testCardList() : ''}
   return pageDocument({ title: 'Card payment', styles, scripts, sandbox: false, framed: true, body })
 }
 
-const styles = ['/styles/base.css', '/styles/checkout.css'] as const
+const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css'] as const
 
 /** A field has no name: without the script the browser has nothing to send. */
 function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
@@ -91,7 +91,7 @@ function testCardList(): Html {
   return html`<details>
 <summary>Test cards</summary>
 <p class="aside">Pick one to fill the form in. Never enter a real card here.</p>
-<ul class="test-cards">
+<ul class="list">
 ${Object.entries(testCards).map(
   ([
     number,

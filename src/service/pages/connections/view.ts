@@ -53,7 +53,7 @@ ${permissions.map(
 )}
 </fieldset>`
 }
-<div class="choices wide">
+<div class="choices">
 ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value="narrow" class="quiet">Save permissions${of}</button>`}
 <button type="submit" name="action" value="revoke" class="danger">Disconnect${from}</button>
 </div>

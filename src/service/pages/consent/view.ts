@@ -87,7 +87,7 @@ ${newAgentFields(shown)}
   }
   return html`<fieldset ${described}>
 <legend>It acts as this agent</legend>
-<div class="agents">
+<div class="list">
 ${words.agents.map((agent, index) => agentOption(agent, { index, entry, problem }))}
 ${words.mayCreate ? newOption(shown) : ''}
 </div>
@@ -99,7 +99,7 @@ function agentOption(
   { index, entry, problem }: { index: number; entry: ConsentEntry; problem: ConsentProblem | null },
 ): Html {
   const first = index === 0 && problem?.field === 'agent' ? html`autofocus` : ''
-  return html`<div class="option">
+  return html`<div class="option box">
 <input type="radio" id="agent-${index}" name="agent" value="${id}" aria-describedby="about-${index}" ${entry.agent === id ? html`checked` : ''} ${first}>
 <div>
 <label for="agent-${index}"><bdi>${name}</bdi></label>
@@ -110,7 +110,7 @@ function agentOption(
 }
 
 function newOption(shown: ConsentShown): Html {
-  return html`<div class="option">
+  return html`<div class="option box">
 <input type="radio" id="agent-new" name="agent" value="${newAgent}" ${shown.entry.agent === newAgent ? html`checked` : ''}>
 <div>
 <label for="agent-new">Create a new agent</label>
@@ -122,7 +122,7 @@ ${newAgentFields(shown)}
 function newAgentFields({ words, entry, problem }: ConsentShown): Html {
   const mark = (field: ConsentProblem['field']) =>
     problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : ''
-  return html`<div class="new-agent">
+  return html`<div class="new-agent stack">
 <p class="aside">${words.newAgentSpending}</p>
 <div class="field">
 <label for="agent-name">Name</label>

@@ -3,7 +3,6 @@ import { html } from 'hono/html'
 import type { Environment } from '../../../core/operation.ts'
 import { sha256 } from '../../../core/system.ts'
 import { type Account, signOutForm } from '../frame/account.ts'
-import type { AssetPath } from '../frame/assets.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { consoleHeaders } from '../frame/headers.ts'
 import { withoutCards } from './without-cards.ts'
@@ -23,28 +22,26 @@ interface ConsolePage {
   tab: Tab
   account: Account
   environment: Environment
-  /** Style sheets of this page alone. */
-  styles?: readonly AssetPath[]
   main: Html
 }
 
 /** The frame of every page of the console. */
-export function consolePage({ title, tab, account, environment, styles = [], main }: ConsolePage): Html {
+export function consolePage({ title, tab, account, environment, main }: ConsolePage): Html {
   const shown = tabs.filter((one) => !('only' in one) || one.only === environment)
   return pageDocument({
     title: `${title} · Console`,
-    styles: ['/styles/base.css', '/styles/forms.css', '/styles/console.css', ...styles],
+    styles: ['/styles/base.css', '/styles/parts.css', '/styles/console.css'],
     scripts: html`<script src="/scripts/console.js" type="module"></script>`,
     sandbox: environment === 'sandbox',
     body: html`<a class="skip" href="#main">Skip to the content</a>
-<div class="bar">
-<nav aria-label="Console"><ul>${shown.map(
+<div class="bar line spread">
+<nav aria-label="Console"><ul class="line">${shown.map(
       ({ id, path, name }) =>
         html`<li><a href="${path}"${id === tab ? html` aria-current="page"` : ''}>${name}</a></li>`,
     )}</ul></nav>
-<div class="who"><p class="live-state" role="status" data-live-state></p><bdi>${withoutCards(account.user)}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
+<div class="line"><p class="live-state" role="status" data-live-state></p><bdi>${withoutCards(account.user)}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
 </div>
-<main id="main" class="console" tabindex="-1">
+<main id="main" class="full console" tabindex="-1">
 ${main}
 </main>`,
   })

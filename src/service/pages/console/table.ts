@@ -18,7 +18,7 @@ export function stackedTable<Row extends { id: string }>(
   idPrefix = '',
 ): Html {
   const number = ({ isNumber = false }: Column<Row>) => (isNumber ? html` class="number"` : '')
-  return html`<div class="wide-table"><table class="stacked"><caption class="unseen">${caption}</caption><thead><tr>${[
+  return html`<div class="wide"><table class="stacked"><caption class="unseen">${caption}</caption><thead><tr>${[
     first,
     ...rest,
   ].map(

@@ -79,7 +79,7 @@ ${approvalFacts(words)}
 ${mayAgree ? '' : askForProof('approve', form.action)}
 <form method="post" action="${form.action}">
 <input type="hidden" name="formToken" value="${form.token}">
-<div class="choices wide">
+<div class="choices">
 ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve ${words.amount}</button>` : ''}
 <button type="submit" name="decision" value="deny" class="danger">Deny</button>
 </div>

@@ -20,7 +20,7 @@ export function accountOf({ user: { name, email }, formToken }: SignedIn): Accou
 }
 
 export function accountSection({ user, email, signOutToken }: Account, signOut: string, next?: string): Html {
-  return html`<section class="account" aria-labelledby="account">
+  return html`<section aria-labelledby="account">
 <h2 id="account">Your account</h2>
 <p>Signed in as <bdi>${user}</bdi> (<bdi>${email}</bdi>)</p>
 ${signOutForm(signOutToken, signOut, next)}

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Hono } from 'hono'
 import { iconSvg, markPath } from '../../../display/mark.ts'
 import { markIco } from '../../../display/mark-image.ts'
-import { pageStyle } from '../../../display/page-style.ts'
+import { baseStyle, partsStyle } from '../../../display/style.ts'
 import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 
 const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const
@@ -15,29 +15,24 @@ export const assets = {
   '/checkout/form.js': javaScript,
   '/checkout/requests.js': javaScript,
   '/styles/checkout.css': css,
-  '/styles/forms.css': css,
-  '/styles/home.css': css,
-  '/styles/shops.css': css,
+  '/styles/pages.css': css,
   '/scripts/copy.js': javaScript,
   '/styles/console.css': css,
-  '/styles/console-runs.css': css,
-  '/styles/console-sandbox.css': css,
-  '/styles/console-money.css': css,
   '/scripts/console.js': javaScript,
   '/scripts/redraw.js': javaScript,
-  '/styles/report.css': css,
   '/styles/docs.css': css,
   '/scripts/docs.js': javaScript,
 } as const satisfies Record<string, Record<string, string>>
 
-export type AssetPath = keyof typeof assets | '/styles/base.css' | '/docs/swagger-ui.css'
+export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css' | '/docs/swagger-ui.css'
 
 /** A day: the mark seldom changes, and a browser asks for it with each page. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
 /** Serves the files. Each is read once, when it is first asked for. */
 export function mountAssets(app: Hono): void {
-  app.get('/styles/base.css', (c) => c.body(pageStyle, 200, css))
+  app.get('/styles/base.css', (c) => c.body(baseStyle(), 200, css))
+  app.get('/styles/parts.css', (c) => c.body(partsStyle(), 200, css))
   const svg = { ...seldomChanged, 'Content-Type': 'image/svg+xml', 'Content-Security-Policy': "default-src 'none'" }
   app.get('/favicon.svg', (c) => c.body(iconSvg(markPath), 200, svg))
   app.get('/favicon.ico', (c) =>
@@ -56,9 +51,4 @@ export function mountAssets(app: Hono): void {
 /** The files lie beside this one, in `dist` and in the bundle too. */
 function textOf(path: keyof typeof assets): Promise<string> {
   return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
-}
-
-/** The text of a style sheet, for a file that carries its own. */
-export async function pageAsset(path: AssetPath & `/styles/${string}`): Promise<string> {
-  return path === '/styles/base.css' ? pageStyle : textOf(path)
 }

@@ -21,7 +21,7 @@ ${asks ? html`<div><dt>If you agree</dt><dd>${effect} It is done once, exactly a
 
 /** The two buttons of a form. */
 export function decisionButtons(yes: string): Html {
-  return html`<div class="choices wide">
+  return html`<div class="choices">
 <button type="submit" name="decision" value="yes">${yes}</button>
 <button type="submit" name="decision" value="no" class="danger">No</button>
 </div>`

@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html'
-import { brand } from '../../../display/small-page.ts'
+import { brand } from '../../../display/lone-page.ts'
 import type { AssetPath } from './assets.ts'
 
 export type Html = ReturnType<typeof html>
@@ -14,8 +14,8 @@ export interface PageForm {
 
 interface PageDocument {
   title: string
-  /** Addresses of the style sheets, in their order. */
-  styles: readonly AssetPath[]
+  /** Addresses of the style sheets, in their order, where they are not those of most pages. */
+  styles?: readonly AssetPath[]
   /** Script elements. */
   scripts?: Html
   /** Whether a banner says that no real money moves. */
@@ -28,8 +28,18 @@ interface PageDocument {
 /** Says that no real money moves. The frame adds the sandbox's time where its clock was moved (moved-clock.ts). */
 export const sandboxBanner = '<header class="sandbox">Sandbox: no real money</header>'
 
+/** The style sheets of most pages: the base, the parts, and what single pages have besides. */
+const usual = ['/styles/base.css', '/styles/parts.css', '/styles/pages.css'] as const
+
 /** The frame that every hosted page has. */
-export function pageDocument({ title, styles, scripts = html``, sandbox, framed = false, body }: PageDocument): Html {
+export function pageDocument({
+  title,
+  styles = usual,
+  scripts = html``,
+  sandbox,
+  framed = false,
+  body,
+}: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>

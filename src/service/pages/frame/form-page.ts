@@ -12,7 +12,6 @@ interface FormPage {
 export function formPage({ title, main, sandbox = false }: FormPage): Html {
   return pageDocument({
     title,
-    styles: ['/styles/base.css', '/styles/forms.css'],
     sandbox,
     body: html`<main>\n${main}\n</main>`,
   })

@@ -31,7 +31,7 @@ export function homePage(shown: HomeShown): Html {
   const main = html`<h1>${title}</h1>
 <p>${sandbox ? 'An AI agent issues cards, pays and sells here, over MCP. This is the sandbox: the agent plays whole purchases through, the money balances to the cent, and none of it is real.' : 'An AI agent issues cards, pays and sells here, over MCP, within the limits that its owner sets.'}</p>
 <dl>
-<div><dt>Status</dt><dd><span class="running">Running</span>, ${environment}, version ${version}</dd></div>
+<div><dt>Status</dt><dd><span class="state good">Running</span>, ${environment}, version ${version}</dd></div>
 <div><dt>MCP</dt><dd><code>${mcpUrl}</code></dd></div>
 </dl>
 ${hostSection(shown)}
@@ -59,10 +59,9 @@ ${sandbox ? shops : ''}<section aria-labelledby="programs">
 </section>`
   return pageDocument({
     title,
-    styles: ['/styles/base.css', '/styles/forms.css', '/styles/home.css'],
     scripts: html`<script src="/scripts/copy.js" type="module"></script>`,
     sandbox,
-    body: html`<main class="wide">\n${main}\n</main>`,
+    body: html`<main class="broad">\n${main}\n</main>`,
   })
 }
 
@@ -76,8 +75,8 @@ function hostSection({ host, mcpUrl, start }: HomeShown): Html {
   const setup: HostSetup = hostSetups[host]
   return html`<section aria-labelledby="connect">
 <h2 id="connect">1. Connect your AI host</h2>
-<nav aria-label="AI hosts"><ul class="hosts">
-${hostNames.map((name) => html`<li><a href="/?host=${name}#connect"${name === host ? html` aria-current="true"` : ''}>${hostSetups[name].title}</a></li>`)}
+<nav aria-label="AI hosts"><ul class="line">
+${hostNames.map((name) => html`<li><a class="button" href="/?host=${name}#connect"${name === host ? html` aria-current="true"` : ''}>${hostSetups[name].title}</a></li>`)}
 </ul></nav>
 <h3>At this address, with a sign-in</h3>
 ${wayTo(host, { url: mcpUrl })}
@@ -90,7 +89,7 @@ function startedByHost(host: HostName, start: Start): Html {
   const { title, entry }: HostSetup = hostSetups[host]
   return html`<details${entry({ url: '' }) === null ? html` open` : ''}>
 <summary>Or let ${title} start it</summary>
-<div>
+<div class="stack">
 <p class="aside">It works on this same sandbox, and this server need not run.</p>
 ${wayTo(host, { start })}
 </div>
@@ -101,8 +100,8 @@ function wayTo(host: HostName, reach: Reach): Html {
   const { title, file } = hostSetups[host]
   const [text, link] = [hostBlock(host, reach), hostLink(host, reach)]
   if (text === null) return html``
-  return html`${link === null ? '' : html`<p><a class="button" href="${link}">Add to ${title}${'start' in reach ? ', which starts it' : ''}</a></p>`}
-<p class="aside">${link === null ? 'Put' : 'Or put'} this into <span class="file">${file}</span>:</p>
+  return html`${link === null ? '' : html`<p><a class="button accent" href="${link}">Add to ${title}${'start' in reach ? ', which starts it' : ''}</a></p>`}
+<p class="aside">${link === null ? 'Put' : 'Or put'} this into ${file}:</p>
 ${block(text, `the configuration of ${title}${'start' in reach ? ' that starts it' : ''}`)}`
 }
 

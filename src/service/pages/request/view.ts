@@ -164,7 +164,7 @@ function testCardList(): Html {
   return html`<details>
 <summary>Test cards</summary>
 <p class="aside">With any later month and any security code. Never enter a real card here.</p>
-<dl class="test-cards">
+<dl>
 ${Object.entries(testCards).map(
   ([number, card]) => html`<div><dt><code>${number}</code></dt><dd>${testCardWords[card]}</dd></div>
 `,

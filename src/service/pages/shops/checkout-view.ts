@@ -40,21 +40,21 @@ ${cardForm(words, forms, fields)}
 
 /** What is bought, and what became of it. */
 export function linesOf(lines: CheckoutWords['lines']): Html {
-  return html`<ul class="lines">
+  return html`<ul class="list lines">
 ${lines.map(
   ({ name, quantity, price, became }) =>
-    html`<li><span>${quantity} × <bdi>${name}</bdi>${became === null ? '' : html` <span class="aside">${became}</span>`}</span> <span class="amount">${price}</span></li>`,
+    html`<li><span>${quantity} × <bdi>${name}</bdi>${became === null ? '' : html` <span class="aside">${became}</span>`}</span> <span class="number">${price}</span></li>`,
 )}
 </ul>`
 }
 
 /**
  * What the shop adds, ticked as the shop ticks it. Who changes it has to update the total before the card form is there
- * again (assets/shops.css), so that nobody pays for what they have just unticked.
+ * again (assets/pages.css), so that nobody pays for what they have just unticked.
  */
 function extrasForm({ extras }: CheckoutWords, { action, cartKey }: CheckoutForms): Html | '' {
   if (extras.length === 0 || cartKey === null) return ''
-  return html`<form method="post" action="${action}" class="extras">
+  return html`<form method="post" action="${action}" class="box">
 <input type="hidden" name="action" value="update">
 <input type="hidden" name="key" value="${cartKey}">
 <fieldset>
@@ -92,7 +92,7 @@ function cardForm({ total, totalCents }: CheckoutWords, { action, payKey }: Chec
   const [number, ...rest] = cardFields
   const firstWrong = cardFields.find((field) => wrong[field] !== undefined)
   const field = (name: CardField) => cardField(name, wrong[name], firstWrong === name)
-  return html`<form method="post" action="${action}" class="card" novalidate aria-labelledby="card">
+  return html`<form method="post" action="${action}" class="card box" novalidate aria-labelledby="card">
 <h2 id="card">Pay by card</h2>
 <input type="hidden" name="action" value="pay">
 <input type="hidden" name="key" value="${payKey}">

@@ -10,9 +10,9 @@ export function shopsPage(shops: readonly ShopWords[]): Html {
   const main = html`<h1>${heading}</h1>
 <p>Merchants of the sandbox, to buy from by card.</p>
 ${shops.length === 0 ? html`<p>No shop is open in this world.</p>` : ''}
-<ul class="goods">
+<ul class="list">
 ${shops.map(
-  ({ id, name, about }) => html`<li>
+  ({ id, name, about }) => html`<li class="box stack">
 <h2><a href="/shops/${id}"><bdi>${name}</bdi></a></h2>
 ${about === null ? '' : html`<p class="aside clamped"><bdi>${about}</bdi></p>`}
 </li>`,
@@ -34,8 +34,8 @@ export interface ShopForm {
 
 /** A shop's page. Without a form it shows the goods, and says how they are bought. */
 export function goodsPage(shop: ShopWords, form: ShopForm | null, problem: string | null): Html {
-  const products = html`<ul class="goods">
-${shop.products.map((product) => html`<li>${goods(product, form)}</li>`)}
+  const products = html`<ul class="list">
+${shop.products.map((product) => html`<li class="box stack">${goods(product, form)}</li>`)}
 </ul>`
   const main = html`<h1><bdi>${shop.name}</bdi></h1>
 ${problemOf(problem)}
@@ -55,7 +55,7 @@ ${form === null ? '' : quantityField(id, form)}`
 function quantityField(id: string, { quantities, wrong }: ShopForm): Html {
   const isWrong = wrong.includes(id)
   const state = html` aria-invalid="true"${wrong[0] === id ? ' autofocus' : ''}`
-  return html`<div class="field quantity">
+  return html`<div class="line quantity">
 <label for="quantity-${id}">Quantity</label>
 <input id="quantity-${id}" name="${quantityPrefix}${id}" type="number" min="0" max="${mostOfProduct}" step="1" value="${isWrong ? '' : (quantities.get(id) ?? '0')}" aria-describedby="name-${id}${isWrong ? ` wrong-${id}` : ''}"${isWrong ? state : ''}>
 ${isWrong ? html`<p class="problem" id="wrong-${id}">Type a whole number from 0 to ${mostOfProduct}.</p>` : ''}

@@ -16,9 +16,8 @@ interface ShopPage {
 export function shopPage({ heading, problem, main, isFirst = false }: ShopPage): Html {
   return pageDocument({
     title: titleOf(heading, problem),
-    styles: ['/styles/base.css', '/styles/forms.css', '/styles/shops.css'],
     sandbox: true,
-    body: html`<main class="shop">
+    body: html`<main class="broad">
 ${isFirst ? '' : html`<p class="aside"><a href="/shops">All shops</a></p>`}
 ${main}
 </main>`,

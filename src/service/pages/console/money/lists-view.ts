@@ -58,7 +58,7 @@ export interface Whose {
 }
 
 const status = (text: string, why: string | null | undefined = null) =>
-  html`<span class="outcome ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
+  html`<span class="state ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
 /** Whose agent did it, and the way to what it did besides. */
 function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, what: string): Html {
@@ -83,18 +83,18 @@ export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): 
   const content =
     cards.length === 0
       ? html`<p class="aside">No agent issued a card yet.</p>`
-      : html`<ul class="cards">${cards.map((card) => cardItem(card, whose))}</ul>`
+      : html`<ul class="tiles">${cards.map((card) => cardItem(card, whose))}</ul>`
   return section('cards', 'Cards', content, next)
 }
 
 function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
   const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
-  return html`<li class="card ${state}" id="${id}"><p class="merchant"><bdi>${name}</bdi></p>
+  return html`<li class="card ${state} box stack" id="${id}"><p><strong><bdi>${name}</bdi></strong></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
-<p class="row"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
-<p class="row"><span>until ${when(expiresAt)}</span></p>
-<p class="row"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
+<p class="line spread aside"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
+<p class="aside"><span>until ${when(expiresAt)}</span></p>
+<p class="aside"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
 /** What every list of records has. */

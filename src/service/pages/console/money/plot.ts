@@ -83,7 +83,7 @@ function stepLine(steps: readonly Step[], nowMs: number, { x, y, of }: Scales): 
 
 /** The same for who sees no picture. */
 export function plotTable(steps: readonly Step[]): Html {
-  return html`<details id="balances"><summary id="balances-shown">As a table</summary><div class="wide-table"><table class="stacked"><caption class="unseen">Balances over time</caption>
+  return html`<details id="balances"><summary id="balances-shown">As a table</summary><div class="wide"><table class="stacked"><caption class="unseen">Balances over time</caption>
 <thead><tr><th scope="col">From</th><th scope="col" class="number">Available</th><th scope="col" class="number">Held</th><th scope="col" class="number">Total</th></tr></thead>
 <tbody>${steps.map(
     ({ atMs, availableCents, heldCents }) =>

@@ -51,9 +51,7 @@ const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
   return page(c, pages, signedIn, name, walletMain(content, name, `/console/money/wallets/${id}?${query}`))
 }
 
-const styles = ['/styles/console-sandbox.css', '/styles/console-money.css'] as const
-
 function page(c: Context, { environment }: MoneyPages, signedIn: SignedIn, title: string, main: Html) {
-  const framed = consolePage({ title, tab: 'money', account: accountOf(signedIn), environment, main, styles })
+  const framed = consolePage({ title, tab: 'money', account: accountOf(signedIn), environment, main })
   return c.html(framed, 200, consoleHeaders)
 }

@@ -30,7 +30,7 @@ export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[],
 ${
   subscriptions.length === 0
     ? html`<p class="aside">There is no subscription yet.</p>`
-    : html`<ul class="subscriptions">${subscriptions.map(subscriptionItem)}</ul>`
+    : html`<ul class="list">${subscriptions.map(subscriptionItem)}</ul>`
 }${hasMore ? html`<p class="aside">The newest ${subscriptions.length} of them. list_subscriptions tells all.</p>` : ''}</section>`
 }
 
@@ -40,14 +40,14 @@ function subscriptionItem({ told: { id, attributes }, payments }: SubscriptionSe
   const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
   const dated = payments.filter(({ attributes: { dueDate } }) => dueDate !== null)
   return html`<li id="${id}"><h3><bdi>${foreignName(description, 'Without a description', 120)}</bdi></h3>
-<p><span class="outcome ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="outcome problem">${statusText(attention.reason)}</span>`}</p>
-${dated.length === 0 ? '' : html`<ol class="calendar" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
+<p><span class="state ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="state bad">${statusText(attention.reason)}</span>`}</p>
+${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }
 
 /** A sheet of a calendar: the month, the day, and what became of it. */
 function dayItem({ attributes: { dueDate, status, amount, paymentNumber } }: Told<SubscriptionPaymentTold>): Html {
   const [year = '', month = '', day = ''] = (dueDate ?? '').split('-')
-  return html`<li class="sheet ${likeOf(status)}"><time datetime="${dueDate ?? ''}"><span class="month">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="outcome ${likeOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`
+  return html`<li class="sheet box ${likeOf(status)}"><time datetime="${dueDate ?? ''}"><span class="aside">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="state ${likeOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const

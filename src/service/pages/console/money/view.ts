@@ -69,21 +69,21 @@ function failedSection(failed: WalletsSeen['failed']): Html | '' {
     html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: <code>${recordId}</code><br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next try ${shortMomentOf(retryAtMs)}</span></li>`
   return html`<section aria-labelledby="failed"><h2 id="failed">Failed</h2>
 <p>These should have happened by now. Whoever runs the service finds the reason with <code>payments-mcp doctor</code>.</p>
-<ul class="next">${failed.map(item)}</ul></section>`
+<ul class="list">${failed.map(item)}</ul></section>`
 }
 
 /** A part that is drawn anew. */
 export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & Pick<MoneyShown, 'nowMs'>): Html {
-  return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="wallets">${wallets.map(
+  return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="tiles">${wallets.map(
     (
       wallet,
-    ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="outcome problem">${wallet.status}</span>`}</h3>
+    ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="state bad">${wallet.status}</span>`}</h3>
 ${balances(wallet)}${plot(wallet.steps, nowMs, walletName(wallet.displayName), wallet.isCut)}</li>`,
   )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. list_wallets tells all.</p>` : ''}</section>`
 }
 
 function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCents' | 'heldCents'>): Html {
-  return html`<dl class="facts balances"><div><dt>Available</dt><dd><strong>${dollars(availableCents)}</strong></dd></div>
+  return html`<dl class="figures"><div><dt>Available</dt><dd><strong>${dollars(availableCents)}</strong></dd></div>
 <div><dt>Held</dt><dd>${dollars(heldCents)}</dd></div><div><dt>Total</dt><dd>${dollars(availableCents + heldCents)}</dd></div></dl>`
 }
 
@@ -111,10 +111,10 @@ ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 /** The forms are those of the pages at which one decides, and go there: what they ask for is asked for there. */
 export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
-  return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="waiting">
-${mayAgree ? '' : html`<li id="proof">${askForProof('agree', '/console/money')}</li>`}
+  return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="list">
+${mayAgree ? '' : html`<li id="proof" class="note stack">${askForProof('agree', '/console/money')}</li>`}
 ${decisions.map(
-  ({ id, words, token }) => html`<li id="${id}">${decisionFacts(words)}
+  ({ id, words, token }) => html`<li id="${id}" class="note stack">${decisionFacts(words)}
 <form method="post" action="${decisionPath(id)}"><input type="hidden" name="formToken" value="${token}">
 ${mayAgree ? decisionButtons(words.yes) : html`<div class="choices"><button type="submit" name="decision" value="no" class="danger">No</button></div>`}</form></li>`,
 )}
@@ -123,7 +123,7 @@ ${approvals.map(
     id,
     words,
     token,
-  }) => html`<li id="${id}">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
+  }) => html`<li id="${id}" class="note stack">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
 <form method="post" action="${approvalPagePath(id)}"><input type="hidden" name="formToken" value="${token}">
 <div class="choices">${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}<button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
 )}</ul><p><a href="/decisions">See all that waits for you</a></p></section>`

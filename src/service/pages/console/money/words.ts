@@ -4,12 +4,12 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 export const statusText = (status: string) => status.replaceAll('_', ' ').toLowerCase()
 
 /** What a status is like, so that its colour says no more than the word. */
-export function likeOf(status: string): 'good' | 'open' | 'problem' | 'quiet' {
+export function likeOf(status: string): 'good' | 'open' | 'bad' | 'over' {
   if (/^(active|captured|completed|paid|marked_paid|approved)$/i.test(status)) return 'good'
   if (/^(authorized|open|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status))
     return 'open'
-  if (/^(declined|failed|missed|past_due|returned|denied|suspended)$/i.test(status)) return 'problem'
-  return 'quiet'
+  if (/^(declined|failed|missed|past_due|returned|denied|suspended)$/i.test(status)) return 'bad'
+  return 'over'
 }
 
 export const merchantName = (name: string) => foreignName(name, 'A merchant without a readable name')

@@ -2,7 +2,6 @@ import { sha256 } from '../../../../core/system.ts'
 import { hashedColumns } from '../../../request/activity.ts'
 import type { RunReport } from '../../../rules/run-report.ts'
 import type { ActivityRow } from '../../../store/schema/activity.ts'
-import { pageAsset } from '../../frame/assets.ts'
 import { reportMarkdown } from './markdown.ts'
 import { reportDocument } from './view.ts'
 
@@ -48,9 +47,8 @@ export async function around({ report, madeAt }: MadeReport, format: ReportForma
     const about = 'payments-mcp verify recomputes the chain and every figure from this block.'
     return { before: `${reportMarkdown(report, madeAt)}\n\n## Data\n\n${about}\n\n\`\`\`\`json\n`, after: '````\n' }
   }
-  const style = `${await pageAsset('/styles/base.css')}${await pageAsset('/styles/report.css')}`
-  const [main = '', end = ''] = reportDocument(report, madeAt, style).split('<!-- data -->\n')
-  return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}\n` }
+  const [main = '', end = ''] = reportDocument(report, madeAt).split('<!-- data -->\n')
+  return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}` }
 }
 
 /** The data up to its chain, in lines: a figure a line. */

@@ -27,7 +27,6 @@ const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
     tab: 'runs',
     account: accountOf(signedIn),
     environment,
-    styles: ['/styles/report.css'],
     main: html`${downloads(runId)}${reportParts(made.report, made.madeAt)}`,
   })
   return c.html(page, 200, consoleHeaders)

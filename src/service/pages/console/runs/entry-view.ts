@@ -28,7 +28,7 @@ export function entryMain(shown: EntryShown): Html {
   return html`<p class="aside"><a href="/console">Runs</a> › <a href="${at}"><bdi>${runName(run.instanceId)}</bdi></a></p>
 <h1>${kind === 'happened' ? reasonText(operation) : operation}</h1>
 ${entryPart(shown, false)}
-<nav aria-label="Entries around it" class="around">
+<nav aria-label="Entries around it" class="line spread">
 ${newer === null ? html`<span></span>` : html`<a href="${at}/entries/${newer}" rel="next">Next entry</a>`}
 ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Entry before</a>`}
 </nav>`
@@ -40,9 +40,9 @@ export function entryPart(shown: EntryShown, isWithin: boolean): Html {
   const { id, run, kind, outcome, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
   const { text, like, mark } = outcomeWords[outcome]
   const address = `/console/runs/${run.id}/entries/${id}`
-  return html`<div class="opened">
-<dl class="facts">
-<div><dt>${kindWords[kind]}</dt><dd><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>${status === null ? '' : ` (HTTP ${status})`}</dd></div>
+  return html`<div class="opened stack${isWithin ? '' : ' box'}">
+<dl class="figures">
+<div><dt>${kindWords[kind]}</dt><dd><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>${status === null ? '' : ` (HTTP ${status})`}</dd></div>
 ${amountCents === null ? '' : html`<div><dt>Amount</dt><dd>${dollars(amountCents)}</dd></div>`}
 <div><dt>When</dt><dd><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)} UTC</time>${ms === null ? '' : `, took ${ms} ms`}</dd></div>
 ${kind === 'decision' ? '' : html`<div><dt>By</dt><dd><bdi>${byText(agentName, detail)}</bdi></dd></div>`}

@@ -31,7 +31,7 @@ export function filtersForm({ run, choices, tools, filter, problems, isOldestFir
     option(outcome, outcomeWords[outcome].text, outcome === filter.outcome),
   )}</select></label>
 <label>Order <select name="order"><option value="">Newest first</option>${option('oldest', 'Oldest first', isOldestFirst)}</select></label>
-<div class="times">${timeField({ name: 'from', label: 'From (UTC)', ms: filter.fromMs, problem: problems.from })}
+<div class="line">${timeField({ name: 'from', label: 'From (UTC)', ms: filter.fromMs, problem: problems.from })}
 ${timeField({ name: 'until', label: 'Until (UTC)', ms: filter.untilMs, problem: problems.until })}</div>
 <button type="submit" class="quiet">Show</button>
 ${isNarrowed ? html`<a href="${address}">Show all</a>` : ''}

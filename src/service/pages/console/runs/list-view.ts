@@ -23,7 +23,7 @@ interface RunsShown {
 /** The list of runs, with what narrows it. */
 export function runsMain(shown: RunsShown): Html {
   const { choices, filter, source, missed } = shown
-  return html`<div class="head">
+  return html`<div class="line spread">
 <h1>Runs</h1>
 <form method="get" action="/console/find" role="search" class="find">
 <label for="find">Find a request or a run</label>
@@ -51,7 +51,7 @@ export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): H
       ? nothingYet(sandbox)
       : html`<p>No run fits. <a href="/console">Show all</a></p>`
   }
-  return html`<div class="wide-table"><table class="stacked">
+  return html`<div class="wide box"><table class="stacked">
 <caption class="unseen">Runs, the one that something happened in last first</caption>
 <thead><tr><th scope="col">Run</th><th scope="col">Agent</th><th scope="col">Program</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Went wrong</th><th scope="col">Last</th></tr></thead>
 <tbody>${runs.map((run) => runRow(run, nowMs))}</tbody>
@@ -72,7 +72,7 @@ function runRow(
 }
 
 function nothingYet(sandbox: boolean): Html {
-  return html`<div class="empty"><h2>No agent has called yet</h2>
+  return html`<div class="box stack"><h2>No agent has called yet</h2>
 <p>What an agent does shows here while it does it. ${sandbox ? 'To see a first run, connect an AI host as the home page says and ask it to buy something, or let simulated agents shop in a terminal:' : 'Connect an AI host as the home page says.'}</p>
 ${sandbox ? html`<pre><code>npm run simulate -- --agents 2 --purchases 5</code></pre>` : ''}
 <p><a href="/">How to connect an AI host</a></p></div>`

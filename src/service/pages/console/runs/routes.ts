@@ -161,9 +161,7 @@ interface Page {
   status?: 200 | 404 | 422
 }
 
-const styles = ['/styles/console-runs.css'] as const
-
 function framed(c: Context, { environment }: RunPages, signedIn: SignedIn, { title, main, status = 200 }: Page) {
-  const whole = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main, styles })
+  const whole = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main })
   return c.html(whole, status, consoleHeaders)
 }

@@ -26,7 +26,7 @@ export function timelineMain(shown: TimelineShown): Html {
   const { run, newer, first, nowMs, isOldestFirst = false } = shown
   const { id, instanceId } = run
   const address = timelineAddress(id)
-  return html`<div class="head">
+  return html`<div class="line spread">
 <div><p class="aside"><a href="/console">Runs</a></p>
 <h1><bdi>${runName(instanceId)}</bdi></h1></div>
 <p><a class="button quiet" href="${address}/report">Report</a></p>
@@ -36,7 +36,7 @@ ${filtersForm(shown)}
 ${first === null ? '' : html`<p><a href="${first}">${isOldestFirst ? 'The oldest' : 'The newest'} entries</a></p>`}
 <section data-list aria-label="Entries, the ${isOldestFirst ? 'oldest' : 'newest'} first">
 <div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
-<div role="list" class="entries" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
+<div role="list" class="entries box" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
 ${entriesOf(shown)}
 </div>
 ${onwardLink(shown)}
@@ -48,7 +48,7 @@ export const factsAddress = (runId: string) => `/console/runs/${runId}?part=fact
 
 /** Whose run it is and what it came to so far: the part that is drawn anew. */
 export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen, nowMs: number): Html {
-  return html`<dl class="facts">
+  return html`<dl class="figures">
 <div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
 <div><dt>Program</dt><dd><bdi>${host === null ? 'Not known' : foreignName(host, 'Not known')}</bdi></dd></div>
 <div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} went wrong</span>` : ''}</dd></div>
@@ -91,7 +91,7 @@ function entryRow(
   const { text, like, mark } = outcomeWords[outcome]
   const what = kind === 'happened' ? reasonText(operation) : operation
   return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry><details id="open-${id}" data-source="${address}?fragment=1">
-<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="badge">fault: ${fault}</span>`}${code === null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
 </details>${between === null ? '' : html`<p class="between">${between}</p>`}</div>`

@@ -6,17 +6,17 @@ import type { EntryFilter } from './read-runs.ts'
 /** How an outcome reads, and what it is like: the mark in front says the same to who sees no colours. */
 export const outcomeWords = {
   done: { text: 'Done', like: 'good', mark: '✓' },
-  declined: { text: 'Declined', like: 'problem', mark: '✕' },
+  declined: { text: 'Declined', like: 'bad', mark: '✕' },
   review: { text: 'Waits for a person', like: 'open', mark: '…' },
-  refused: { text: 'Refused', like: 'problem', mark: '✕' },
-  failed: { text: 'Failed', like: 'problem', mark: '!' },
-  unanswered: { text: 'No answer', like: 'problem', mark: '!' },
-  replayed: { text: 'Replayed', like: 'quiet', mark: '↺' },
+  refused: { text: 'Refused', like: 'bad', mark: '✕' },
+  failed: { text: 'Failed', like: 'bad', mark: '!' },
+  unanswered: { text: 'No answer', like: 'bad', mark: '!' },
+  replayed: { text: 'Replayed', like: 'over', mark: '↺' },
   repeated: { text: 'Repeat stopped', like: 'open', mark: '↺' },
   asked: { text: 'Asked a person', like: 'open', mark: '?' },
   agreed: { text: 'Agreed', like: 'good', mark: '✓' },
-  disagreed: { text: 'Said no', like: 'problem', mark: '✕' },
-  happened: { text: 'Happened by itself', like: 'quiet', mark: '◷' },
+  disagreed: { text: 'Said no', like: 'bad', mark: '✕' },
+  happened: { text: 'Happened by itself', like: 'over', mark: '◷' },
 } as const satisfies Record<RunOutcome, { text: string; like: string; mark: string }>
 
 export const kindWords = {

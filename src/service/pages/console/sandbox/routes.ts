@@ -109,14 +109,12 @@ async function show(
   const token = signedIn.formToken(purpose)
   const seen = await reads.all(signedIn)
   const main = sandboxMain({ seen, partyId: signedIn.user.partyId, token, done, problem: problem ?? null })
-  const styles = ['/styles/console-sandbox.css'] as const
   const page = consolePage({
     title: 'Sandbox',
     tab: 'sandbox',
     account: accountOf(signedIn),
     environment,
     main,
-    styles,
   })
   return c.html(page, status, consoleHeaders)
 }

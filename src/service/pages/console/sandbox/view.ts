@@ -31,7 +31,7 @@ export function sandboxMain(shown: Shown): Html {
   return html`<h1>Sandbox</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
-<div class="cells">
+<div class="tiles">
 <section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', partAddress('clock'), clockPart(seen, token), clockVersion(seen))}
 <details><summary>Move it to a moment</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
 ${worldSection(seen)}
@@ -55,7 +55,7 @@ export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: st
   const shown = html`<input type="hidden" name="moved" value="${movedMs}">`
   return html`<p class="now"><time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time></p>
 <p class="aside">${isMoved ? `${distance(movedMs)} further than real time. It never goes back but by a reset or a restore.` : 'It is real time, until you move it.'}</p>
-<div class="actions">
+<div class="line">
 ${form('hour', token, html`${shown}<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
 ${form('day', token, html`${shown}<button type="submit" class="quiet" id="day">+1 day</button>`)}
 ${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at" value="${nextMs}"><button type="submit" id="next">To the next event</button>`)}
@@ -64,7 +64,7 @@ ${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at"
 ${
   next.length === 0
     ? html`<p>Nothing of yours is to happen by itself.</p>`
-    : html`<ul class="next">${next.map((event) => nextItem(event, nowMs))}</ul>`
+    : html`<ul class="list">${next.map((event) => nextItem(event, nowMs))}</ul>`
 }
 ${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="aside">Before that something of another party happens, on ${momentOf(nextMs)}.</p>` : ''}`
 }
@@ -83,7 +83,7 @@ function form(action: string, token: string, fields: Html): Html {
 
 function worldSection({ world }: SandboxSeen): Html {
   return html`<section aria-labelledby="world"><h2 id="world">World</h2>
-<dl class="facts"><div><dt>Filled with</dt><dd><bdi>${worldName(world?.digest ?? null)}</bdi></dd></div>
+<dl class="figures"><div><dt>Filled with</dt><dd><bdi>${worldName(world?.digest ?? null)}</bdi></dd></div>
 <div><dt>For</dt><dd>${world?.isRehearsal === true ? 'a rehearsal: no agent manages it' : 'anything'}</dd></div></dl>
 </section>`
 }
@@ -97,7 +97,7 @@ function managedSections({ faults, snapshots }: Managed, token: string): Html {
   return html`<section aria-labelledby="faults"><h2 id="faults">Faults</h2>
 ${livePart('sandbox', partAddress('faults'), faultsPart({ faults, snapshots }, token), versionOf(faults))}
 ${faultForm(token)}</section>
-<div class="cells">
+<div class="tiles">
 <section aria-labelledby="snapshots"><h2 id="snapshots">Save and restore</h2>
 ${form('save', token, html`<label>Name <input name="name" required maxlength="64" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, hyphens or underscores" autocomplete="off"></label><button type="submit" class="quiet">Save</button>`)}
 ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token), versionOf(snapshots))}</section>
@@ -110,11 +110,11 @@ ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshot
 /** The part that is drawn anew. */
 export function snapshotsPart({ snapshots }: Managed, token: string): Html {
   if (snapshots.length === 0) return html`<p class="aside">Nothing is saved yet.</p>`
-  return html`<ul class="snapshots">${snapshots.map(
+  return html`<ul class="list">${snapshots.map(
     ({
       attributes: { name, now },
-    }) => html`<li id="saved-${name}"><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
-<div class="actions"><details id="restore-${name}"><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
+    }) => html`<li id="saved-${name}" class="line spread"><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
+<div class="line"><details id="restore-${name}"><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
 ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
   )}</ul>`
 }
@@ -167,7 +167,7 @@ const operations = Object.values(catalogue)
   .sort()
 
 function faultForm(token: string): Html {
-  return html`<details class="new-fault"><summary>Let something go wrong</summary>
+  return html`<details><summary>Let something go wrong</summary>
 ${form(
   'fault',
   token,
@@ -189,7 +189,7 @@ ${form(
 
 function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
   return html`<section aria-labelledby="shops"><h2 id="shops">Shops</h2>
-<ul class="shops">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
+<ul class="tiles">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
 ${orders.length === 0 ? '' : html`<h3>Newest orders</h3>${stackedTable('Newest orders', orderColumns(partyId), orders)}`}</section>`
 }
 

@@ -13,7 +13,7 @@ for (const block of /** @type {NodeListOf<HTMLElement>} */ (document.querySelect
   said.className = 'said'
   said.role = 'status'
   const row = document.createElement('div')
-  row.className = 'copying'
+  row.className = 'line'
   row.append(button, said)
   block.after(row)
   button.addEventListener('click', async () => {

@@ -15,19 +15,29 @@ const palette = {
   'on-sandbox': ['#5c4400', '#f6dd97'],
 } as const satisfies Record<string, readonly [light: string, dark: string]>
 
+/** Sizes, type and edges that recur. */
+const measures = {
+  small: '0.8125rem',
+  gap: '0.75rem',
+  round: '0.5rem',
+  edge: '1px solid var(--faint)',
+  mono: 'ui-monospace, monospace',
+} as const
+
 /** Where a page around the view may ask for the light or the dark whatever the browser is set to. */
-export const paletteByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
+export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
 
 /** The color of the mark, between the two accents: to be told from what is behind it in the light and in the dark. */
 export const markColor = '#6b7cff'
 
 /** As the browser is set, for browsers also that are too old to know `light-dark`. */
-export const paletteByBrowser = `${root((light) => light)}
+export const tokensByBrowser = `${root((light) => light)}
 @media (prefers-color-scheme: dark) {
 ${root((_, dark) => dark)}}
 `
 
 function root(colorOf: (light: string, dark: string) => string): string {
-  const colors = Object.entries(palette).map(([name, [light, dark]]) => `  --${name}: ${colorOf(light, dark)};\n`)
-  return `:root {\n  color-scheme: light dark;\n${colors.join('')}}\n`
+  const colors = Object.entries(palette).map(([name, [light, dark]]) => [name, colorOf(light, dark)])
+  const lines = [...colors, ...Object.entries(measures)].map(([name, value]) => `  --${name}: ${value};\n`)
+  return `:root {\n  color-scheme: light dark;\n${lines.join('')}}\n`
 }

@@ -1,0 +1,50 @@
+import { displayName } from '../core/product.ts'
+import { sha256Base64 } from '../core/system.ts'
+import { iconSvg, markPath } from './mark.ts'
+import { markColor } from './tokens.ts'
+
+/** The mark and the name, above what a page says. */
+export const brand = `<div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span></div>`
+
+interface LonePage {
+  title: string
+  style: string
+  script?: string
+  /** HTML. */
+  body: string
+}
+
+/** Returns a document that loads nothing, so that it can be saved, sent and opened anywhere. */
+export function lonePage({ title, style, script, body }: LonePage): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${lonePolicy(style, script)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>${title.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)}</title>
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(iconSvg(markPath))}">
+<style>${style}</style>
+</head>
+<body>
+${brand}
+${body}
+${script === undefined ? '' : `<script>${script}</script>\n`}</body>
+</html>
+`
+}
+
+/** Returns the policy under which such a document has its own style, its own script and the mark, and nothing else. */
+export function lonePolicy(style: string, script?: string): string {
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${sha256Base64(style)}'`,
+    ...(script === undefined ? [] : [`script-src 'sha256-${sha256Base64(script)}'`]),
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+}
