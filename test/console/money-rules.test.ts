@@ -9,7 +9,7 @@ import {
   type TransferTold,
   transfersSection,
 } from '../../src/service/pages/console/money/lists-view.ts'
-import { plot, plotTable, type Step } from '../../src/service/pages/console/money/plot.ts'
+import { balancePlot, balanceTable, type Step } from '../../src/service/pages/console/money/plot.ts'
 import type { Told } from '../../src/service/pages/console/money/read-money.ts'
 import { subscriptionsSection } from '../../src/service/pages/console/money/subscriptions-view.ts'
 import { waitingPart, walletPart, walletsPart } from '../../src/service/pages/console/money/view.ts'
@@ -38,29 +38,31 @@ const steps: Step[] = [
   { atMs: 50, availableCents: 200, heldCents: 600 },
 ]
 
+const plotted = (steps: readonly Step[], nowMs: number, isCut = false) =>
+  String(balancePlot({ id: 'wal_1', name: 'Main', steps, isCut }, nowMs))
+
 test('a plot rises with the amount and goes on with time; what is held lies on what is available', () => {
-  const text = String(plot(steps, 100, 'Main'))
-  const path = (name: string) => new RegExp(`class="${name}" d="([^"]*)"`).exec(text)?.[1]
-  expect(path('line')).toBe('M4 12.0H320.0V114.4H636.0')
-  expect(path('held')).toBe('M4 12.0H320.0V37.6H636.0L636 140L4 140Z')
-  expect(text).toContain('aria-label="Main over time: $2.00 available and $6.00 held now"')
-  expect(text).toContain('from $2.00 to $10.00')
+  const text = plotted(steps, 100)
+  const path = (name: string) => new RegExp(`path class="${name}" d="([^"]*)"`).exec(text)?.[1]
+  expect(path('solid')).toBe('M0 0H500V800H1000')
+  expect(path('dashed')).toBe('M0 0H500V200H1000')
+  expect(text).toContain('<title id="wal_1-plot">Main over time: $2.00 available and $6.00 held now</title>')
+  for (const label of ['>$0<', '>$10<', '>now<']) expect(text).toContain(label)
 })
 
-test('a plot of what hardly changes begins near it, and tells what it was least and most', () => {
-  const [only] = [{ atMs: 0, availableCents: 1000, heldCents: 100 }]
-  const text = String(plot([only], 100, 'Main'))
-  expect(text).toContain('from $10.00 to $11.00')
-  expect(text).toMatch(/class="line" d="M4 68\.9H/)
+test('a plot of what hardly changes begins near it', () => {
+  const text = plotted([{ atMs: 0, availableCents: 1000, heldCents: 100 }], 100)
+  expect(text).not.toContain('>$0<')
+  expect(text).toMatch(/path class="solid" d="M0 333H1000"/)
 })
 
 test('a wallet of which nothing moved says whether that is for ever or lately', () => {
-  expect(String(plot([], 1, 'Main'))).toContain('Nothing moved yet.')
-  expect(String(plot([], 1, 'Main', true))).toContain('Nothing moved lately.')
+  expect(plotted([], 1)).toContain('Nothing moved yet.')
+  expect(plotted([], 1, true)).toContain('Nothing moved lately.')
 })
 
 test('the table of a plot has the same figures', () => {
-  const text = String(plotTable(steps)).replaceAll('<tr>', '<tr id>')
+  const text = String(balanceTable(steps)).replaceAll('<tr>', '<tr id>')
   expect(
     rowsOf(text)
       .slice(1)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plot, stepsOf, type WalletEntry } from '../../src/service/pages/console/money/plot.ts'
+import { balancePlot, stepsOf, type WalletEntry } from '../../src/service/pages/console/money/plot.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { ok, payer } from '../payments/payer.ts'
@@ -36,7 +36,7 @@ onEachDatabase('the console shows money', (database) => {
     const text = await textAt('/console/money')
     expect(text).toMatch(/Available<\/dt><dd><strong>\$2,486\.00</)
     expect(text).toMatch(/Held<\/dt><dd>\$4\.00</)
-    expect(text).toContain('role="img" aria-label="Main wallet over time: $2,486.00 available and $4.00 held now"')
+    expect(text).toContain('>Main wallet over time: $2,486.00 available and $4.00 held now</title>')
     const opened = await textAt(`/console/money/wallets/${wallet.id}`)
     for (const words of ['Captured', 'Hold placed', 'Funded', id, '-$12.34', '$2,500.00'])
       expect(opened).toContain(words)
@@ -230,7 +230,7 @@ onEachDatabase('the console shows money', (database) => {
   test('a wallet that was only funded has a picture', async () => {
     const fresh = await createConsoleSite(database)
     const { text } = await (await fresh.visitor()).open('/console/money')
-    expect(text).toMatch(/class="line" d="M[\d.]+ [\d.]+H/)
+    expect(text).toMatch(/class="solid" d="M\d+ \d+H/)
     expect(text).not.toContain('NaN')
     await fresh.world.drop()
   })
@@ -253,7 +253,7 @@ test('a plot ends with what there is, each step is what was entered, and it begi
     fc.property(fc.array(entry, { maxLength: 60 }), fc.integer(), fc.integer(), (given, availableCents, heldCents) => {
       const entries: WalletEntry[] = given.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
       const steps = stepsOf({ availableCents, heldCents }, entries)
-      expect(String(plot(steps, 50, 'Wallet'))).not.toMatch(/NaN|Infinity/)
+      expect(String(balancePlot({ id: 'wal_1', name: 'Wallet', steps, isCut: false }, 50))).not.toMatch(/NaN|Infinity/)
       expect(steps.map(({ atMs }) => atMs)).toEqual([...new Set(entries.map((one) => one.createdAtMs))].reverse())
       if (steps.length > 0) expect(steps.at(-1)).toMatchObject({ availableCents, heldCents })
       for (const [at, step] of steps.entries()) {
@@ -276,10 +276,9 @@ test.each([50, 51, 1_000_000])(
     const steps = stepsOf({ availableCents: 250_000, heldCents: 0 }, [
       { account: 'available', amountCents: 250_000, createdAtMs: 50 },
     ])
-    const text = String(plot(steps, nowMs, 'Wallet'))
-    expect(text).toMatch(/class="line" d="M4 12\.0H636\.0"/)
-    expect(text).toMatch(/class="area" d="M4 12\.0H636\.0L636 140L4 140Z"/)
-    expect(text).toContain('<span>$2,500.00</span>')
+    const text = String(balancePlot({ id: 'wal_1', name: 'Wallet', steps, isCut: false }, nowMs))
+    expect(text).toMatch(/path class="solid" d="M0 (\d+)(H\d+V\1)*H1000"/)
+    expect(text).toContain('Wallet over time: $2,500.00 available')
   },
 )
 

@@ -154,12 +154,12 @@ test('what is open, selected and scrolled stays so when its part is drawn anew',
   // On a phone it stacks, and on a screen it fits: as much as on a narrow one is made to be out of sight.
   await page.evaluate(`{
     const sheet = new CSSStyleSheet()
-    sheet.replaceSync('.wide-table { max-width: 20rem }')
+    sheet.replaceSync('.wide { max-width: 20rem }')
     document.adoptedStyleSheets = [sheet]
   }`)
   await isLive(page)
   await page.locator('#restore-opened summary').click()
-  await take(page, '[data-source*="faults"] .wide-table', 'it.scrollLeft = 40')
+  await take(page, '[data-source*="faults"] .wide', 'it.scrollLeft = 40')
   await page.evaluate('getSelection().selectAllChildren(document.querySelector("li:has(#restore-opened) strong"))')
   await expect.poll(() => page.evaluate('[window.taken.scrollLeft, getSelection().toString()]')).toEqual([40, 'opened'])
   await setFault('third')

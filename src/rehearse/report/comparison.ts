@@ -1,8 +1,10 @@
 import { html } from 'hono/html'
+import type { Html } from '../../display/html.ts'
+import { type Column, table } from '../../display/table.ts'
 import type { Comparison } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
-import { chanceOf, changed, changeLine, comparedWith, notCompared } from './comparison-words.ts'
-import { type Html, line } from './shown.ts'
+import { type ChangedScenario, chanceOf, changed, changeLine, comparedWith, notCompared } from './comparison-words.ts'
+import { line } from './shown.ts'
 
 /** Shows what got better or worse than in earlier results, and whether that may be chance. */
 export function comparisonSection(comparison: Comparison | undefined): Html | string {
@@ -13,19 +15,24 @@ export function comparisonSection(comparison: Comparison | undefined): Html | st
     ['Did right', didRight],
     ['Told the truth', toldTruth],
   ] as const
-  const rows = changed(comparison).map(
-    ({ id, way, from, to, chance }) =>
-      html`<tr><th scope="row"><a href="#${scenarioAnchor(id)}">${line(id)}</a></th><td class="${way === 'worse' ? 'bad' : 'good'}"><span class="state">${way === 'worse' ? '▼ Worse' : '▲ Better'}</span></td><td>${from}</td><td>${to}</td><td>${chanceOf(chance)}</td></tr>`,
-  )
-  const table =
-    rows.length === 0
-      ? ''
-      : html`<div class="wide"><table class="numbers"><caption>Scenarios that changed <span class="aside">Trials that passed</span></caption>
-<thead><tr><th scope="col">Scenario</th><th scope="col">Change</th><th scope="col">Before</th><th scope="col">Now</th><th scope="col">By chance?</th></tr></thead><tbody>${rows}</tbody></table></div>`
+  const rows = changed(comparison)
+  const caption = html`Scenarios that changed <span class="aside">Trials that passed</span>`
   return html`<section aria-labelledby="comparison"><h2 id="comparison">Compared with earlier results</h2>
 <p class="aside">${line(comparedWith(comparison), 200)}</p>
 <dl>${shares.map(([name, change]) => html`<div><dt>${name}</dt><dd>${changeLine(change)}</dd></div>`)}</dl>
-${table}
+${rows.length === 0 ? '' : table(caption, columns, rows)}
 <ul class="aside">${notCompared(comparison).map((told) => html`<li>${line(told, 1000)}</li>`)}</ul>
 </section>`
 }
+
+const columns: readonly [Column<ChangedScenario>, ...Column<ChangedScenario>[]] = [
+  { name: 'Scenario', of: ({ id }) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a>` },
+  {
+    name: 'Change',
+    of: ({ way }) =>
+      way === 'worse' ? html`<span class="state bad">▼ Worse</span>` : html`<span class="state good">▲ Better</span>`,
+  },
+  { name: 'Before', isNumber: true, of: ({ from }) => from },
+  { name: 'Now', isNumber: true, of: ({ to }) => to },
+  { name: 'By chance?', of: ({ chance }) => chanceOf(chance) },
+]

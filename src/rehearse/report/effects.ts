@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
+import type { Html } from '../../display/html.ts'
 import type { Effect, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
-import { type Html, line } from './shown.ts'
+import { line } from './shown.ts'
 import { counted } from './words.ts'
 
 const causes = { agent: 'By the agent', person: 'By a person', time: 'By itself', shop: 'By a shop' } as const

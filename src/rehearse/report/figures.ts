@@ -1,7 +1,9 @@
 import { html } from 'hono/html'
+import type { Html } from '../../display/html.ts'
+import { type Column, table } from '../../display/table.ts'
 import type { Results, Share, Summary, TrivialResults } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
-import { type Html, line } from './shown.ts'
+import { line } from './shown.ts'
 import { counted, interval, passKRows, percent } from './words.ts'
 
 /** What the rehearsal says of the agent, in a sentence, and how far one may trust it. */
@@ -68,14 +70,23 @@ ${trivialTable(trivial)}
 /** Shows the results of agents that do nothing or say nothing. */
 function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   if (trivial.length === 0) return ''
-  const count = ({ passed, of }: Share) => `${passed.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}`
-  const rows = trivial.map(
-    ({ agent, passed, didRight, toldTruth, passes }) =>
-      html`<tr><th scope="row">${agent}${passes.length === 0 ? '' : html` <span class="aside">passes ${passesOf(passes)}</span>`}</th>${[passed, didRight, toldTruth].map((share) => html`<td>${count(share)}</td>`)}</tr>`,
-  )
-  return html`<div class="wide"><table class="numbers beside"><caption>Beside it, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent reaches too says nothing of yours.</span></caption>
-<thead><tr><td></td><th scope="col">Passed</th><th scope="col">Did right</th><th scope="col">Told the truth</th></tr></thead>
-<tbody>${rows}</tbody></table></div>`
+  const share = (name: string, of: (one: TrivialResults) => Share): Column<TrivialResults> => ({
+    name,
+    isNumber: true,
+    of: (one) => `${of(one).passed.toLocaleString('en-US')} of ${of(one).of.toLocaleString('en-US')}`,
+  })
+  const caption = html`Beside it, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent reaches too says nothing of yours.</span>`
+  const agents: Column<TrivialResults> = {
+    name: 'Agent',
+    of: ({ agent, passes }) =>
+      html`${agent}${passes.length === 0 ? '' : html` <span class="aside">passes ${passesOf(passes)}</span>`}`,
+  }
+  const shares = [
+    share('Passed', ({ passed }) => passed),
+    share('Did right', ({ didRight }) => didRight),
+    share('Told the truth', ({ toldTruth }) => toldTruth),
+  ]
+  return table(caption, [agents, ...shares], trivial)
 }
 
 /** Scenarios that say little, by their ids. */
@@ -109,7 +120,7 @@ function intervalPicture({ low, high, share }: Share): Html {
 function passKTable(passK: readonly number[]): Html | string {
   const rows = passKRows(passK)
   if (rows.length < 2) return ''
-  return html`<div class="wide"><table class="numbers"><caption>pass^k <span class="aside">How likely k trials of one scenario all pass</span></caption>
-<thead><tr><th scope="row">k</th>${rows.map(([k]) => html`<th scope="col">${k}</th>`)}</tr></thead>
-<tbody><tr><th scope="row">pass^k</th>${rows.map(([, share]) => html`<td>${percent(share)}</td>`)}</tr></tbody></table></div>`
+  const columns = rows.map(([k, share]) => ({ name: String(k), isNumber: true, of: () => percent(share) }))
+  const caption = html`pass^k <span class="aside">How likely k trials of one scenario all pass</span>`
+  return table(caption, [{ name: 'k', of: () => 'pass^k' }, ...columns], [passK])
 }

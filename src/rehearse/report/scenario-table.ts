@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
+import type { Html } from '../../display/html.ts'
 import type { ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
-import { type Html, line } from './shown.ts'
+import { line } from './shown.ts'
 import { counted, outcomeOf, outcomes, rightOf, truthOf } from './words.ts'
 
 const groups = {

@@ -1,9 +1,8 @@
 import { html } from 'hono/html'
 import { foreignName, foreignText, shortened } from '../../core/foreign-text.ts'
+import type { Html } from '../../display/html.ts'
 import { withoutSecrets } from '../report-text.ts'
 import { counted } from './words.ts'
-
-export type Html = ReturnType<typeof html>
 
 /** A foreign text on one line, cut to what a heading or a cell has room for. */
 export function line(text: string, most?: number): Html {

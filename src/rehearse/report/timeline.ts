@@ -1,10 +1,11 @@
 import { html } from 'hono/html'
 import type { FaultKind } from '../../core/faults.ts'
 import { money } from '../../core/money.ts'
+import type { Html } from '../../display/html.ts'
+import { dayAndTime } from '../../display/moments.ts'
 import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
-import { dayAndTime } from './moments.ts'
-import { block, type Html, line, sentText } from './shown.ts'
+import { block, line, sentText } from './shown.ts'
 import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
 
 /** Each kind of step, and what its answer is called. */

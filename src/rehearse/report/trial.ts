@@ -1,9 +1,10 @@
 import { html } from 'hono/html'
+import type { Html } from '../../display/html.ts'
 import type { ScenarioResults, Trial, Verdict } from '../results.ts'
 import { trialAnchor } from './anchors.ts'
 import { effectList, stepLink } from './effects.ts'
 import { moneyPlot } from './money-plot.ts'
-import { block, folded, type Html, line } from './shown.ts'
+import { block, folded, line } from './shown.ts'
 import { timeline } from './timeline.ts'
 import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
 

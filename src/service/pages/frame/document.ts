@@ -1,8 +1,9 @@
 import { html, raw } from 'hono/html'
+import type { Html } from '../../../display/html.ts'
 import { brand } from '../../../display/lone-page.ts'
 import type { AssetPath } from './assets.ts'
 
-export type Html = ReturnType<typeof html>
+export type { Html }
 
 /** A form without a script. */
 export interface PageForm {

@@ -1,10 +1,10 @@
 import { html } from 'hono/html'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { parseTimestamp } from '../../../../core/system.ts'
+import { type Column, table } from '../../../../display/table.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
-import { type Column, stackedTable } from '../table.ts'
 import type { ListTold, Told } from './read-money.ts'
 import { type ListName, likeOf, merchantName, statusText } from './words.ts'
 
@@ -97,6 +97,8 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
 <p class="aside"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
+const idOf = ({ id }: { id: string }) => id
+
 /** What every list of records has. */
 const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
 const amountColumn: Column<Told<{ amount: number }>> = {
@@ -132,7 +134,7 @@ export function purchasesSection({ rows, next }: ListTold<PurchaseTold>, whose: 
   const content =
     rows.length === 0
       ? html`<p class="aside">No card was used yet.</p>`
-      : stackedTable('Purchases, the newest first', columns, rows)
+      : table('Purchases, the newest first', columns, rows, idOf)
   return section('purchases', 'Purchases', content, next)
 }
 
@@ -141,7 +143,7 @@ export function paymentsSection({ rows, next }: ListTold<PaymentTold>, whose: Wh
   const content =
     rows.length === 0
       ? html`<p class="aside">Nothing was paid yet.</p>`
-      : stackedTable<Told<PaymentTold>>(
+      : table<Told<PaymentTold>>(
           'Payments, the newest first',
           [
             { name: 'Payment', of: ({ attributes }) => described(attributes.description) },
@@ -156,6 +158,7 @@ export function paymentsSection({ rows, next }: ListTold<PaymentTold>, whose: Wh
             },
           ],
           rows,
+          idOf,
         )
   return section('payments', 'Payments', content, next)
 }
@@ -166,7 +169,7 @@ export function transfersSection({ rows, next }: ListTold<TransferTold>, whose: 
   const content =
     rows.length === 0
       ? html`<p class="aside">Nothing was deposited, withdrawn or moved between wallets yet.</p>`
-      : stackedTable<Told<TransferTold>>(
+      : table<Told<TransferTold>>(
           'Transfers, the newest first',
           [
             { name: 'Transfer', of: ({ attributes }) => described(attributes.description) },
@@ -184,6 +187,7 @@ export function transfersSection({ rows, next }: ListTold<TransferTold>, whose: 
             },
           ],
           rows,
+          idOf,
         )
   return section('transfers', 'Transfers', content, next)
 }
@@ -192,7 +196,7 @@ export function requestsSection({ rows, next }: ListTold<RequestTold>, whose: Wh
   const content =
     rows.length === 0
       ? html`<p class="aside">Nobody was asked for a payment yet.</p>`
-      : stackedTable<Told<RequestTold>>(
+      : table<Told<RequestTold>>(
           'Payment requests, the newest first',
           [
             { name: 'Request', of: ({ attributes }) => described(attributes.description) },
@@ -206,6 +210,7 @@ export function requestsSection({ rows, next }: ListTold<RequestTold>, whose: Wh
             },
           ],
           rows,
+          idOf,
         )
   return section('requests', 'Payment requests', content, next)
 }
@@ -213,7 +218,7 @@ export function requestsSection({ rows, next }: ListTold<RequestTold>, whose: Wh
 /** Others' requests that wait for this party's money. The runs that made them are theirs. */
 export function askedSection({ rows, next }: ListTold<RequestTold>): Html {
   if (rows.length === 0) return html``
-  const content = stackedTable<Told<RequestTold>>(
+  const content = table<Told<RequestTold>>(
     'What others ask you to pay, the newest first',
     [
       { name: 'Request', of: ({ attributes }) => described(attributes.description) },
@@ -223,6 +228,7 @@ export function askedSection({ rows, next }: ListTold<RequestTold>): Html {
       whenColumn,
     ],
     rows,
+    idOf,
   )
   return section('asked', 'Asked of you', content, next)
 }

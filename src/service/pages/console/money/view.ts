@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import { approvalPagePath } from '../../../../../tools/approvals.ts'
 import { decisionPath } from '../../../../core/held-call.ts'
 import { timestamp } from '../../../../core/system.ts'
+import { table } from '../../../../display/table.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import { approvalFacts } from '../../frame/approval-facts.ts'
 import type { ApprovalWords } from '../../frame/approval-words.ts'
@@ -13,7 +14,6 @@ import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
 import { kindWords } from '../sandbox/words.ts'
-import { stackedTable } from '../table.ts'
 import {
   askedSection,
   type CardTold,
@@ -28,7 +28,7 @@ import {
   transfersSection,
   type Whose,
 } from './lists-view.ts'
-import { plot, plotTable } from './plot.ts'
+import { balancePlot, balanceTable } from './plot.ts'
 import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
 import { partAddress, walletName } from './words.ts'
@@ -78,7 +78,7 @@ export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & P
     (
       wallet,
     ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="state bad">${wallet.status}</span>`}</h3>
-${balances(wallet)}${plot(wallet.steps, nowMs, walletName(wallet.displayName), wallet.isCut)}</li>`,
+${balances(wallet)}${balancePlot({ ...wallet, name: walletName(wallet.displayName) }, nowMs)}</li>`,
   )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. list_wallets tells all.</p>` : ''}</section>`
 }
 
@@ -140,9 +140,9 @@ ${livePart('money', source, content)}`
 export function walletPart(wallet: WalletOpened, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
   const { id, displayName, steps, isCut, entries, next } = wallet
   const name = walletName(displayName)
-  return html`<section aria-label="Balance">${balances(wallet)}${plot(steps, nowMs, name, isCut)}
+  return html`<section aria-label="Balance">${balances(wallet)}${balancePlot({ ...wallet, name }, nowMs)}
 ${isCut && steps.length > 0 ? html`<p class="aside">At most the newest ${mostPlotted} entries of the ledger; there are older ones.</p>` : ''}
-${steps.length === 0 ? '' : plotTable(steps)}</section>
+${steps.length === 0 ? '' : balanceTable(steps)}</section>
 <section aria-labelledby="movements"><h2 id="movements">Movements</h2>
 ${
   entries.length === 0
@@ -153,7 +153,7 @@ ${next === null ? '' : html`<p><a href="/console/money/wallets/${id}?before=${ne
 }
 
 const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
-  stackedTable<WalletOpened['entries'][number]>(
+  table<WalletOpened['entries'][number]>(
     'Movements, the newest first',
     [
       { name: 'What', of: ({ reason }) => reasonText(reason) },
@@ -173,4 +173,5 @@ const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
       },
     ],
     entries,
+    ({ id }) => id,
   )

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { lonePage } from '../../../../display/lone-page.ts'
 import { baseStyle, partsStyle } from '../../../../display/style.ts'
+import { table } from '../../../../display/table.ts'
 import type { RunReport } from '../../../rules/run-report.ts'
 import type { Html } from '../../frame/document.ts'
 import { type Cell, missing, readable, type Section, sectionsOf, titleOf } from './words.ts'
@@ -19,22 +20,24 @@ function section(part: Section): Html {
   const { shown, more } = readable(part)
   const heading = html`<h2 id="${id}">${title}</h2>`
   if (shown.length === 0) return html`<section aria-labelledby="${id}">${heading}\n${aside(none)}</section>\n`
-  const kind = (at: number) => (amounts.includes(at) ? html` class="number"` : '')
+  const [first, ...rest] = columns.map((name, at) => ({
+    name,
+    isNumber: amounts.includes(at),
+    of: (row: Section['rows'][number]) => text(row[at] ?? ''),
+  }))
+  if (first === undefined) throw new Error(`Bug: the section ${id} has no columns.`)
   return html`<section aria-labelledby="${id}">${heading}${aside(note)}
-<div class="wide" tabindex="0" role="group" aria-labelledby="${id}"><table>
-<thead><tr>${columns.map((name, at) => html`<th scope="col"${kind(at)}>${name}</th>`)}</tr></thead>
-<tbody>
-${shown.map((row) => html`<tr>${row.map((cell, at) => html`<td${isLong(cell) ? html` class="id"` : kind(at)}>${text(cell)}</td>`)}</tr>\n`)}</tbody>
-</table></div>${aside(more)}</section>
+${table(title, [first, ...rest], shown)}${aside(more)}</section>
 `
 }
 
-/** An id or a hash, which has no place where a line could end. */
-const isLong = (cell: Cell) => typeof cell === 'string' && /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell)
-
 const aside = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-const text = (cell: Cell) => (typeof cell === 'string' ? cell : html`<bdi>${cell.foreign}</bdi>`)
+/** What others wrote, and an id or a hash, which has no place where a line could end, may be broken anywhere. */
+function text(cell: Cell): Html | string {
+  if (typeof cell !== 'string') return html`<bdi>${cell.foreign}</bdi>`
+  return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${cell}</bdi>` : cell
+}
 
 /** The page's links to its files. */
 export function downloads(runId: string): Html {

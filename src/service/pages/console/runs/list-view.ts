@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
+import { type Column, table } from '../../../../display/table.ts'
 import type { Html } from '../../frame/document.ts'
 import { livePart } from '../console-page.ts'
 import type { Choices, RunSeen } from './read-runs.ts'
@@ -51,25 +52,34 @@ export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): H
       ? nothingYet(sandbox)
       : html`<p>No run fits. <a href="/console">Show all</a></p>`
   }
-  return html`<div class="wide box"><table class="stacked">
-<caption class="unseen">Runs, the one that something happened in last first</caption>
-<thead><tr><th scope="col">Run</th><th scope="col">Agent</th><th scope="col">Program</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Went wrong</th><th scope="col">Last</th></tr></thead>
-<tbody>${runs.map((run) => runRow(run, nowMs))}</tbody>
-</table></div>
+  return html`<div class="box">${table('Runs, the one that something happened in last first', columnsAt(nowMs), runs, ({ id }) => `row-${id}`)}</div>
 ${older === null ? '' : html`<p><a href="${older}">Older runs</a></p>`}`
 }
 
-function runRow(
-  { id, instanceId, agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen,
-  nowMs: number,
-): Html {
-  return html`<tr id="row-${id}"><th scope="row"><a id="link-${id}" href="/console/runs/${id}"><bdi>${runName(instanceId)}</bdi></a></th>
-<td data-label="Agent"><bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi></td>
-<td data-label="Program"><bdi>${host === null ? '–' : foreignName(host, '–')}</bdi></td>
-<td data-label="Calls" class="number">${calls}</td>
-<td data-label="Went wrong" class="number${refused > 0 ? ' problem' : ''}">${refused}</td>
-<td data-label="Last"><time datetime="${timestamp(lastAtMs)}" title="Since ${clockText(firstAtMs, nowMs)} UTC">${clockText(lastAtMs, nowMs)}</time></td></tr>`
-}
+const columnsAt = (nowMs: number): readonly [Column<RunSeen>, ...Column<RunSeen>[]] => [
+  {
+    name: 'Run',
+    of: ({ id, instanceId }) =>
+      html`<a id="link-${id}" href="/console/runs/${id}"><bdi>${runName(instanceId)}</bdi></a>`,
+  },
+  {
+    name: 'Agent',
+    of: ({ agentName }) =>
+      html`<bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi>`,
+  },
+  { name: 'Program', of: ({ host }) => html`<bdi>${host === null ? '–' : foreignName(host, '–')}</bdi>` },
+  { name: 'Calls', isNumber: true, of: ({ calls }) => String(calls) },
+  {
+    name: 'Went wrong',
+    isNumber: true,
+    of: ({ refused }) => (refused > 0 ? html`<span class="problem">${refused}</span>` : '0'),
+  },
+  {
+    name: 'Last',
+    of: ({ firstAtMs, lastAtMs }) =>
+      html`<time datetime="${timestamp(lastAtMs)}" title="Since ${clockText(firstAtMs, nowMs)} UTC">${clockText(lastAtMs, nowMs)}</time>`,
+  },
+]
 
 function nothingYet(sandbox: boolean): Html {
   return html`<div class="box stack"><h2>No agent has called yet</h2>

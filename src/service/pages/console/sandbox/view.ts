@@ -4,11 +4,11 @@ import { errorTable } from '../../../../core/errors.ts'
 import { faultKinds } from '../../../../core/faults.ts'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { parseTimestamp, timestamp } from '../../../../core/system.ts'
+import { type Column, table } from '../../../../display/table.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
-import { type Column, stackedTable } from '../table.ts'
 import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
 import type { Upcoming } from './upcoming.ts'
 import { address, distance, faultWords, kindWords, partAddress, unproven, worldName } from './words.ts'
@@ -134,7 +134,7 @@ export function faultsPart({ faults }: Managed, token: string): Html {
             html`<input type="hidden" name="faultId" value="${id}"><button type="submit" class="quiet small" id="clear-${id}">Clear<span class="unseen"> ${id}</span></button>`,
           ),
   }
-  return html`${stackedTable('Faults', [...faultColumns, clearColumn], faults, 'fault-')}
+  return html`${table('Faults', [...faultColumns, clearColumn], faults, ({ id }) => `fault-${id}`)}
 ${removable.length > 1 ? form('clear', token, html`<button type="submit" class="quiet" id="clear-all">Clear all</button>`) : ''}`
 }
 
@@ -190,7 +190,7 @@ ${form(
 function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
   return html`<section aria-labelledby="shops"><h2 id="shops">Shops</h2>
 <ul class="tiles">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
-${orders.length === 0 ? '' : html`<h3>Newest orders</h3>${stackedTable('Newest orders', orderColumns(partyId), orders)}`}</section>`
+${orders.length === 0 ? '' : html`<h3>Newest orders</h3>${table('Newest orders', orderColumns(partyId), orders, ({ id }) => id)}`}</section>`
 }
 
 const orderColumns = (

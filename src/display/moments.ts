@@ -1,4 +1,4 @@
-import { timestamp } from '../../core/system.ts'
+import { timestamp } from '../core/system.ts'
 
 /** The sandbox's day and the time on it, in UTC. */
 export function dayAndTime(atMs: number): { day: string; time: string } {

@@ -1,4 +1,4 @@
-import { money } from '../../core/money.ts'
+import { money } from '../core/money.ts'
 import { elapsed } from './moments.ts'
 
 /** A labelled place of an axis, as a share of its length. */
@@ -31,6 +31,14 @@ export function timeScale(moments: readonly number[]): Scale {
   return { shareOf, ticks: apart(times.map((atMs) => ({ share: shareOf(atMs), label: elapsed(atMs - began) }))) }
 }
 
+/** Time from one moment to another as a clock measures it, with a label for each end. */
+export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [string, string]): Scale {
+  // A single moment becomes a line over the whole width.
+  const sinceMs = Math.min(fromMs, toMs - 1)
+  const ticks = labels.map((label, share) => ({ share, label }))
+  return { shareOf: (atMs) => (atMs - sinceMs) / (toMs - sinceMs), ticks }
+}
+
 /** What came of the last change is seen right of it. */
 const lastShare = 0.95
 
@@ -49,11 +57,13 @@ function apart(ticks: readonly Tick[]): Tick[] {
 /** Share of the width that a label takes on a phone. */
 const leastBetween = 0.17
 
-/** Amounts from 0 (or less) to at least the largest, with some round ones between. */
+/** Amounts with some round ones between: from 0 (or less), or from near the least where they hardly differ. */
 export function valueTicks(cents: readonly number[]): Scale {
-  const [lowest, highest] = [Math.min(0, ...cents), Math.max(1, ...cents)]
-  const step = roundStep((highest - lowest) / 3)
-  const [from, to] = [Math.floor(lowest / step), Math.ceil(highest / step)]
+  const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]
+  const span = highest - lowest
+  const least = span < lowest ? lowest - Math.max(span, lowest / 4) / 2 : Math.min(0, lowest)
+  const step = roundStep((highest - least) / 3)
+  const [from, to] = [Math.floor(least / step), Math.ceil(highest / step)]
   const shareOf = (value: number) => (value / step - from) / (to - from)
   const ticks = Array.from({ length: to - from + 1 }, (_, index) => {
     const value = (from + index) * step

@@ -1,0 +1,112 @@
+import { html } from 'hono/html'
+import { money } from '../core/money.ts'
+import type { Html } from './html.ts'
+import { type Scale, type Tick, valueTicks } from './scales.ts'
+import type { Column } from './table.ts'
+
+/** A line of a plot; its pattern tells it from the others without color. */
+export interface Line<Point> {
+  name: string
+  pattern: 'solid' | 'dashed' | 'dotted'
+  cents: (point: Point) => number
+}
+
+/** A moment with the numbers of the steps that lead there. */
+export interface Mark {
+  atMs: number
+  steps: number[]
+}
+
+interface Plot<Point> {
+  /** Begins the ids within. */
+  id: string
+  title: string
+  /** What the plot shows, in words. */
+  told?: string
+  caption?: Html
+  /** The oldest first. */
+  points: readonly Point[]
+  lines: readonly Line<Point>[]
+  x: Scale
+  marks?: readonly Mark[]
+}
+
+/** Pixels from above; sideways all is told in shares of the width, so that letters keep their size on a phone. */
+const top = 28
+const bottom = 188
+const height = 216
+/** The field of the lines, which is stretched to its place. */
+const field = 1000
+
+/** Shows amounts over time. Money stays what it is until it changes: lines of steps, not of slopes. */
+export function plot<Point extends { atMs: number }>(plotted: Plot<Point>): Html {
+  const { id, title, told, caption, points, lines, x, marks = [] } = plotted
+  const y = valueTicks(points.flatMap((point) => lines.map(({ cents }) => cents(point))))
+  return html`<figure>
+${caption === undefined ? '' : html`<figcaption>${caption}</figcaption>`}
+<ul class="line aside">${lines.map(({ name, pattern }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${pattern}" x1="0" x2="32" y1="5" y2="5"/></svg> ${name}</li>`)}</ul>
+<div class="axes">
+<svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${down(share) + 4}">${label}</text>`)}</svg>
+<svg width="100%" height="${height}" role="img" aria-labelledby="${id}-plot${told === undefined ? '' : ` ${id}-told`}">
+<title id="${id}-plot">${title}</title>
+${told === undefined ? '' : html`<desc id="${id}-told">${told}</desc>`}
+${y.ticks.map(({ share }) => html`<line class="grid" x1="0" x2="100%" y1="${down(share)}" y2="${down(share)}"/>`)}
+${x.ticks.map(timeTick)}
+<svg y="${top}" width="100%" height="${bottom - top}" viewBox="0 0 ${field} ${field}" preserveAspectRatio="none" overflow="visible">
+${lines.map(({ pattern, cents }) => html`<path class="${pattern}" d="${stepPath(points, cents, x, y)}"/>`)}
+</svg>
+${markTexts(marks, x)}
+</svg>
+</div>
+</figure>`
+}
+
+/** Returns the columns of a table that tells the same as the lines. */
+export function amountColumns<Point>(lines: readonly Line<Point>[]): Column<Point>[] {
+  return lines.map(({ name, cents }) => ({ name, isNumber: true, of: (point) => money(cents(point)) }))
+}
+
+function stepPath<Point extends { atMs: number }>(
+  points: readonly Point[],
+  cents: (point: Point) => number,
+  x: Scale,
+  y: Scale,
+): string {
+  const steps = points.map((point, index) => {
+    const across = Math.round(x.shareOf(point.atMs) * field)
+    const level = Math.round((1 - y.shareOf(cents(point))) * field)
+    return index === 0 ? `M0 ${level}` : `H${across}V${level}`
+  })
+  return `${steps.join('')}H${field}`
+}
+
+function timeTick({ share, label }: Tick): Html {
+  const at = percentOf(share)
+  const anchor = share > 0.9 ? 'end' : share < 0.05 ? 'start' : 'middle'
+  return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${bottom}" y2="${bottom + 5}"/><text x="${at}%" y="${bottom + 20}" text-anchor="${anchor}">${label}</text>`
+}
+
+/** A triangle above each moment, and the number of its step where there is room for it. */
+function markTexts(marks: readonly Mark[], x: Scale): Html[] {
+  let lastNumber = -Infinity
+  return marks.map(({ atMs, steps }) => {
+    const share = x.shareOf(atMs)
+    const at = percentOf(share)
+    const hasRoom = share - lastNumber >= leastBetweenNumbers
+    if (hasRoom) lastNumber = share
+    const number = hasRoom ? html`<text x="${at}%" y="12" text-anchor="middle">${steps[0]}</text>` : ''
+    return html`<line class="mark" x1="${at}%" x2="${at}%" y1="${top}" y2="${bottom}"/>${number}<text class="triangle" x="${at}%" y="24" text-anchor="middle">▼</text>`
+  })
+}
+
+/** Share of the width that a number takes on a phone. */
+const leastBetweenNumbers = 0.06
+
+/** How far down a share of the amounts is drawn, in pixels. */
+function down(share: number): number {
+  return round(bottom - share * (bottom - top))
+}
+
+const percentOf = (share: number) => round(share * 100)
+
+const round = (value: number) => Math.round(value * 100) / 100

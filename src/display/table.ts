@@ -1,0 +1,35 @@
+import { html } from 'hono/html'
+import type { Html } from './html.ts'
+
+/** A column: its name, and what it shows of a row. */
+export interface Column<Row> {
+  name: string
+  isNumber?: boolean
+  /** Whether its cells say what they are, so that no name is to be seen. */
+  isUnseen?: boolean
+  of: (row: Row) => Html | string | readonly Html[]
+}
+
+/**
+ * Shows rows under named columns, the first of which names each row. On a phone a row is a block in which every other cell
+ * has its column's name.
+ * @param caption A text is for those who listen only.
+ * @param idOf The id of each row, where something leads to it.
+ */
+export function table<Row>(
+  caption: string | Html,
+  [first, ...rest]: readonly [Column<Row>, ...Column<Row>[]],
+  rows: readonly Row[],
+  idOf?: (row: Row) => string,
+): Html {
+  const number = ({ isNumber = false }: Column<Row>) => (isNumber ? html` class="number"` : '')
+  const heads = [first, ...rest].map(
+    (column) =>
+      html`<th scope="col"${number(column)}>${column.isUnseen ? html`<span class="unseen">${column.name}</span>` : column.name}</th>`,
+  )
+  return html`<div class="wide"><table class="stacked"><caption${typeof caption === 'string' ? html` class="unseen"` : ''}>${caption}</caption><thead><tr>${heads}</tr></thead>
+<tbody>${rows.map(
+    (row) => html`<tr${idOf === undefined ? '' : html` id="${idOf(row)}"`}><th scope="row">${first.of(row)}</th>
+${rest.map((column) => html`<td${column.isUnseen ? '' : html` data-label="${column.name}"`}${number(column)}>${column.of(row)}</td>`)}</tr>\n`,
+  )}</tbody></table></div>`
+}
