@@ -84,6 +84,15 @@ describe('what documents name', () => {
     expect(lost('[away](#nowhere)', 'docs/a.md', there)).toEqual(['links to #nowhere'])
   })
 
+  it('is shown as it stands in the file, in CONTRIBUTING.md', () => {
+    const samples = samplesOf(read('CONTRIBUTING.md'))
+    expect(samples.length).toBeGreaterThan(1)
+    expect(samples.flatMap((sample) => changed(sample, read))).toEqual([])
+    const [sample] = samplesOf('One, from `src/a.ts`:\n\n```ts\nconst a = 1\n\nconst b = 2\n```\n')
+    expect(sample && changed(sample, () => 'const a = 1\n\nconst c = 3\n\nconst b = 2\n')).toEqual([])
+    expect(sample && changed(sample, () => 'const a = 1\n')).toEqual(['src/a.ts no longer has: const b = 2'])
+  })
+
   it('README.md has at most 150 lines', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
   })
@@ -140,6 +149,24 @@ function lostReferences(text: string, anchors: ReadonlySet<string>): string[] {
       .flatMap((anchor) => (anchors.has(anchor) ? [] : [`names the rule #${anchor}, which does not exist`])),
     ...(/[(]spec\b/.test(text) ? ['names a text that is not in this repository'] : []),
   ]
+}
+
+/** A block of code that a document shows, and the file that it says it is from. */
+interface Sample {
+  path: string
+  code: string
+}
+
+function samplesOf(text: string): Sample[] {
+  return [...text.matchAll(/from `([\w./-]+)`:\n\n```ts\n(.*?)\n```/gs)].map(([, path = '', code = '']) => ({
+    path,
+    code,
+  }))
+}
+
+/** Returns the paragraphs of a sample that its file does not have. */
+function changed({ path, code }: Sample, textOf: (path: string) => string): string[] {
+  return code.split('\n\n').flatMap((part) => (textOf(path).includes(part) ? [] : [`${path} no longer has: ${part}`]))
 }
 
 /** The paths in backticks and the relative links of a document that lead nowhere. */
