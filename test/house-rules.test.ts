@@ -135,13 +135,13 @@ const rules: readonly Rule[] = [
     good: { path: 'src/cli.ts', text: "import { main } from './commands/main.ts'" },
   },
   {
-    name: 'a rule of the service imports errors, faults, types, permissions and the words of money only',
+    name: 'a rule of the service imports errors, faults, types, permissions, masking and the words of money only',
     covers: inside('src/service/rules'),
     faults: (text, path) =>
       importsOf(text, path)
         .filter(({ file, typeOnly }) => {
           if (file === undefined) return !typeOnly
-          if (/^src\/core\/(errors|faults|permissions|money)\.ts$/.test(file)) return false
+          if (/^src\/core\/(errors|faults|masking|permissions|money)\.ts$/.test(file)) return false
           if (file === 'src/core/operation.ts' || file.startsWith('tools/')) return !typeOnly
           return !file.startsWith('src/service/rules/')
         })

@@ -1,5 +1,6 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
-import { Failure, maskSecrets } from '../core/errors.ts'
+import { Failure } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
 
 /** What went wrong with an authorization server, in one line that holds no token. */
 export function oauthFailure(error: unknown, issuer: string): Failure {

@@ -1,4 +1,5 @@
-import { type Bounds, type ErrorSource, errorTable, type Failure, maskSecrets } from '../core/errors.ts'
+import { type Bounds, type ErrorSource, errorTable, type Failure } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { isTooLarge, mayBeCarriedOut, passingStatuses, retryAfterMs } from './retry.ts'
 import type { Answer } from './send.ts'

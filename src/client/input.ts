@@ -1,6 +1,7 @@
 import { bodyPlaces, relationshipOf } from '../core/body-places.ts'
-import { type ErrorSource, fail, maskForeignText, show } from '../core/errors.ts'
+import { type ErrorSource, fail, show } from '../core/errors.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-value.ts'
+import { maskForeignText } from '../core/masking.ts'
 import { inputParts, type OperationDefinition } from '../core/operation.ts'
 
 /** A flat input, checked and put where the operation declares each argument. */

@@ -1,5 +1,5 @@
 import type { Config } from '../config/settings.ts'
-import { maskSecrets } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
 import { checkApi } from './check-api.ts'
 import { checkHosts } from './check-hosts.ts'
 import { checkSandbox } from './check-sandbox.ts'

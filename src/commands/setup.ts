@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, givenTexts, userMachine } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
-import { maskSecrets } from '../core/errors.ts'
 import {
   type HostName,
   type HostSetup,
@@ -13,6 +12,7 @@ import {
   type Reach,
   serverName,
 } from '../core/host-setups.ts'
+import { maskSecrets } from '../core/masking.ts'
 import { nearest } from '../core/nearest.ts'
 import { firstQuestion } from '../core/product.ts'
 import { servedAddress } from './addresses.ts'

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { maskSecrets } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Environment, environmentSegments } from '../core/operation.ts'
 import { directoryOf } from './data-directory.ts'

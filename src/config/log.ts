@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import type { Logger as Pino } from 'pino'
-import { maskSecrets } from '../core/errors.ts'
-import { isSecretField } from '../core/secret-texts.ts'
+import { maskSecrets } from '../core/masking.ts'
+import { isSecretName } from '../core/secret-names.ts'
 import type { LogLevel } from './settings.ts'
 import { terminalLine } from './terminal-lines.ts'
 
@@ -73,36 +73,6 @@ const ranks = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5, silent
  */
 const waitingLimit = 1_000
 
-/** Field names, in any spelling of case, `-` and `_`, whose value is never written. */
-const secretNames = [
-  'authorization',
-  'proxyAuthorization',
-  'cookie',
-  'setCookie',
-  'apiKey',
-  'agentKey',
-  'sandboxApiKey',
-  'sandboxAgentKey',
-  'key',
-  'secret',
-  'clientSecret',
-  'token',
-  'accessToken',
-  'refreshToken',
-  'idToken',
-  'subjectToken',
-  'registrationAccessToken',
-  'codeVerifier',
-  'password',
-  'number',
-  'cardNumber',
-  'pan',
-  'cvv',
-  'cvc',
-] as const
-
-const plain = (name: string) => name.replace(/[-_]/g, '').toLowerCase()
-const secretSet: ReadonlySet<string> = new Set(secretNames.map(plain))
 const removed = '[removed]'
 
 async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
@@ -114,7 +84,6 @@ async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: removed },
     },
     terminal
       ? { write: (line: string) => writeSync(2, terminalLine(line)) }
@@ -139,10 +108,7 @@ function clean(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.slice(0, entriesLimit).map((item) => clean(item, depth + 1))
   const entries = Object.entries(value).slice(0, entriesLimit)
   return Object.fromEntries(
-    entries.map(([name, field]) => {
-      const isSecret = secretSet.has(plain(name)) || isSecretField(name, value)
-      return [name, isSecret ? removed : clean(field, depth + 1)]
-    }),
+    entries.map(([name, field]) => [name, isSecretName(name) ? removed : clean(field, depth + 1)]),
   )
 }
 

@@ -33,50 +33,60 @@ export function checkedSpans(digits: string): (from: number, to: number) => bool
 
 /** As JSON writes a character that is not seen, within a text that quotes one, and a JSON Pointer strokes (RFC 6901). */
 const quotedSign = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
-/** What may set the digits of a card number apart: what is not seen, spaces, dashes, strokes, points. */
-const apart = String.raw`(?:${quotedSign}|~(?![01])|[\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·•*\u2800\ufffd]){0,8}`
-
 const quotedSigns = new RegExp(quotedSign, 'g')
-const digitsApart = String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
+
+/** What may set the digits of a card number apart: what is not seen, spaces, dashes, strokes, points. */
+const separators = String.raw`\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·•*\u2800\ufffd`
+const apartBy = (some: string) => `(?:${quotedSign}|~(?![01])|[${some}]){0,8}`
+const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 
 /** Whether a text has as many digits in a row as a card number, however they are written and set apart. */
-export const mayHoldCardNumber = new RegExp(digitsApart, 'u')
+export const mayHoldCardNumber = new RegExp(digitsApart(apartBy(separators)), 'u')
 
 /** An id, a hash, a day or a telephone number (ITU-T E.164: at most 15 digits), whose digits stay, or digits that may be a card number's, whatever letter stands before them. */
-const idOrDigits = new RegExp(
-  [
-    String.raw`\b(?:[a-z]{2,5}_)?[0-9a-f]{32}(?:[0-9a-f]{32})?\b`,
-    String.raw`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`,
-    String.raw`(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])-[0-3]\d(?!\d)`,
-    String.raw`(?<!\d)\+\d(?:[ .()-]{0,2}\d){6,14}(?!${apart}\p{Nd})`,
-    String.raw`((?:(?<!\p{N})|~[01])${digitsApart})`,
-  ].join('|'),
-  'gu',
-)
+const idOrDigits = (apart: string) =>
+  new RegExp(
+    [
+      String.raw`\b(?:[a-z]{2,5}_)?[0-9a-f]{32}(?:[0-9a-f]{32})?\b`,
+      String.raw`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`,
+      String.raw`(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])-[0-3]\d(?!\d)`,
+      String.raw`(?<!\d)\+\d(?:[ .()-]{0,2}\d){6,14}(?!${apart}\p{Nd})`,
+      String.raw`((?:(?<!\p{N})|~[01])${digitsApart(apart)})`,
+    ].join('|'),
+    'gu',
+  )
+const usual = idOrDigits(apartBy(separators))
+const strict = idOrDigits(apartBy(`_${separators}`))
 
-/** What stands where a card number stood. */
+/** The word that stands where a card number stood. */
 export const maskedNumber = '[masked number]'
 
-/** A text without the card numbers in it that are set apart by whatever is not a letter, or written in digits of any script. */
-export function withoutCardNumbers(text: string): string {
-  return withoutIssuedNumbers(text).replace(idOrDigits, (found, digits?: string) =>
-    digits !== undefined && holdsCardNumber(digits) ? maskedNumber : found,
+interface CardMask {
+  word?: string
+  /** Whether a number may begin and end within a group of digits, and have underscores within. */
+  isStrict?: boolean
+}
+
+/** Masks card numbers that are set apart by anything but letters, or written in digits of any script. */
+export function withoutCardNumbers(text: string, { word = maskedNumber, isStrict = false }: CardMask = {}): string {
+  return withoutIssuedNumbers(text, word).replace(isStrict ? strict : usual, (found, digits?: string) =>
+    digits !== undefined && holdsCardNumber(digits, isStrict) ? word : found,
   )
 }
 
 /** A digit behind a tilde may be one of the number's, or a sign that is quoted. */
-function holdsCardNumber(found: string): boolean {
+function holdsCardNumber(found: string, isStrict: boolean): boolean {
   const unquoted = found.replace(quotedSigns, ' ')
-  return hasCardNumber(found) || (unquoted !== found && hasCardNumber(unquoted))
+  return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
 }
 
 /** An expiry, a code or a count may stand beside the number: it begins and ends where digits are set apart. */
-function hasCardNumber(text: string): boolean {
+function hasCardNumber(text: string, isStrict: boolean): boolean {
   const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
   if (holdsCard(groups.join(' '))) return true
   const digits = groups.join('')
   const bounds = [0]
-  for (const { length } of groups) bounds.push((bounds.at(-1) ?? 0) + length)
+  for (const { length } of isStrict ? digits : groups) bounds.push((bounds.at(-1) ?? 0) + length)
   const isChecked = checkedSpans(digits)
   return bounds.some((from, at) => {
     for (let next = at + 1; next < bounds.length; next++) {

@@ -1,5 +1,4 @@
-import { maskedNumber, withoutCardNumbers } from './card-numbers.ts'
-import { maskSecretTexts } from './secret-texts.ts'
+import { maskSecrets } from './masking.ts'
 
 /**
  * The one table of public errors (docs/service.md#error-codes). `detail` is the default text; `next` says what the
@@ -172,19 +171,3 @@ export function show(value: unknown): string {
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 const inCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-
-/**
- * Masks card numbers (13 to 19 digits, spaced or not) and every other secret of `maskSecretTexts` in a text. Our own texts
- * pass unchanged: an amount has fewer digits, and `Bearer <API key>` says what to send.
- */
-export function maskSecrets(text: string): string {
-  return maskSecretTexts(text.replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber))
-}
-
-/**
- * The same of a text that somebody else wrote, in which a card number may be disguised. Our own texts have links, whose
- * ends must stay as they are.
- */
-export function maskForeignText(text: string): string {
-  return withoutCardNumbers(maskSecrets(text))
-}

@@ -1,4 +1,4 @@
-import { maskSecrets } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
 import type { Action } from './action.ts'
 
 /**

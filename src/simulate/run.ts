@@ -1,4 +1,4 @@
-import { maskSecrets } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, maskFacts, outcomeOf } from './facts.ts'
 import { countHits, faultRules, persistent, setFaults } from './faults.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { errorTable, maskForeignText, maskSecrets, show } from '../../src/core/errors.ts'
+import { errorTable, show } from '../../src/core/errors.ts'
+import { maskForeignText, maskSecrets } from '../../src/core/masking.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ErrorCode, errorTable, maskSecrets } from '../../src/core/errors.ts'
+import { type ErrorCode, errorTable } from '../../src/core/errors.ts'
+import { maskSecrets } from '../../src/core/masking.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'

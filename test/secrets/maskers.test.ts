@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { maskForeignText, maskSecrets } from '../../src/core/errors.ts'
-import { isSecretName } from '../../src/core/secret-texts.ts'
+import { maskForeignText, maskKeptText, maskSecrets } from '../../src/core/masking.ts'
+import { isSecretName } from '../../src/core/secret-names.ts'
 import { maskText, maskValue } from '../../src/rehearse/mask.ts'
 import { withoutSecrets } from '../../src/rehearse/report-text.ts'
-import { maskedJson, maskedText } from '../../src/service/request/masked.ts'
+import { maskedJson } from '../../src/service/request/masked.ts'
 import { sampleOf } from '../support/depth.ts'
 import { harmlessNames, harmlessTexts, secretNames, secretTexts } from './samples.ts'
 
@@ -12,7 +12,7 @@ const json = (value: unknown) => maskedJson(JSON.stringify(value), [], () => val
 const maskers: Record<string, (text: string) => string> = {
   'an error': maskSecrets,
   'a foreign text': maskForeignText,
-  'the run log': maskedText,
+  'the run log': maskKeptText,
   'a body in the run log': (text) => json({ note: text }),
   'a rehearsal': maskText,
   'the report of a rehearsal': withoutSecrets,
@@ -24,6 +24,10 @@ describe.each(Object.entries(maskers))('%s', (_name, masked) => {
     expect(masked(text)).not.toContain(secret)
     expect(masked(`see ${text}, please`)).not.toContain(secret)
     expect(masked(`see ${text}, please`)).toContain('please')
+  })
+
+  test.each(secretNames)('masks what a text assigns to %s', (name) => {
+    expect(masked(`see ${name}=q7-value, please`)).not.toContain('q7-value')
   })
 
   test.each(harmlessTexts)('keeps %s', (text) => {

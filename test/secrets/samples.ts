@@ -59,6 +59,7 @@ export const secretNames: readonly string[] = [
   ...['cvv', 'CVC', 'cvn', 'cid', 'csc', 'cvv2', 'pin', 'cardPin', 'pan', 'card_cvc', 'cardCvv', 'cvvCode', 'number'],
   ...['verificationCode', 'card_verification_value', 'securityCode', 'accountNumber', 'sandboxPassword', 'apiSecret'],
   ...['clientSecret', 'agentKey', 'apiKey', 'API_KEY', 'x-api-key', 'accessToken', 'TOKEN', 'authorization'],
+  ...['cookie', 'Set-Cookie', 'codeVerifier', 'idtoken', 'proxyauthorization'],
 ]
 
 /** Names like those of secrets, whose values stay. */

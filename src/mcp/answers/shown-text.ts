@@ -1,5 +1,5 @@
-import { maskSecrets } from '../../core/errors.ts'
 import { foreignText, hintOf, shortened } from '../../core/foreign-text.ts'
+import { maskSecrets } from '../../core/masking.ts'
 import { money as inMoney } from '../../core/money.ts'
 
 /**

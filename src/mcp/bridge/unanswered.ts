@@ -1,7 +1,7 @@
 import { isJSONRPCErrorResponse, type JSONRPCRequest } from '@modelcontextprotocol/client'
 import { brokenBy } from '../../client/send.ts'
-import { maskForeignText } from '../../core/errors.ts'
 import { foreignText, shortened } from '../../core/foreign-text.ts'
+import { maskForeignText } from '../../core/masking.ts'
 import { quoted } from '../answers/shown-text.ts'
 
 interface RpcError {

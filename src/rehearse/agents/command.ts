@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
-import { maskSecrets } from '../../core/errors.ts'
 import { foreignText } from '../../core/foreign-text.ts'
 import type { Start } from '../../core/host-setups.ts'
+import { maskSecrets } from '../../core/masking.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Agent, AgentError, type Given } from '../agent.ts'
 import { writeMcpConfigs } from './mcp-config.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from '../../config/log.ts'
-import { maskForeignText } from '../../core/errors.ts'
 import { shortForeignText } from '../../core/foreign-text.ts'
+import { maskForeignText } from '../../core/masking.ts'
 import { type System, timestamp } from '../../core/system.ts'
 import { pauseAfter } from '../rules/failed-effects.ts'
 import { type DueOf, nextRecords, readTimes } from '../store/clock.ts'

@@ -1,6 +1,6 @@
 import { maskedNumber, mayHoldCardNumber } from '../../core/card-numbers.ts'
-import { maskForeignText, maskSecrets } from '../../core/errors.ts'
-import { areCardGroups, isSecretField } from '../../core/secret-texts.ts'
+import { maskKeptText, maskSecrets } from '../../core/masking.ts'
+import { areCardGroups, isSecretField, partsOfSecretNames } from '../../core/secret-names.ts'
 
 /** More than a person reads of one body. */
 export const longestKept = 16_384
@@ -16,22 +16,19 @@ export interface Kept {
   cut: number
 }
 
-/** Whether JSON may hold what is masked: written otherwise than it reads, like a secret, or under the name of one. */
-const suspicious =
-  /\\|\d(?:[^A-Za-z\d]{0,6}\d){11}|_ntl_|whsec_|bearer|basic |eyJ|:\/\/[^\s/]{0,200}@|c[vs][vcn]|cid\b|[\w-]{40}|(?:security|verification)[ _-]?(?:code|value)|"[\w-]{0,60}(?:number|cid|pin|pan|otp|pass|token|secret|password|credential|authorization|key|link|url)[\w-]{0,60}"\s{0,4}:|[MNO][DTjz][AEIMQUYcgk][w-z0-5]|(?:token|secret|password|key)=/i
+/** Whether JSON may hold a secret: written with escapes, by its looks, or under or behind its name. */
+const suspicious = new RegExp(
+  [
+    String.raw`\\|\d(?:[^A-Za-z\d]{0,6}\d){11}|_ntl_|whsec_|bearer|basic |eyJ|:\/\/[^\s/]{0,200}@|[\w-]{40}`,
+    String.raw`c[vs][vcn]|cid\b|(?:security|verification)[ _-]?(?:code|value)|[MNO][DTjz][AEIMQUYcgk][w-z0-5]`,
+    String.raw`"[\w-]{0,60}(?:${partsOfSecretNames})[\w-]{0,60}"\s{0,4}:|(?:${partsOfSecretNames})[\w-]{0,60}=`,
+  ].join('|'),
+  'i',
+)
 
-/** A long word of small and capital letters, or of many digits, as all secrets are that this service makes. No id is one. */
-const secretWords = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
-const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
-
-/** A text without what reads like a secret: card numbers, security codes, keys, tokens, the ends of links. */
-export function maskedText(text: string): string {
-  return maskForeignText(text).replace(numbers, maskedNumber).replace(secretWords, '[masked]')
-}
-
-/** The same of a text that anybody wrote, of at most so many characters. */
+/** Masks a text that anybody wrote, and keeps at most `most` characters. */
 export function shortMasked(text: string, most: number): Kept {
-  const kept = maskedText(text.slice(0, most + longestSecret)).slice(0, most)
+  const kept = maskKeptText(text.slice(0, most + longestSecret)).slice(0, most)
   return { text: kept, cut: Math.max(0, text.length - most) }
 }
 
@@ -95,5 +92,5 @@ function maskedString(masking: Masking, text: string): string {
 /** A number that is a card's is none that an amount or a time could be. */
 function readable(value: number): number | string {
   const text = String(value)
-  return maskedText(text) === text ? value : maskedNumber
+  return maskKeptText(text) === text ? value : maskedNumber
 }

@@ -1,15 +1,15 @@
 import type { Logger } from '../../config/log.ts'
-import { maskSecrets } from '../../core/errors.ts'
 import { foreignName } from '../../core/foreign-text.ts'
 import { parseJson } from '../../core/json.ts'
+import { maskKeptText, maskSecrets } from '../../core/masking.ts'
 import { secretFields } from '../../core/secret-fields.ts'
-import { isSecretName } from '../../core/secret-texts.ts'
+import { isSecretName } from '../../core/secret-names.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import type { RunDetail, RunOutcome, Told } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
 import { resourceIds } from './activity.ts'
-import { maskedJson, maskedText, shortMasked } from './masked.ts'
+import { maskedJson, shortMasked } from './masked.ts'
 import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply } from './reply.ts'
 import type { Note, RunLog } from './run-log.ts'
@@ -159,7 +159,7 @@ function keptOfQuery(name: string, value: string): string {
 function readable(path: string): string {
   if (!path.includes('%')) return path
   const plain = decoded(path)
-  return maskedText(plain) === plain ? path : plain
+  return maskKeptText(plain) === plain ? path : plain
 }
 
 const longestInstanceId = 1024
@@ -176,7 +176,7 @@ function hostIn(headers: Headers): string | null {
   if (given === undefined) return null
   const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(given) ?? []
   const name = host === undefined ? given.split(/[/\s]/)[0] : decoded(host).replace(/\/([^/]*)$/, ' $1')
-  return foreignName(maskedText(name ?? ''), '') || null
+  return foreignName(maskKeptText(name ?? ''), '') || null
 }
 
 function decoded(text: string): string {

@@ -1,12 +1,13 @@
 import { catalogue } from '../../../tools/index.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { foreignName } from '../../core/foreign-text.ts'
+import { maskKeptText } from '../../core/masking.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import type { System } from '../../core/system.ts'
 import type { RunDetail, Tell, Told } from '../rules/runs.ts'
 import type { Store } from '../store/engine/store.ts'
-import { maskedJson, maskedText, shortMasked } from './masked.ts'
+import { maskedJson, shortMasked } from './masked.ts'
 import type { Note, RunLog } from './run-log.ts'
 
 interface TellDependencies {
@@ -34,7 +35,7 @@ export function createTell({ store, system, runLog }: TellDependencies): Tell {
 
 function noteOf(told: Told, atMs: number): Note {
   const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = told
-  const host = foreignName(maskedText(told.host ?? ''), '') || null
+  const host = foreignName(maskKeptText(told.host ?? ''), '') || null
   return {
     partyId,
     agentId,
@@ -44,7 +45,7 @@ function noteOf(told: Told, atMs: number): Note {
     host,
     atMs,
     // A host may call a tool that there is not by any name.
-    operation: maskedText(operation),
+    operation: maskKeptText(operation),
     status: error?.status ?? null,
     code: error?.code ?? null,
     amountCents: amountCents ?? null,
@@ -77,7 +78,7 @@ function detailOf({
     ...(facts === undefined
       ? {}
       : { facts: facts.slice(0, mostFacts).map((fact) => shortMasked(fact, longestFact).text) }),
-    ...(remark === undefined ? {} : { remark: maskedText(remark) }),
+    ...(remark === undefined ? {} : { remark: maskKeptText(remark) }),
     ...(resourceIds === undefined ? {} : { resourceIds }),
     ...(postings.length === 0 ? {} : { postings }),
   }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { type ErrorSource, Failure, maskForeignText, maskSecrets } from '../../core/errors.ts'
+import { type ErrorSource, Failure } from '../../core/errors.ts'
+import { maskForeignText, maskSecrets } from '../../core/masking.ts'
 import { type OperationDefinition, type Pagination, successStatus } from '../../core/operation.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 

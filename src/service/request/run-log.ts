@@ -1,11 +1,11 @@
 import type { Logger } from '../../config/log.ts'
+import { maskKeptText } from '../../core/masking.ts'
 import { deadline, type System, sha256 } from '../../core/system.ts'
 import { entryIdFrom, type RunDetail } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
-import { maskedText } from './masked.ts'
 
 /** What is noted of a run: all of an entry but its place in it. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
@@ -236,7 +236,7 @@ export class RunLog {
 }
 
 function shownId(instanceId: string | null): string | null {
-  return instanceId === null ? null : maskedText(instanceId)
+  return instanceId === null ? null : maskKeptText(instanceId)
 }
 
 /** Undefined where it belongs to no run. */

@@ -1,4 +1,5 @@
-import { fail, failAttribute, maskSecrets } from '../../core/errors.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { maskSecrets } from '../../core/masking.ts'
 import { money, withMoney } from '../../core/money.ts'
 
 /** What a shop charges for and how, as far as its carts go (docs/shops.md); cents and milliseconds. */

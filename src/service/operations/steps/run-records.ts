@@ -1,4 +1,4 @@
-import { maskForeignText } from '../../../core/errors.ts'
+import { maskForeignText } from '../../../core/masking.ts'
 import {
   type Moved,
   movedByPayment,

@@ -1,4 +1,4 @@
-import { maskForeignText } from '../../../core/errors.ts'
+import { maskForeignText } from '../../../core/masking.ts'
 import type { Environment } from '../../../core/operation.ts'
 import { timestamp } from '../../../core/system.ts'
 import { cardStatus } from '../../rules/agent-cards.ts'

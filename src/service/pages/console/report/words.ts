@@ -1,5 +1,5 @@
-import { maskForeignText } from '../../../../core/errors.ts'
 import { foreignName } from '../../../../core/foreign-text.ts'
+import { maskForeignText } from '../../../../core/masking.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
 

@@ -1,0 +1,67 @@
+import { holdsCard } from './card-numbers.ts'
+
+const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
+
+/** The one table of names, by their words in small letters, or by those words run together. */
+const names = {
+  /** Words that make a name that of a secret, however the name joins its words: `cardCvv`, `API_SECRET`, `x-api-key`. */
+  secretWords: words(
+    'cvv cvc cvn cid csc pin pan otp totp secret password passphrase token key credential credentials authorization',
+  ),
+  codeWords: words('cvv cvc cvn cid csc'),
+  /** A name that continues like this tells about a secret, and is none. */
+  aboutSecrets: words('id ids prefix type types count counts'),
+  /** Names of secrets that no such word tells, or that are written as one word. */
+  secrets: words(
+    'number cardnumber accountnumber securitycode verificationcode verificationvalue cardverificationvalue cardverificationcode claimlink checkouturl paymentlinkurl cookie setcookie codeverifier apikey agentkey sandboxapikey sandboxagentkey clientsecret signingsecret accesstoken refreshtoken idtoken subjecttoken registrationaccesstoken managetoken proxyauthorization',
+  ),
+  harmless: words('idempotencykey publickey formtoken'),
+} as const
+
+/** A pattern of parts of names, of which every name of a secret has one: a text without them names none. */
+export const partsOfSecretNames =
+  'c[vs][vcn]|cid|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier|(?:security|verification)[ _-]?(?:code|value)'
+
+/**
+ * Attributes that no answer of the MCP server has, whatever the API answers: a client secret is for the payer's browser
+ * (docs/service.md#client-secret), and the host writes down what a model reads.
+ */
+export const withheldFromModels: readonly string[] = ['clientSecret']
+
+/** The words of a name, in small letters and without a number at their end. */
+function wordsOf(name: string): string[] {
+  return name
+    .slice(0, 200)
+    .replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3 $2')
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.toLowerCase().replace(/\d+$/, ''))
+    .filter((word) => word !== '')
+}
+
+/** Whether a field, parameter or header of this name holds a secret, whatever the value looks like. */
+export function isSecretName(name: string): boolean {
+  const parts = wordsOf(name)
+  const joined = parts.join('')
+  if (names.harmless.has(joined)) return false
+  if (names.secrets.has(joined)) return true
+  return parts.some((word, at) => names.secretWords.has(word) && !names.aboutSecrets.has(parts[at + 1] ?? ''))
+}
+
+/** As `isSecretName`, for a field of an object: `key` beside `value` names a note, as in `{ key, value }`. */
+export function isSecretField(name: string, of: object): boolean {
+  return !(name === 'key' && Object.hasOwn(of, 'value')) && isSecretName(name)
+}
+
+/** Whether such a field holds the code of a card. */
+export function isCodeName(name: string): boolean {
+  const parts = wordsOf(name)
+  return (
+    parts.some((word) => names.codeWords.has(word)) || /(?:security|verification)(?:code|value)$/.test(parts.join(''))
+  )
+}
+
+/** Whether the items of a list are the groups of a card's number. */
+export function areCardGroups(items: readonly unknown[]): boolean {
+  const texts = items.map(String)
+  return items.length > 1 && texts.every((text) => /^\s*\d{1,19}\s*$/.test(text)) && holdsCard(texts.join())
+}
