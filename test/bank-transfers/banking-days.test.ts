@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { settlesAt } from '../../src/service/rules/bank-transfers.ts'
 import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-days.ts'
+import * as model from '../model/banking-days.ts'
 import { day } from './bank.ts'
 
 /** As the Federal Reserve publishes them, for years in which some fall on a Saturday or Sunday. */
@@ -12,7 +13,13 @@ const holidays = {
   2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
 }
 
-describe('a banking day', () => {
+/** The model of tests counts banking days by itself. */
+const counting = [
+  { name: 'the service', isBankingDay, afterBankingDays },
+  { name: 'the model', isBankingDay: model.isBankingDay, afterBankingDays: model.clearedAtMs },
+]
+
+describe.each(counting)('a banking day of $name', ({ isBankingDay, afterBankingDays }) => {
   test.each(Object.entries(holidays))('of %s is one from Monday to Friday that is no holiday', (year, kept) => {
     const closed: string[] = []
     for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
@@ -32,7 +39,9 @@ describe('a banking day', () => {
   ])('after %s by %i is %s', (from, days, to) =>
     expect(new Date(afterBankingDays(Date.parse(from), days)).toISOString()).toBe(to),
   )
+})
 
+describe('a bank', () => {
   test.each([
     // A Friday, then a Monday that is Columbus Day.
     ['deposit', 'standard', '2026-10-09T20:00:00Z', '2026-10-14T14:00:00.000Z'],

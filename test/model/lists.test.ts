@@ -7,8 +7,8 @@ import { createWorld, type World } from '../support/world.ts'
 import { anyAction } from './actions.ts'
 import { compareList, compareMoney, compareWalked } from './compare.ts'
 import { listsOf } from './lists.ts'
-import { perform, start } from './run.ts'
-import { passTo, type Side } from './state.ts'
+import { passTo, perform, start } from './run.ts'
+import type { Side } from './state.ts'
 
 onEachDatabase('lists and a model of them', (database) => {
   let world: World

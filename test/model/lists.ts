@@ -1,4 +1,5 @@
-import { emailOf, type Invitation, type Party, partnerOf, type State } from './state.ts'
+import { emailOf, grantFor, type Invitation, type Party, partnerOf, type State, type Subscription } from './state.ts'
+import { amountOf, statusOf } from './subscriptions.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: resources are read by name.
 type Resource = any
@@ -10,9 +11,11 @@ export interface List {
   by: 'agent' | 'party'
   show: (resource: Resource) => unknown
   expected: unknown[]
+  /** Rows of the same instant stand in any order. */
+  inTies?: boolean
 }
 
-type Named = Pick<List, 'path' | 'by' | 'show'>
+type Named = Pick<List, 'path' | 'by' | 'show' | 'inTies'>
 type Query = Record<string, string>
 
 /** One list by each value of a filter, and whole. */
@@ -30,10 +33,10 @@ const byStatus = <T extends { status: string }>(...statuses: string[]): [Query, 
   statuses.map((status) => [{ status }, (one) => one.status === status])
 
 export function listsOf(self: Party, state: State): List[] {
-  return [...cardLists(self), ...moneyLists(self, state), ...peopleLists(self)]
+  return [...cardLists(self), ...moneyLists(self, state), ...subscriptionLists(self), ...peopleLists(self)]
 }
 
-function cardLists({ purchases: { cards, transactions }, subscriptions }: Party): List[] {
+function cardLists({ purchases: { cards, transactions } }: Party): List[] {
   const show = ({ id, attributes: of, relationships }: Resource) => {
     const { status, amount, held, captured, refunded, decline } = of
     const cardId = relationships.agentCard.data.id
@@ -54,12 +57,6 @@ function cardLists({ purchases: { cards, transactions }, subscriptions }: Party)
       (one) => one,
       by === 'agent' ? ofCard : byStatus(...statuses),
     ),
-    ...filtered(
-      { path: '/subscriptions', by, show: withStatus },
-      subscriptions,
-      idAndStatus,
-      by === 'agent' ? [] : byStatus('pending', 'active', 'canceled'),
-    ),
   ])
 }
 
@@ -68,36 +65,130 @@ export function moneyLists(self: Party, state: State): List[] {
   const counterpartyPartyId = partnerOf(self, state).partyId
   const wallet = { id: walletId, balance: { ...purchases.balance, currency: 'USD' } }
   const showWallet = ({ id, attributes: { balance } }: Resource) => ({ id, balance })
-  const showPayment = ({ id, attributes: { amount, status } }: Resource) => ({ id, amount, status })
-  const showMove = ({ attributes: { amount, direction, transactionType: type }, relationships: to }: Resource) => {
-    return { of: (to.payment.data ?? to.transfer.data ?? to.subscription.data).id, amount, direction, type }
-  }
   const showApproval = ({ id, attributes: { status, target, reasons } }: Resource) => {
     return { id, status, of: target.id, over: reasons.map((reason: { actualAmount: number }) => reason.actualAmount) }
   }
-  const view = ({ isPartner: _, ...move }: Party['moves'][number]) => move
   return (['agent', 'party'] as const).flatMap((by) => [
     { path: '/wallets', by, show: showWallet, expected: [wallet] },
     ...filtered(
-      { path: '/payments', by, show: showPayment },
+      { path: '/payments', by, show: withAmount },
       payments.filter(({ to }) => to !== 'bank'),
-      ({ id, amount, status }) => ({ id, amount, status }),
+      idAmountStatus,
       [],
     ),
-    ...filtered({ path: '/transactions', by, show: showMove }, moves, view, [
+    ...filtered({ path: '/transactions', by, show: showMove, inTies: true }, moves, viewMove, [
       [{ type: 'payment' }, ({ type }) => type === 'payment'],
       [{ type: 'transfer' }, ({ type }) => type === 'transfer'],
-      [{ counterpartyPartyId }, ({ isPartner }) => isPartner],
+      [{ counterpartyPartyId }, ({ counterparty }) => counterparty === counterpartyPartyId],
       [{ walletId, delegated: 'false' }, () => true],
       [{ delegated: 'true' }, () => false],
     ]),
     ...filtered(
       { path: '/approvals', by, show: showApproval },
       approvals,
-      ({ id, status, payment, over }) => ({ id, status, of: payment.id, over }),
+      ({ id, status, of, over }) => ({ id, status, of: of.id, over }),
       byStatus('pending', 'approved', 'denied', 'canceled'),
     ),
+    ...filtered({ path: '/transfers', by, show: withAmount }, transfersOf(self), idAmountStatus, []),
+    ...requestLists(self, state, by),
   ])
+}
+
+/** Returns what banks have or had, wires, and what funded the wallet, which only its move tells. */
+function transfersOf({ payments, transfers, moves }: Party) {
+  const named = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
+  const funds = moves
+    .filter(({ type, of }) => type === 'transfer' && !named.some(({ id }) => id === of))
+    .map(({ of: id, amount, status, atMs: createdAtMs }) => ({ id, amount, status, createdAtMs }))
+  return [...named, ...funds].sort((one, other) => one.createdAtMs - other.createdAtMs)
+}
+
+const withAmount = ({ id, attributes: { amount, status } }: Resource) => ({ id, amount, status })
+const idAmountStatus = ({ id, amount, status }: { id: string; amount: number; status: string }) => {
+  return { id, amount, status }
+}
+const showMove = ({ attributes, relationships: to }: Resource) => {
+  const { amount, direction, transactionType: type, status, createdAt } = attributes
+  const of = (to.payment.data ?? to.transfer.data ?? to.subscription.data).id
+  return { of, amount, direction, type, status, at: createdAt }
+}
+const viewMove = ({ counterparty: _, atMs, ...move }: Party['moves'][number]) => {
+  return { ...move, at: new Date(atMs).toISOString() }
+}
+
+function requestLists(self: Party, { requests }: State, by: List['by']): List[] {
+  const awaited = ({ status }: { status: string }) => status === 'OPEN' || status === 'PROCESSING'
+  const sent = { path: '/payment-requests', by, show: withAmount }
+  const [own, asked] = [requests.filter(({ from }) => from === self), requests.filter(({ payer }) => payer === self)]
+  const incoming = { ...sent, path: '/payment-requests/incoming' }
+  return [
+    { ...sent, expected: own.filter(awaited).map(idAmountStatus).reverse() },
+    ...filtered(sent, own, idAmountStatus, [[{ includeCompleted: 'true', includeCanceled: 'true' }, () => true]]).slice(
+      1,
+    ),
+    { ...incoming, expected: asked.filter(awaited).map(idAmountStatus).reverse() },
+  ]
+}
+
+/** What the agent sees of a customer, where its grant lets it read. */
+export function customerLists(self: Party, state: State): List[] {
+  return self.customers.flatMap((customer) => {
+    const { account, id } = customer
+    const grant = grantFor(self, customer)
+    if (
+      grant?.status !== 'ACTIVE' ||
+      !['payments.read', 'wallets.read'].every((of) => grant.permissions.includes(of))
+    ) {
+      return []
+    }
+    const seen = [...moneyLists(account, state), ...subscriptionLists(account)].filter(({ by, query }) => {
+      return by === 'agent' && query?.walletId === undefined && query?.delegated === undefined
+    })
+    return seen.map((list) => ({ ...list, query: { ...list.query, customerPartyId: id } }))
+  })
+}
+
+function subscriptionLists({ subscriptions }: Party): List[] {
+  const show = ({ id, attributes: { status, nextPayment: next, missedPayments: missed, attention } }: Resource) => {
+    const due = next && [next.paymentNumber, next.dueDate, next.amount]
+    return { id, status, next: due, missed, attention: attention && [attention.reason, attention.since] }
+  }
+  const view = (one: Subscription) => {
+    const { id, plan } = one
+    const status = statusOf(one)
+    const number = status === 'canceled' ? null : plan === undefined ? 1 : plan.next
+    const next = number && [number, plan === undefined ? null : plan.dueOn(number), amountOf(one, number)]
+    const attention = plan?.attention && [plan.attention.reason, new Date(plan.attention.sinceMs).toISOString()]
+    return { id, status, next, missed: (plan?.missed ?? []).toSorted((a, b) => a - b), attention: attention ?? null }
+  }
+  return (['agent', 'party'] as const).flatMap((by) => {
+    const payments = subscriptions.slice(0, 2).map((one) => paymentsList(one, by))
+    const statuses = by === 'agent' ? [] : ['pending', 'active', 'past_due', 'needs_attention', 'canceled', 'completed']
+    const list = { path: '/subscriptions', by, show }
+    const filters = statuses.map((status): [Query, (one: Subscription) => boolean] => {
+      return [{ status }, (one) => statusOf(one) === status]
+    })
+    return [...filtered(list, subscriptions, view, filters), ...payments]
+  })
+}
+
+/** What was settled, what comes next and, of terms with an end, what comes after it. */
+function paymentsList(one: Subscription, by: List['by']): List {
+  const { id, plan, amounts } = one
+  const show = ({ attributes: { paymentNumber, status, amount, dueDate } }: Resource) => {
+    return [paymentNumber, status, amount, dueDate]
+  }
+  const next = plan === undefined ? 1 : (plan.next ?? amounts.length + 1)
+  const isOver = ['canceled', 'completed'].includes(statusOf(one))
+  const last = isOver ? next - 1 : amounts.length === 1 ? next : amounts.length
+  const charged = new Set(plan?.charged.map(([number]) => number))
+  const expected = Array.from({ length: last }, (_, index) => {
+    const number = index + 1
+    const settled = plan?.missed.includes(number) ? 'missed' : number < next ? 'marked_paid' : 'scheduled'
+    const due = plan === undefined ? null : plan.dueOn(number)
+    return [number, charged.has(number) ? 'paid' : settled, amountOf(one, number), due]
+  })
+  return { path: `/subscriptions/${id}/payments`, by, show, expected: expected.reverse() }
 }
 
 function peopleLists(self: Party): List[] {

@@ -1,17 +1,8 @@
 import { expect } from 'vitest'
 import { purchaseTools } from '../support/purchases.ts'
 import type { Action } from './actions.ts'
-import {
-  checkoutLifetimeMs,
-  chosen,
-  type Move,
-  type Party,
-  type Payment,
-  partnerOf,
-  payeeOf,
-  type State,
-  type Step,
-} from './state.ts'
+import { submit } from './banks.ts'
+import { chosen, type Move, type Party, type Payment, partnerOf, payeeOf, type State, type Step } from './state.ts'
 
 /** Returns the request that an action is, or undefined where there is nothing to act on. */
 export type Planner<T> = (self: Party, action: Action & { type: T }, state: State) => Step | undefined
@@ -24,13 +15,12 @@ const beneficiary = {
   routingNumber: '021000021',
   address: { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' },
 }
-const subscriptionAmount = 1000
 
 export const issue: Planner<'issue'> = ({ purchases, limits }, { maximum }) => ({
   path: '/agent-cards',
   by: 'agent',
   attributes: { merchant, maximumAmount: maximum, ...usd },
-  expected: maximum > limits.perTransaction ? 422 : 200,
+  expected: maximum > (limits.perTransaction ?? maximum) ? 422 : 200,
   done: ({ id: makes }) => purchases.act('issue_agent_card', { maximum, makes }),
 })
 
@@ -67,13 +57,14 @@ const settle: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ purchase
 
 export { settle as capture, settle as expire, settle as refund, settle as reverse }
 
-/** The amounts with which each limit would be exceeded. Payments count from the day they were created on. */
-function beyondLimits({ limits, payments, purchases }: Party, amount: number, nowMs: number): number[] {
+/** Returns the amounts with which each limit would be exceeded. What agents spent counts from the day it began on. */
+export function beyondLimits(self: Party, amount: number, nowMs: number): number[] {
+  const { limits, payments, transfers, purchases } = self
   const now = new Date(nowMs)
   const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
   const dayMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())
-  const uncounted = ['CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW']
-  const counted = payments.filter(({ by, status }) => by === 'agent' && !uncounted.includes(status))
+  const uncounted = ['CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW', 'FAILED', 'RETURNED']
+  const counted = [...payments, ...transfers].filter(({ by, status }) => by === 'agent' && !uncounted.includes(status))
   const since = (fromMs: number) =>
     counted.reduce((sum, one) => sum + (one.createdAtMs >= fromMs ? one.amount : 0), purchases.spentSince(fromMs))
   const windows = [
@@ -84,26 +75,30 @@ function beyondLimits({ limits, payments, purchases }: Party, amount: number, no
   return windows.flatMap(([limit = Number.POSITIVE_INFINITY, actual]) => (actual > limit ? [actual] : []))
 }
 
-export const fund: Planner<'fund'> = (self, { by, amount }) => ({
+export const fund: Planner<'fund'> = (self, { by, amount }, { nowMs: atMs }) => ({
   path: `/simulations/customers/${self.partyId}/transfers/deposit`,
   by,
   attributes: { amount },
   expected: 200,
-  done: ({ id }) => receive(self, { of: id, amount, type: 'transfer' }),
+  done: ({ id }) => receive(self, { of: id, amount, type: 'transfer', atMs }),
 })
 
-function receive(
-  { purchases: { balance }, moves }: Party,
-  move: Pick<Move, 'of' | 'amount' | 'type'>,
-  isPartner = false,
-) {
+type Received = Pick<Move, 'of' | 'amount' | 'type' | 'atMs'>
+
+export function receive(self: Party, move: Received, counterparty?: string): void {
+  const { balance } = self.purchases
   balance.available += move.amount
   balance.total += move.amount
-  moves.push({ ...move, direction: 'INBOUND', isPartner })
+  book(self, { ...move, direction: 'INBOUND' }, counterparty)
+}
+
+export function book({ moves }: Party, move: Received & Pick<Move, 'direction'>, counterparty?: string): void {
+  moves.push({ ...move, status: 'COMPLETED', counterparty })
 }
 
 export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
-  const { purchases, payments, approvals, joined } = self
+  const { purchases, joined } = self
+  const payee = to === 'partner' ? partnerOf(self, state) : to
   const over = by === 'agent' ? beyondLimits(self, amount, state.nowMs) : []
   const counterparty =
     typeof to === 'number'
@@ -117,13 +112,18 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
     expected: amount > purchases.balance.available ? 409 : to === 'bank' ? 200 : 201,
     done: ({ id, attributes }) => {
       const known = typeof to !== 'number' || joined.has(to)
-      const payment: Payment = { id, amount, status: 'IN_REVIEW', by, to, known, createdAtMs: state.nowMs }
-      payments.push(payment)
-      if (over.length > 0) approvals.push({ id: '', payment, status: 'pending', over })
-      else send(self, payment, state)
+      const payment: Payment = { id, amount, status: 'IN_REVIEW', by, to: payee, known, createdAtMs: state.nowMs }
+      sendOrReview(self, payment, over, state)
       expect(attributes.status).toBe(payment.status)
     },
   }
+}
+
+/** Sends the payment, or asks first where it goes beyond limits. */
+export function sendOrReview(self: Party, payment: Payment, over: number[], state: State): void {
+  self.payments.push(payment)
+  if (over.length > 0) self.approvals.push({ id: '', of: payment, status: 'pending', over })
+  else send(self, payment, state)
 }
 
 /** Moves the money to a payee who is known, and holds it for anybody else. */
@@ -133,36 +133,43 @@ function send(self: Party, payment: Payment, state: State): void {
   else payment.status = 'PENDING_CLAIM'
 }
 
-function arrive(self: Party, payment: Payment, state: State): void {
+function arrive(self: Party, payment: Payment, { nowMs: atMs }: State): void {
   const { id: of, amount, to } = payment
-  const type = to === 'bank' ? 'transfer' : 'payment'
-  const isPartner = to === 'partner'
+  const move = { of, amount, type: to === 'bank' ? 'transfer' : 'payment', atMs } as const
+  const recipient = typeof to === 'object' ? to : undefined
   self.purchases.balance.total -= amount
   payment.status = 'COMPLETED'
-  self.moves.push({ of, amount, direction: 'OUTBOUND', type, isPartner })
-  if (isPartner) receive(partnerOf(self, state), { of, amount, type }, isPartner)
+  if (payment.request !== undefined) payment.request.status = 'COMPLETED'
+  book(self, { ...move, direction: 'OUTBOUND' }, recipient?.partyId)
+  if (recipient !== undefined) receive(recipient, move, self.partyId)
+}
+
+/** Opens the request again that the payment was to pay; one that is too old by now expires. */
+function reopen({ request }: Payment, nowMs: number): void {
+  if (request !== undefined) request.status = request.expiresAtMs <= nowMs ? 'EXPIRED' : 'OPEN'
 }
 
 const paymentsOf = ({ payments }: Party) => payments.filter(({ to }) => to !== 'bank')
 
-export const cancel: Planner<'cancel'> = (self, { pick }) => {
+export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs }) => {
   const payment = chosen(paymentsOf(self), pick)
   if (payment === undefined) return undefined
   return {
     path: `/payments/${payment.id}/cancel`,
-    by: 'party',
+    by,
     attributes: {},
     expected: ['IN_REVIEW', 'PENDING_CLAIM'].includes(payment.status) ? 200 : 409,
     done: () => {
       if (payment.status === 'PENDING_CLAIM') self.purchases.balance.available += payment.amount
       payment.status = 'CANCELED'
-      const approval = self.approvals.find((one) => one.payment === payment)
+      reopen(payment, nowMs)
+      const approval = self.approvals.find((one) => one.of === payment)
       if (approval?.status === 'pending') approval.status = 'canceled'
     },
   }
 }
 
-export const claim: Planner<'claim'> = (self, { pick }, state) => {
+export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => {
   const payment = chosen(paymentsOf(self), pick, ({ status }) => status === 'PENDING_CLAIM')
   if (payment === undefined) return undefined
   const expected = payment.status === 'PENDING_CLAIM' ? 200 : 409
@@ -170,53 +177,29 @@ export const claim: Planner<'claim'> = (self, { pick }, state) => {
     if (typeof payment.to === 'number') self.joined.add(payment.to)
     arrive(self, payment, state)
   }
-  return { path: `/simulations/payments/${payment.id}/complete-claim`, by: 'party', expected, done }
+  return { path: `/simulations/payments/${payment.id}/complete-claim`, by, expected, done }
 }
 
 const decide: Planner<'approve' | 'deny'> = (self, { type, pick }, state) => {
   const approval = chosen(self.approvals, pick, ({ status }) => status === 'pending')
   if (approval === undefined) return undefined
-  const { payment } = approval
-  const short = type === 'approve' && payment.amount > self.purchases.balance.available
+  const { of } = approval
+  const isDeposit = 'kind' in of && of.kind === 'deposit'
+  const short = isDeposit ? of.account.connection !== 'active' : of.amount > self.purchases.balance.available
   return {
     path: `/approvals/${approval.id}/${type}`,
     by: 'party',
-    expected: approval.status !== 'pending' || short ? 409 : 200,
+    expected: approval.status !== 'pending' || (type === 'approve' && short) ? 409 : 200,
     done: () => {
       approval.status = type === 'approve' ? 'approved' : 'denied'
-      if (type === 'approve') send(self, payment, state)
-      else payment.status = 'APPROVAL_DENIED'
+      if (type === 'approve' && 'kind' in of) submit(self, of, state.nowMs)
+      else if (type === 'approve' && !('kind' in of)) send(self, of, state)
+      else {
+        of.status = 'APPROVAL_DENIED'
+        if (!('kind' in of)) reopen(of, state.nowMs)
+      }
     },
   }
 }
 
 export { decide as approve, decide as deny }
-
-/** Every five months, so that no later payment falls due in a run. */
-export const subscribe: Planner<'subscribe'> = ({ subscriptions }, _, { nowMs }) => ({
-  path: '/subscriptions',
-  by: 'party',
-  attributes: { description: 'Gym', every: { unit: 'month', count: 5 }, amount: subscriptionAmount, taxAmount: 0 },
-  expected: 200,
-  done: ({ id }) => subscriptions.push({ id, status: 'pending', endsAtMs: nowMs + checkoutLifetimeMs }),
-})
-
-export const checkout: Planner<'checkout'> = (self, { pick }) => {
-  const one = chosen(self.subscriptions, pick)
-  if (one === undefined) return undefined
-  const done = () => {
-    one.status = 'active'
-    receive(self, { of: one.id, amount: subscriptionAmount, type: 'payment' })
-  }
-  const path = `/simulations/subscriptions/${one.id}/checkout`
-  return { path, by: 'agent', attributes: { card: 'approves' }, expected: one.status === 'pending' ? 200 : 409, done }
-}
-
-export const cancelSubscription: Planner<'cancelSubscription'> = ({ subscriptions }, { pick }) => {
-  const one = chosen(subscriptions, pick)
-  if (one === undefined) return undefined
-  const done = () => {
-    one.status = 'canceled'
-  }
-  return { path: `/subscriptions/${one.id}/cancel`, by: 'agent', attributes: {}, expected: 200, done }
-}

@@ -1,21 +1,23 @@
 import { expect } from 'vitest'
 import type { Planner } from './money.ts'
-import { chosen, emailOf, type Invitation, invitationLifetimeMs, type Party } from './state.ts'
+import { chosen, emailOf, type Invitation, monthOfDaysMs, newParty, type Party } from './state.ts'
 
-export const invite: Planner<'invite'> = (self, { person, pick }, { nowMs }) => {
+export const invite: Planner<'invite'> = (self, { person, pick, permissions, perTransaction }, { nowMs }) => {
   // Mostly for one agent, so that one person is asked more than once.
   const agent = chosen(self.agents, pick, ({ id }) => id === self.agentId)
   if (agent === undefined) return undefined
+  const limits = perTransaction === undefined ? {} : { perTransaction }
   return {
     path: '/customers/invitations',
     by: 'party',
     attributes: {
       recipients: [{ type: 'email', value: emailOf(self, person) }],
-      agents: [{ agentId: agent.id, permissions: ['payments.read'] }],
+      agents: [{ agentId: agent.id, permissions, limits }],
     },
     expected: agent.status === 'ACTIVE' ? 201 : 409,
     done: (data: { id: string }[]) => {
-      const rest = { status: 'PENDING', cancelReason: null, expiresAtMs: nowMs + invitationLifetimeMs }
+      const expiresAtMs = nowMs + monthOfDaysMs
+      const rest = { status: 'PENDING', cancelReason: null, expiresAtMs, permissions, limits }
       for (const { id } of data) self.invitations.push({ id, person, agentId: agent.id, ...rest })
       // A customer that is connected already is not invited again.
       expect(data).toHaveLength(grantOf(self, person, agent.id)?.status === 'ACTIVE' ? 0 : 1)
@@ -46,10 +48,10 @@ export const decline: Planner<'decline'> = ({ invitations }, { pick }) => {
   return { path, by: 'party', attributes: {}, expected: ifPending(one), done }
 }
 
-export const accept: Planner<'accept'> = (self, { pick }) => {
+export const accept: Planner<'accept'> = (self, { pick }, { nowMs }) => {
   const one = chosen(self.invitations, pick, isPending)
   if (one === undefined) return undefined
-  const { person, agentId } = one
+  const { person, agentId, permissions, limits } = one
   return {
     path: `/simulations/customer-invitations/${one.id}/accept`,
     by: 'party',
@@ -57,15 +59,24 @@ export const accept: Planner<'accept'> = (self, { pick }) => {
     expected: ifPending(one),
     done: ({ relationships }) => {
       const { id } = relationships.customerParty.data
-      if (!self.customers.some((customer) => customer.person === person)) self.customers.push({ id, person })
+      const customer = self.customers.find((other) => other.person === person)
+      const account = customer?.account ?? customerAccount(self, id, nowMs)
+      if (customer === undefined) self.customers.push({ id, person, account })
+      if (agentId === self.agentId) account.limits = limits
+      const granted = { status: 'ACTIVE', permissions, limits } as const
       const grant = grantOf(self, person, agentId)
-      if (grant === undefined) self.grants.push({ customerId: id, agentId, status: 'ACTIVE' })
-      else grant.status = 'ACTIVE'
+      if (grant === undefined) self.grants.push({ customerId: id, agentId, ...granted })
+      else Object.assign(grant, granted)
       one.status = 'ACCEPTED'
       const others = self.invitations.filter((other) => other.person === person && other.agentId === agentId)
       cancelPending(others, 'CONNECTION_ESTABLISHED')
     },
   }
+}
+
+/** Returns the account of a customer who has no credentials: the party's agent acts on it, with its own key. */
+function customerAccount({ agentId, agentKey, side }: Party, partyId: string, nowMs: number): Party {
+  return newParty({ partyId, agentId, agentKey, apiKey: agentKey, walletId: '' }, side, 0, {}, nowMs)
 }
 
 function cancelPending(invitations: Invitation[], cancelReason: string): void {

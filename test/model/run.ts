@@ -1,17 +1,36 @@
 import { expect } from 'vitest'
-import { Purchases } from '../support/purchases.ts'
 import { addParty, type World } from '../support/world.ts'
-import type { Action } from './actions.ts'
+import { type Action, needed } from './actions.ts'
+import * as banks from './banks.ts'
 import * as money from './money.ts'
 import * as people from './people.ts'
-import { type Limits, type Party, passTo, type Side, type State, type Step } from './state.ts'
+import * as requests from './requests.ts'
+import {
+  chosen,
+  grantFor,
+  type Limits,
+  newParty,
+  type Party,
+  type Side,
+  type State,
+  type Step,
+  withCustomers,
+} from './state.ts'
+import * as subscriptions from './subscriptions.ts'
 
-const planners: { [T in Exclude<Action['type'], 'pass'>]: money.Planner<T> } = { ...money, ...people }
+type Performed = Exclude<Action['type'], 'pass' | 'act'>
+const planners: { [T in Performed]: money.Planner<T> } = {
+  ...money,
+  ...banks,
+  ...requests,
+  ...subscriptions,
+  ...people,
+}
 
 /** Adds two parties with as much money each, whose agents have the limits. */
 export async function start(world: World, fundsCents: number, limits: Limits): Promise<State> {
   const partyOf = (side: Side) => startParty(world, side, fundsCents, limits)
-  return { parties: [await partyOf(0), await partyOf(1)], nowMs: world.system.now() }
+  return { parties: [await partyOf(0), await partyOf(1)], requests: [], nowMs: world.system.now() }
 }
 
 async function startParty(world: World, side: Side, fundsCents: number, limits: Limits): Promise<Party> {
@@ -21,13 +40,27 @@ async function startParty(world: World, side: Side, fundsCents: number, limits: 
   expect(limited.status, limited.text).toBe(200)
   const active = { status: 'ACTIVE' } as const
   return {
-    ...party,
-    ...{ side, fundsCents, limits, purchases: new Purchases(fundsCents, world.system.now()) },
-    ...{ payments: [], approvals: [], moves: [], joined: new Set(), subscriptions: [] },
-    ...{ invitations: [], customers: [], grants: [] },
+    ...newParty(party, side, fundsCents, limits, world.system.now()),
     agents: [{ id: agentId, ...active }],
     agentKeys: [{ id: (await world.whoami(agentKey)).keyId, agentId, ...active }],
     apiKeys: [{ id: (await world.whoami(apiKey)).keyId, ...active }],
+  }
+}
+
+/** Applies what time alone does. */
+export function passTo(state: State, nowMs: number): void {
+  state.nowMs = nowMs
+  requests.expireRequests(state)
+  for (const party of state.parties) {
+    for (const self of withCustomers(party)) {
+      self.purchases.passTo(nowMs)
+      banks.letBanksAct(self, nowMs)
+      subscriptions.bill(self, nowMs)
+      self.moves.sort((one, other) => one.atMs - other.atMs)
+    }
+    for (const one of party.invitations) {
+      if (one.status === 'PENDING' && nowMs >= one.expiresAtMs) one.status = 'EXPIRED'
+    }
   }
 }
 
@@ -37,17 +70,41 @@ export async function perform(world: World, state: State, side: Side, action: Ac
   passTo(state, world.system.now())
   if (action.type === 'pass') return
   const self = state.parties[side]
-  const step = (planners[action.type] as money.Planner<unknown>)(self, action, state)
+  const step = action.type === 'act' ? actStep(self, action, state) : plan(self, action, state)
   if (step === undefined) return
   const data = await send(world, self, step)
   if (data === undefined) return
   step.done?.(data)
-  const unnamed = self.approvals.find(({ id }) => id === '')
-  if (unnamed === undefined) return
-  const [newest] = (await world.get('/approvals?limit=1', { key: self.apiKey })).json.data
-  expect(newest.attributes.target.id).toBe(unnamed.payment.id)
-  unnamed.id = newest.id
+  await learnIds(world, self)
 }
+
+function plan(self: Party, action: Action & { type: Performed }, state: State): Step | undefined {
+  return (planners[action.type] as money.Planner<unknown>)(self, action, state)
+}
+
+/** Returns the same request for a customer, which the agent's grant may not allow. */
+function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state: State): Step | undefined {
+  const customer = chosen(self.customers, pick, (one) => grantFor(self, one)?.status === 'ACTIVE')
+  const grant = customer && grantFor(self, customer)
+  if (customer === undefined || grant === undefined) return undefined
+  const permission =
+    action.type === 'transfer' && action.kind === 'withdrawal' ? 'wallets.withdraw' : needed[action.type]
+  const isAllowed = grant.status === 'ACTIVE' && grant.permissions.includes(permission)
+  const isPlayed =
+    action.type === 'fund' || action.type === 'claim' || action.type === 'approve' || action.type === 'deny'
+  // The agent plays no customer that it may not read, and is told nothing of an approval then.
+  if (isPlayed && !isAllowed) return undefined
+  const step = plan(customer.account, { ...action, by: 'agent' } as Action & { type: Performed }, state)
+  if (step === undefined || (isPlayed && step.path.startsWith('/approvals//'))) return undefined
+  const { path, attributes } = step
+  const acting = isPlayed ? step : { ...step, attributes: { ...attributes, customerPartyId: customer.id } }
+  const played = path.startsWith('/approvals/') ? `/simulations${path}` : path
+  return { ...acting, path: played, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
+}
+
+/** Requests without a record under their key: a repeat of these is a request of its own. */
+const unrecorded =
+  /complete-claim$|^\/customers|^\/agent-keys|^\/agents|^\/api-keys|^\/simulations\/customer-invitations/
 
 async function send(
   world: World,
@@ -55,11 +112,44 @@ async function send(
   { method = 'POST', path, attributes, relationships, expected, by }: Step,
 ) {
   const body = attributes === undefined ? {} : { body: JSON.stringify({ data: { attributes, relationships } }) }
-  const answer = await world.send(method, path, { key: keyOf(self, by), ...body })
+  const sent = { key: keyOf(self, by), idempotencyKey: `model ${keys++}`, ...body }
+  const answer = await world.send(method, path, sent)
   const { data } = answer.json
   const status = typeof expected === 'number' ? expected : expected(data === undefined ? {} : { makes: data.id })
   expect(answer.status, `${method} ${path} ${JSON.stringify(attributes)}: ${answer.text}`).toBe(status)
+  if (keys % 4 === 0 && method === 'POST' && status < 300 && !unrecorded.test(path)) {
+    expect((await world.send(method, path, sent)).text, `${path} again`).toBe(answer.text)
+  }
   return status < 300 ? data : undefined
+}
+
+let keys = 0
+
+/** Learns the ids that no answer told: of approvals, and of the wallets of customers. */
+async function learnIds(world: World, self: Party): Promise<void> {
+  const newest = async (path: string, key: string) => (await world.get(path, { key })).json.data[0]
+  await nameApproval(self, () => newest('/approvals?limit=1', self.apiKey))
+  for (const customer of self.customers) {
+    const { id, account } = customer
+    const grant = grantFor(self, customer)
+    const mayRead = (what: string) => grant?.status === 'ACTIVE' && grant.permissions.includes(what)
+    const of = `customerPartyId=${id}`
+    if (account.walletId === '' && mayRead('wallets.read')) {
+      account.walletId = (await newest(`/wallets?${of}`, self.agentKey)).id
+    }
+    if (mayRead('payments.read')) {
+      await nameApproval(account, () => newest(`/approvals?limit=1&${of}`, self.agentKey))
+    }
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
+async function nameApproval({ approvals }: Party, newest: () => Promise<any>): Promise<void> {
+  const last = approvals.at(-1)
+  if (last === undefined || last.id !== '') return
+  const { id, attributes } = await newest()
+  expect(attributes.target.id).toBe(last.of.id)
+  last.id = id
 }
 
 export const keyOf = ({ agentKey, apiKey }: Party, by: 'agent' | 'party') => (by === 'agent' ? agentKey : apiKey)

@@ -1,9 +1,12 @@
-import type { Purchases } from '../support/purchases.ts'
+import type { DayByDay } from '../subscriptions/day-by-day.ts'
+import { Purchases } from '../support/purchases.ts'
 import type { OtherParty } from '../support/world.ts'
 
 /** Two parties that pay each other, and all that the service should hold for them, told by nothing but what was done. */
 export interface State {
   parties: readonly [Party, Party]
+  /** Everybody's payment requests. */
+  requests: PaymentRequest[]
   nowMs: number
 }
 
@@ -12,7 +15,7 @@ export type Side = 0 | 1
 
 /** What an agent may spend without an approval, in cents. Days and months are UTC. */
 export interface Limits {
-  perTransaction: number
+  perTransaction?: number
   perDay?: number
   perMonth?: number
 }
@@ -21,7 +24,7 @@ export interface Limits {
 export interface Party extends OtherParty {
   side: Side
   fundsCents: number
-  /** The agent's. */
+  /** The agent's; for a customer, those of the grant. */
   limits: Limits
   /** The cards, what was bought with them, and the balance that purchases and payments share. */
   purchases: Purchases
@@ -30,19 +33,39 @@ export interface Party extends OtherParty {
   approvals: Approval[]
   /** Money in and out, by the payment, transfer or subscription that moved it. */
   moves: Move[]
-  /** The strangers of this party that claimed a payment, so that the next one arrives at once. */
+  /** The strangers of this party that claimed or paid something, so that the next payment arrives at once. */
   joined: Set<number>
-  subscriptions: { id: string; status: string; endsAtMs: number }[]
+  subscriptions: Subscription[]
+  accounts: Account[]
+  transfers: Transfer[]
   invitations: Invitation[]
-  customers: { id: string; person: number }[]
-  grants: { customerId: string; agentId: string; status: 'ACTIVE' | 'REVOKED' }[]
+  customers: Customer[]
+  grants: Grant[]
   agents: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
   agentKeys: { id: string; agentId: string; status: 'ACTIVE' | 'REVOKED' }[]
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
-/** The other party, a stranger with an address, or a bank account. */
-export type Payee = 'partner' | 'bank' | number
+/** Somebody who accepted an invitation, and the account that agents with a grant act on. */
+export interface Customer {
+  id: string
+  person: number
+  account: Party
+}
+
+export interface Grant extends Granted {
+  customerId: string
+  agentId: string
+  status: 'ACTIVE' | 'REVOKED'
+}
+
+interface Granted {
+  permissions: readonly string[]
+  limits: Limits
+}
+
+/** A party, a stranger with an address, or a bank account by wire. */
+export type Payee = Party | number | 'bank'
 
 export interface Payment {
   id: string
@@ -53,12 +76,58 @@ export interface Payment {
   /** Whether the payee was known when the payment was created. */
   known: boolean
   createdAtMs: number
+  /** The request that it pays. */
+  request?: PaymentRequest
+}
+
+export interface PaymentRequest {
+  id: string
+  amount: number
+  status: string
+  from: Party
+  payer: Party | number
+  expiresAtMs: number
+}
+
+export interface Account {
+  id: string
+  lastFour: string
+  connection: 'active' | 'login_required' | 'disconnected'
+}
+
+/** A deposit or withdrawal at a bank. */
+export interface Transfer {
+  id: string
+  kind: 'deposit' | 'withdrawal'
+  amount: number
+  status: string
+  by: 'agent' | 'party'
+  createdAtMs: number
+  account: Account
+  method: 'standard' | 'instant' | 'wire'
+  /** What the bank does next by itself, and when. */
+  next: { does: 'settle' | 'fail' | 'return'; atMs: number } | null
+}
+
+export interface Subscription {
+  id: string
+  unit: 'week' | 'month'
+  count: number
+  /** The amount of each payment; a single one is that of all, without end. */
+  amounts: readonly number[]
+  createdAtMs: number
+  /** As long as nobody paid in checkout. */
+  unpaid: 'pending' | 'canceled'
+  declined: number
+  plan: DayByDay | undefined
+  /** How many charges were booked. */
+  booked: number
 }
 
 export interface Approval {
   /** Empty until a list shows it. */
   id: string
-  payment: Payment
+  of: Payment | Transfer
   status: 'pending' | 'approved' | 'denied' | 'canceled'
   /** The amounts that are beyond the limits. */
   over: number[]
@@ -69,10 +138,13 @@ export interface Move {
   amount: number
   direction: 'INBOUND' | 'OUTBOUND'
   type: 'payment' | 'transfer'
-  isPartner: boolean
+  status: 'COMPLETED' | 'RETURNED'
+  atMs: number
+  /** The party on the other side, where it is one of the model's. */
+  counterparty: string | undefined
 }
 
-export interface Invitation {
+export interface Invitation extends Granted {
   id: string
   person: number
   agentId: string
@@ -87,7 +159,7 @@ export interface Step {
   path: string
   by: 'agent' | 'party'
   /** Undefined: no body. */
-  attributes?: object
+  attributes?: Record<string, unknown>
   /** The relationships, for the one request that names some. */
   relationships?: object
   /** A function makes the change in the purchases, with the id of what the service made, and returns the status. */
@@ -99,18 +171,37 @@ export interface Step {
 export const partnerOf = ({ side }: Party, { parties }: State): Party => parties[side === 0 ? 1 : 0]
 export const emailOf = ({ partyId }: Party, person: number) => `person${person}.${partyId}@example.com`
 export const payeeOf = ({ partyId }: Party, stranger: number) => `payee${stranger}.${partyId}@example.com`
+/** Returns the party with those that the party acts for. */
+export const withCustomers = (self: Party): Party[] => [self, ...self.customers.map(({ account }) => account)]
+/** Returns the grant by which the party's own agent acts for the customer. */
+export const grantFor = (self: Party, customer: Customer): Grant | undefined =>
+  self.grants.find(({ customerId, agentId }) => customerId === customer.id && agentId === self.agentId)
 
-const minuteMs = 60_000
-export const checkoutLifetimeMs = 24 * 60 * minuteMs
-export const invitationLifetimeMs = 30 * 24 * 60 * minuteMs
+export const dayMs = 24 * 60 * 60 * 1000
+export const checkoutLifetimeMs = dayMs
+export const monthOfDaysMs = 30 * dayMs
 
-/** Applies what time alone does. */
-export function passTo(state: State, nowMs: number): void {
-  state.nowMs = nowMs
-  for (const { purchases, subscriptions, invitations } of state.parties) {
-    purchases.passTo(nowMs)
-    for (const one of subscriptions) if (one.status === 'pending' && nowMs >= one.endsAtMs) one.status = 'canceled'
-    for (const one of invitations) if (one.status === 'PENDING' && nowMs >= one.expiresAtMs) one.status = 'EXPIRED'
+/** Returns a party that has done nothing yet, and what it begins with. */
+export function newParty(of: OtherParty, side: Side, fundsCents: number, limits: Limits, nowMs: number): Party {
+  return {
+    ...of,
+    side,
+    fundsCents,
+    limits,
+    purchases: new Purchases(fundsCents, nowMs),
+    payments: [],
+    approvals: [],
+    moves: [],
+    joined: new Set(),
+    subscriptions: [],
+    accounts: [],
+    transfers: [],
+    invitations: [],
+    customers: [],
+    grants: [],
+    agents: [],
+    agentKeys: [],
+    apiKeys: [],
   }
 }
 

@@ -40,6 +40,11 @@ export class DayByDay {
     return null
   }
 
+  /** Returns the day on which a payment is due. */
+  dueOn(paymentNumber: number): string {
+    return new Date(this.#due(paymentNumber)).toISOString().slice(0, 10)
+  }
+
   passTo(toMs: number): void {
     for (let midnight = this.nowMs - (this.nowMs % dayMs) + dayMs; midnight <= toMs; midnight += dayMs) {
       this.nowMs = midnight

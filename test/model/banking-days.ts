@@ -1,0 +1,75 @@
+import { dayMs } from './state.ts'
+
+const hourMs = 60 * 60 * 1000
+
+/** Returns 14:00 UTC of the banking day that is so many after the day of a moment. */
+export function clearedAtMs(ms: number, bankingDays: number): number {
+  let dayStartMs = ms - (ms % dayMs)
+  for (let passed = 0; passed < bankingDays; ) {
+    dayStartMs += dayMs
+    if (isBankingDay(dayStartMs)) passed++
+  }
+  return dayStartMs + 14 * hourMs
+}
+
+/** Tells Monday to Friday, without the holidays of the US Federal Reserve. */
+export function isBankingDay(ms: number): boolean {
+  const weekday = weekdayOf(ms)
+  const date = dateOf(ms)
+  return weekday !== saturday && weekday !== sunday && !holidaysOf(Number(date.slice(0, 4))).has(date)
+}
+
+const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
+
+/** The day of an instant. */
+export const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+/** Returns the day of the week; 1 January 1970 was a Thursday. */
+function weekdayOf(ms: number): number {
+  return (Math.floor(ms / dayMs) + thursday) % 7
+}
+
+const known = new Map<number, ReadonlySet<string>>()
+
+/** The dates of a year's holidays, in the order in which the Federal Reserve lists them. */
+function holidaysOf(year: number): ReadonlySet<string> {
+  const found = known.get(year)
+  if (found !== undefined) return found
+  const holidays = new Set([
+    observed(year, 1, 1),
+    nth(year, 1, monday, 3),
+    nth(year, 2, monday, 3),
+    last(year, 5, monday),
+    observed(year, 6, 19),
+    observed(year, 7, 4),
+    nth(year, 9, monday, 1),
+    nth(year, 10, monday, 2),
+    observed(year, 11, 11),
+    nth(year, 11, thursday, 4),
+    observed(year, 12, 25),
+  ])
+  known.set(year, holidays)
+  return holidays
+}
+
+function dayMsOf(year: number, month: number, day: number): number {
+  const two = (number: number) => String(number).padStart(2, '0')
+  return Date.parse(`${year}-${two(month)}-${two(day)}T00:00:00.000Z`)
+}
+
+/** A holiday on a Sunday is kept on the Monday after it; one on a Saturday is kept on no other day. */
+function observed(year: number, month: number, day: number): string {
+  const ms = dayMsOf(year, month, day)
+  return dateOf(weekdayOf(ms) === sunday ? ms + dayMs : ms)
+}
+
+function nth(year: number, month: number, weekday: number, which: number): string {
+  const first = dayMsOf(year, month, 1)
+  const ahead = (weekday - weekdayOf(first) + 7) % 7
+  return dateOf(first + (ahead + 7 * (which - 1)) * dayMs)
+}
+
+function last(year: number, month: number, weekday: number): string {
+  const fifth = nth(year, month, weekday, 5)
+  return Number(fifth.slice(5, 7)) === month ? fifth : nth(year, month, weekday, 4)
+}

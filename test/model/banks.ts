@@ -1,0 +1,164 @@
+import { expect } from 'vitest'
+import { clearedAtMs, dateOf, isBankingDay } from './banking-days.ts'
+import { beyondLimits, book, type Planner } from './money.ts'
+import { chosen, type Party, type Transfer } from './state.ts'
+
+/** The last four digits of the accounts that each token of the test bank links. */
+export const linkedBy = {
+  accounts: ['0000', '1111'],
+  'deposits-fail': ['0001'],
+  'deposits-return': ['0010'],
+  'withdrawals-fail': ['0002'],
+  'withdrawals-return': ['0023'],
+  'some-rejected': ['0000'],
+  'profile-identity-missing': [],
+} as const satisfies Record<string, readonly string[]>
+
+/** The accounts whose money the bank does not settle for good. */
+const unusual: Readonly<Record<string, string>> = {
+  '0001': 'deposit fail',
+  '0010': 'deposit return',
+  '0002': 'withdrawal fail',
+  '0023': 'withdrawal return',
+}
+
+export const link: Planner<'link'> = ({ accounts }, { token, by }) => ({
+  path: '/external-accounts/processor-token',
+  by,
+  attributes: { processorToken: `processor-sandbox-${token}` },
+  expected: 201,
+  done: (data: { id: string; attributes: { lastFour: string } }[]) => {
+    expect(data.map(({ attributes }) => attributes.lastFour).sort()).toEqual([...linkedBy[token]])
+    for (const { id, attributes } of data) {
+      // Linking an account again keeps its id, and mends its connection.
+      const linked = accounts.find(({ lastFour }) => lastFour === attributes.lastFour)
+      if (linked === undefined) accounts.push({ id, lastFour: attributes.lastFour, connection: 'active' })
+      else Object.assign(linked, { connection: 'active' }, expect(id).toBe(linked.id))
+    }
+  },
+})
+
+export const disconnect: Planner<'disconnect'> = ({ accounts }, { pick, connection }) => {
+  const account = chosen(accounts, pick)
+  if (account === undefined) return undefined
+  const done = () => {
+    account.connection = connection
+  }
+  const path = `/simulations/external-accounts/${account.id}/disconnect`
+  return { path, by: 'party', attributes: { connectionStatus: connection }, expected: 200, done }
+}
+
+/** An account is listed no more once it is unlinked, and transfers in review are canceled with it. */
+export const unlink: Planner<'unlink'> = (self, { pick }) => {
+  const account = chosen(self.accounts, pick)
+  if (account === undefined) return undefined
+  const done = () => {
+    self.accounts.splice(self.accounts.indexOf(account), 1)
+    account.connection = 'disconnected'
+    for (const approval of self.approvals) {
+      if (approval.status !== 'pending' || !('kind' in approval.of) || approval.of.account !== account) continue
+      approval.status = 'canceled'
+      approval.of.status = 'CANCELED'
+    }
+  }
+  return { method: 'DELETE', path: `/external-accounts/${account.id}`, by: 'party', expected: 200, done }
+}
+
+export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, method }, { nowMs }) => {
+  const account = chosen(self.accounts, pick, ({ connection }) => connection === 'active')
+  if (account === undefined) return undefined
+  const deposits = kind === 'deposit'
+  const over = by === 'agent' ? beyondLimits(self, amount, nowMs) : []
+  const short = deposits ? account.connection !== 'active' : amount > self.purchases.balance.available
+  return {
+    path: deposits ? '/transfers/deposit' : '/transfers/withdraw',
+    by,
+    attributes: { amount, externalAccountId: account.id, ...(deposits ? {} : { method }) },
+    expected: short ? 409 : 200,
+    done: ({ id, attributes }) => {
+      const way = deposits ? 'standard' : method
+      const made: Transfer = {
+        id,
+        kind,
+        amount,
+        status: 'IN_REVIEW',
+        by,
+        createdAtMs: nowMs,
+        account,
+        method: way,
+        next: null,
+      }
+      self.transfers.push(made)
+      if (over.length > 0) self.approvals.push({ id: '', of: made, status: 'pending', over })
+      else submit(self, made, nowMs)
+      expect(attributes.status).toBe(made.status)
+      const due = made.next === null ? null : new Date(made.next.atMs).toISOString()
+      expect(attributes.expectedAvailableAt).toBe(due)
+    },
+  }
+}
+
+/** Hands the transfer to its bank; a withdrawal is held from then on. */
+export function submit({ purchases }: Party, transfer: Transfer, nowMs: number): void {
+  const { kind, amount, account, method } = transfer
+  transfer.status = 'PROCESSING'
+  if (kind === 'withdrawal') purchases.balance.available -= amount
+  const does = unusual[account.lastFour] === `${kind} fail` ? 'fail' : 'settle'
+  transfer.next = { does, atMs: arrivalMs(kind, method, nowMs) }
+}
+
+function arrivalMs(kind: Transfer['kind'], method: Transfer['method'], nowMs: number): number {
+  if (method === 'instant') return nowMs + 5 * 60_000
+  if (method === 'standard') return clearedAtMs(nowMs, kind === 'deposit' ? 2 : 1)
+  const arrival = nowMs + 2 * 60 * 60_000
+  return dateOf(arrival) === dateOf(nowMs) && isBankingDay(nowMs) ? arrival : clearedAtMs(nowMs, 1)
+}
+
+const before = { settle: 'PROCESSING', fail: 'PROCESSING', return: 'COMPLETED' } as const
+
+export const playBank: Planner<'playBank'> = (self, { pick, does }, { nowMs }) => {
+  const one = chosen(self.transfers, pick, ({ status }) => status === before[does])
+  if (one === undefined) return undefined
+  return {
+    path: `/simulations/transfers/${one.id}/${does}`,
+    by: 'party',
+    ...(does === 'settle' ? {} : { attributes: {} }),
+    expected: one.status === before[does] ? 200 : 409,
+    done: ({ attributes }) => {
+      act(self, one, does, nowMs)
+      expect(attributes.status).toBe(one.status)
+    },
+  }
+}
+
+function act(self: Party, transfer: Transfer, does: 'settle' | 'fail' | 'return', atMs: number): void {
+  const { id: of, kind, amount, account } = transfer
+  const { balance } = self.purchases
+  const sign = kind === 'deposit' ? 1 : -1
+  transfer.next = null
+  if (does === 'settle') {
+    transfer.status = 'COMPLETED'
+    if (kind === 'deposit') balance.available += amount
+    balance.total += sign * amount
+    book(self, { of, amount, type: 'transfer', atMs, direction: kind === 'deposit' ? 'INBOUND' : 'OUTBOUND' })
+    if (unusual[account.lastFour] === `${kind} return`) transfer.next = { does: 'return', atMs: clearedAtMs(atMs, 2) }
+  } else if (does === 'fail') {
+    transfer.status = 'FAILED'
+    if (kind === 'withdrawal') balance.available += amount
+  } else {
+    // A wallet may be below zero after this: a deposit that is taken back may have been spent.
+    transfer.status = 'RETURNED'
+    balance.available -= sign * amount
+    balance.total -= sign * amount
+    for (const move of self.moves) if (move.of === of) move.status = 'RETURNED'
+  }
+}
+
+/** Applies what banks do by themselves; what was settled may be due to be returned as well. */
+export function letBanksAct(self: Party, nowMs: number): void {
+  for (const transfer of self.transfers) {
+    for (let { next } = transfer; next !== null && next.atMs <= nowMs; next = transfer.next) {
+      act(self, transfer, next.does, next.atMs)
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { altering, doubling, type Fault, type Fetch, matching, otherKey } from '../simulate/in-process.ts'
+import { databasesForLong } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
+import { createWorld } from '../support/world.ts'
+import type { Action } from './actions.ts'
+import { compareList, compareMoney } from './compare.ts'
+import { listsOf } from './lists.ts'
+import { passTo, perform, start } from './run.ts'
+
+const pay = (amount: number, to: 'partner' | number = 'partner'): Action => ({ type: 'pay', by: 'agent', amount, to })
+const daysLater = (days: number): Action => ({ type: 'pass', minutes: days * 24 * 60 })
+const pick = 1
+const invited: Action[] = [
+  { type: 'invite', person: 0, pick, permissions: ['payments.create', 'payments.read'], perTransaction: 500 },
+]
+const subscribed: Action[] = [
+  { type: 'subscribe', unit: 'week', count: 1, parts: 1 },
+  { type: 'checkout', pick, card: 'approves' },
+]
+const asked: Action = { type: 'ask', by: 'agent', amount: 200, of: 0 }
+const at = (kind: 'deposit' | 'withdrawal', ...does: ('settle' | 'fail' | 'return')[]): Action[] => [
+  { type: 'link', by: 'agent', token: 'some-rejected' },
+  { type: 'transfer', by: 'agent', kind, pick, amount: 200, method: 'standard' },
+  ...does.map((one): Action => ({ type: 'playBank', pick, does: one })),
+]
+
+/** Carries something else out than what was asked for. */
+const instead =
+  (method: string, path: RegExp, other: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
+  (fetch) =>
+  (request) =>
+    matching(request, method, path) ? other(request, fetch) : fetch(request)
+
+function readdressed(request: Request, from: RegExp, to: string): Request {
+  const url = new URL(request.url)
+  url.pathname = url.pathname.replace(from, to)
+  return new Request(url, request)
+}
+
+type Change = [from: RegExp, to: string]
+const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
+  const response = await answer
+  const text = await response.text()
+  const told = changes.reduce((shown, [from, to]) => shown.replace(from, to), text)
+  return new Response(told, response)
+}
+
+/** Answers with the resource as if it were something else now, and does nothing. */
+const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
+  instead(method, path, (request, fetch) => {
+    const { url } = readdressed(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
+    return changed(fetch(new Request(url, { headers: request.headers })), ...changes)
+  })
+
+/** Each breaks a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
+const broken: { name: string; history: Action[]; fault: Fault }[] = [
+  { name: 'pays twice', history: [pay(100)], fault: doubling(/\/payments$/) },
+  {
+    name: 'asks nobody about a payment beyond a limit',
+    history: [pay(600)],
+    fault: altering('POST', /\/payments$/, (text) => text.replace('IN_REVIEW', 'COMPLETED')),
+  },
+  {
+    name: 'pays what was refused',
+    history: [pay(600), { type: 'deny', pick }],
+    fault: instead('POST', /\/deny$/, (request, fetch) =>
+      changed(fetch(readdressed(request, /deny$/, 'approve')), [/"approved"/, '"denied"']),
+    ),
+  },
+  {
+    name: 'lets a payment be claimed twice',
+    history: [pay(100, 1), { type: 'claim', pick }],
+    fault: doubling(/\/complete-claim$/),
+  },
+  {
+    name: 'cancels a payment, and keeps its money',
+    history: [pay(100, 1), { type: 'cancel', pick }],
+    fault: onlySaid('POST', /\/payments\/[^/]+\/cancel$/, [/"PENDING_CLAIM"/, '"CANCELED"']),
+  },
+  {
+    name: 'lets an agent act whose grant ended',
+    history: [
+      ...invited,
+      { type: 'accept', pick },
+      { type: 'removeCustomer', pick },
+      { type: 'act', pick, action: { type: 'subscribe', unit: 'week', count: 1, parts: 1 } },
+    ],
+    fault: instead('DELETE', /\/customers\/pty/, (request, fetch) =>
+      fetch(new Request(request.url, { headers: request.headers })),
+    ),
+  },
+  {
+    name: 'connects a customer who declined',
+    history: [...invited, { type: 'decline', pick }],
+    fault: instead('POST', /\/decline$/, (request, fetch) => fetch(readdressed(request, /decline$/, 'accept'))),
+  },
+  {
+    name: 'hides a charge',
+    history: [...subscribed, daysLater(8)],
+    fault: altering('GET', /\/subscriptions\/[^/]+\/payments$/, (text) => text.replace('"paid"', '"scheduled"')),
+  },
+  {
+    name: 'goes on collecting after a cancel',
+    history: [...subscribed, { type: 'cancelSubscription', pick }, daysLater(8)],
+    fault: onlySaid('POST', /\/subscriptions\/[^/]+\/cancel$/),
+  },
+  {
+    name: 'forgets that a payment was missed',
+    history: [...subscribed, { type: 'changeCard', pick, card: 'declines', ahead: undefined }, daysLater(13)],
+    fault: altering('GET', /\/subscriptions$/, (text) =>
+      text.replace(/"missedPayments":\[[^\]]+\]/, '"missedPayments":[]'),
+    ),
+  },
+  {
+    name: 'lets a request be paid twice',
+    history: [asked, { type: 'playPayer', pick, does: 'fulfill' }],
+    fault: doubling(/\/fulfill$/),
+  },
+  {
+    name: 'keeps a request open that was declined',
+    history: [asked, { type: 'playPayer', pick, does: 'decline' }],
+    fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
+  },
+  {
+    name: 'lets a request stay open for ever',
+    history: [asked, daysLater(30)],
+    fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
+  },
+  {
+    name: 'has a deposit at once',
+    history: at('deposit'),
+    fault: altering('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
+  },
+  {
+    name: 'settles a deposit a day late',
+    history: at('deposit'),
+    fault: altering('POST', /\/transfers\/deposit$/, (text) =>
+      text.replace(/"expectedAvailableAt":"(.{8})../, '"expectedAvailableAt":"$131'),
+    ),
+  },
+  { name: 'settles twice', history: at('deposit', 'settle'), fault: doubling(/\/settle$/) },
+  {
+    name: 'keeps what a bank refused to take',
+    history: at('withdrawal', 'fail'),
+    fault: onlySaid('POST', /\/fail$/, [/"PROCESSING"/, '"FAILED"']),
+  },
+  {
+    name: 'keeps what a bank takes back',
+    history: at('deposit', 'settle', 'return'),
+    fault: onlySaid('POST', /\/return$/, [/"COMPLETED"/, '"RETURNED"']),
+  },
+  {
+    name: 'does again what is repeated under the same key',
+    history: Array.from({ length: 4 }, () => pay(100)),
+    fault: (fetch) => {
+      const seen = new Set<string | null>()
+      return (request) => {
+        const key = request.headers.get('Idempotency-Key')
+        const again = seen.has(key) ? otherKey(request) : request
+        seen.add(key)
+        return fetch(again)
+      }
+    },
+  },
+]
+
+describe.each(databasesForLong)('on $name, the model', (database) => {
+  test.each(sampleOf(broken, 4))('notices a service that $name', async ({ history, fault }) => {
+    const world = await createWorld(database)
+    const { service } = world
+    const told = async (fetch: Fetch) => {
+      const state = await start(world, 3000, { perTransaction: 500 })
+      service.fetch = fetch
+      for (const action of history) await perform(world, state, 0, action)
+      passTo(state, world.system.now())
+      for (const list of listsOf(state.parties[0], state)) await compareList(world, state.parties[0], list)
+      await compareMoney(world, state)
+    }
+    const sound = service.fetch
+    await told(sound)
+    await expect(told(fault(sound))).rejects.toThrow(/expected/)
+    service.fetch = sound
+    await world.drop()
+  })
+})
