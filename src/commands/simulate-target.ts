@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, isDefaultDatabase } from '../config/load.ts'
@@ -8,11 +8,10 @@ import { type Config, names } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import type { Target } from '../simulate/world.ts'
-import { ownWorld } from '../worlds/own-world.ts'
 import { openEmbedded } from './embedded.ts'
 import { instanceIdOf, openHere } from './simulate-here.ts'
 
-/** What is simulated on, and what the report calls it. */
+/** The world to simulate on, and its name in the report. */
 export interface Place {
   target: Target
   where: string
@@ -20,7 +19,7 @@ export interface Place {
 
 const memoryUrl = 'sqlite::memory:'
 
-/** What the settings name, or else a database of the run's own. With `processes` each agent has a server process. */
+/** Returns the place that the settings name, or else a database of the run's own. With `processes` each agent is a process. */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
   const on = (env: Record<string, string>): Target => {
@@ -44,25 +43,18 @@ export function placeOf(config: Config, processes: boolean): Place {
 
 /** Nothing of it outlives the run, so nothing waits for a disk. */
 function ownMemory(config: Config): Target {
-  const open = async () => {
-    const { directory, remove } = await ownDirectory()
-    try {
-      const settings = { ...serverSettings(config), ...(await ownWorldIn(directory, config)) }
-      return await openHere({ ...settings, PAYMENTS_DATABASE_URL: memoryUrl }, { isolated: true })
-    } finally {
-      await remove()
-    }
-  }
-  return { isolated: true, open }
+  const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
+  return { isolated: true, open: () => openHere(settings, { isolated: true }) }
 }
 
 /** A file that several processes open. */
 function ownFile(config: Config): Target {
   const open = async () => {
     const { directory, remove } = await ownDirectory()
-    const url = `sqlite:${join(directory, 'sandbox.sqlite')}`
-    const own = { ...(await ownWorldIn(directory, config)), PAYMENTS_DATABASE_URL: url }
-    const settings = { ...serverSettings(config), ...own }
+    const settings = {
+      ...serverSettings(config),
+      PAYMENTS_DATABASE_URL: `sqlite:${join(directory, 'sandbox.sqlite')}`,
+    }
     const { connect } = openProcesses(settings, (agent) => ({ PAYMENTS_INSTANCE_ID: instanceIdOf(agent) }))
     return { connect, close: remove, instanceIdOf }
   }
@@ -71,7 +63,6 @@ function ownFile(config: Config): Target {
 
 async function ownDirectory() {
   const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
-  // Whatever ends the process, its money was play money.
   const removeNow = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
   process.once('exit', removeNow)
   const remove = async () => {
@@ -79,20 +70,6 @@ async function ownDirectory() {
     process.off('exit', removeNow)
   }
   return { directory, remove }
-}
-
-/**
- * The same day each time, so that what falls due does so at the same step of the same seed: in the morning, for no run
- * lasts until midnight, and so late in January that months are met which lack the day.
- */
-const clock = '2026-01-29T09:00:00.000Z'
-
-/** The package's own world, on that day; a world of the user's begins when it says. */
-async function ownWorldIn(directory: string, { world }: Config): Promise<Record<string, string>> {
-  if (world !== undefined) return {}
-  const file = join(directory, 'world.json')
-  await writeFile(file, JSON.stringify({ ...ownWorld, clock }))
-  return { PAYMENTS_WORLD: file }
 }
 
 /** A database that no process can use is refused before the first one starts. */
@@ -111,14 +88,14 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
   return { connect, close: async () => {} }
 }
 
-/** What every server gets, in this process or its own. There by variable: other users can read a process's arguments. */
+/** Returns the variables that every server gets, in this process or its own. By variable, not by argument: other users can read a process's arguments. */
 function serverSettings({ key, secret, world, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // Its agents play customers and payers, and move the clock too.
-    PAYMENTS_TOOLSETS: 'default,sandbox,payments,accounts,customers,agents',
+    // Its agents play the card networks, and move the clock.
+    PAYMENTS_TOOLSETS: 'default,sandbox,payments',
     // Thousands of refusals are meant here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',

@@ -5,25 +5,7 @@ import type { Action } from './action.ts'
  * What an answer says, in a form that is the same in every run: names instead of ids, spans instead of instants. The
  * model predicts facts, the reader makes them of what the service answered, and the two must be equal.
  */
-export type Facts =
-  | ErrorFacts
-  | CardFacts
-  | DetailsFacts
-  | TransactionFacts
-  | WalletFacts
-  | PaymentFacts
-  | ApprovalFacts
-  | TransferFacts
-  | AccountFacts
-  | RejectionFacts
-  | RequestFacts
-  | SubscriptionFacts
-  | SubscriptionPaymentFacts
-  | InvitationFacts
-  | AgentInvitationFacts
-  | CustomerFacts
-  | PageFacts
-  | ClockFacts
+export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
 
 export interface ErrorFacts {
   type: 'error'
@@ -84,144 +66,6 @@ export interface WalletFacts {
   sound: boolean
 }
 
-export interface PaymentFacts {
-  type: 'payment'
-  name: string
-  status: string
-  amount: number
-  currency: string
-  sender: string
-  /** Null as long as nobody known gets it. */
-  recipient: string | null
-  /** On whose behalf it was made. */
-  customer: string | null
-  /** Whether the answer has the link by which somebody unknown takes the money; never the link itself. */
-  claimable: boolean
-  /** The payment request that it fulfills. */
-  request: string | null
-}
-
-export interface ApprovalFacts {
-  type: 'approval'
-  name: string
-  status: string
-  payment: string
-  amount: number
-  /** Each limit that was hit, and what it would have become. */
-  reasons: string
-  customer: string | null
-  initiator: string
-  resolved: boolean
-}
-
-export interface TransferFacts {
-  type: 'transfer'
-  name: string
-  kind: string
-  status: string
-  amount: number
-  currency: string
-  method: string | null
-  /** The bank account that it comes from or goes to. */
-  account: string | null
-  /** While a bank has it, the day on which it will be there; of what takes hours, only that it takes hours. */
-  due: string | null
-  /** The bank's code, where it failed or was returned. */
-  why: string | null
-}
-
-export interface AccountFacts {
-  type: 'externalAccount'
-  name: string
-  status: string
-  connection: string
-  kind: string
-}
-
-/** An account that was not linked. */
-export interface RejectionFacts {
-  type: 'rejection'
-  name: string
-}
-
-export interface RequestFacts {
-  type: 'paymentRequest'
-  name: string
-  status: string
-  amount: number
-  currency: string
-  requester: string
-  /** Null as long as the payer has no account. */
-  payer: string | null
-  /** The payment by which it was paid, or which is under way. */
-  payment: string | null
-  /** A transaction tells of it. */
-  paid: boolean
-  /** The span from creation to expiry. */
-  days: number
-}
-
-export interface SubscriptionFacts {
-  type: 'subscription'
-  name: string
-  status: string
-  every: string
-  amounts: string
-  /** Number, amount and due day of what is charged next. */
-  next: string | null
-  /** Numbers, ascending. */
-  missed: string
-  attention: string | null
-  /** The payer agreed to be charged again. */
-  agreed: boolean
-  /** Whether the answer has the address of the checkout; never the address itself. */
-  payable: boolean
-  /** How long the checkout stays open, from creation. */
-  minutes: number | null
-}
-
-export interface SubscriptionPaymentFacts {
-  type: 'subscriptionPayment'
-  name: string
-  status: string
-  amount: number
-  tax: number
-  due: string
-  /** A transaction tells of it. */
-  charged: boolean
-}
-
-export interface InvitationFacts {
-  type: 'invitation'
-  name: string
-  status: string
-  permissions: string
-  /** The most that one transaction may be. */
-  limit: number | null
-  /** The span from creation to expiry. */
-  days: number
-  reason: string | null
-  customer: string | null
-}
-
-export interface AgentInvitationFacts {
-  type: 'agentInvitation'
-  name: string
-  status: string
-  to: string
-  permissions: string
-  limit: number | null
-  days: number
-}
-
-export interface CustomerFacts {
-  type: 'customer'
-  name: string
-  status: string
-  permissions: string
-  limit: number | null
-}
-
 export interface PageFacts {
   type: 'page'
   /** The records in the order of their names: within one millisecond the service's own order is open. */
@@ -267,21 +111,11 @@ export function describeFacts(facts: Facts): string {
   return `${type} ${details.map(([name, value]) => `${name}=${value}`).join(' ')}`
 }
 
-/** What is counted by what became of it. */
-const ended: ReadonlySet<Facts['type']> = new Set([
-  'payment',
-  'approval',
-  'subscription',
-  'invitation',
-  'transfer',
-  'paymentRequest',
-])
-
 /** The word an answer is counted under in the report. */
 export function outcomeOf(facts: Facts): string {
   if (facts.type === 'error') return facts.code
   if (facts.type === 'cardTransaction') return facts.decline === null ? facts.status : `declined: ${facts.decline}`
-  return ended.has(facts.type) && 'status' in facts ? String(facts.status) : 'ok'
+  return 'ok'
 }
 
 function canonical(value: unknown): string {

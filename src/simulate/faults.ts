@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import type { Tool } from './action.ts'
 import { type Random, randomFrom } from './random.ts'
-import type { ToolAnswer } from './reader/reader.ts'
+import type { ToolAnswer } from './reader.ts'
 import type { Caller } from './world.ts'
 
 /** A rule as `set_sandbox_fault` takes it (docs/sandbox.md#faults). */
@@ -22,21 +22,9 @@ interface Rule {
 const paths = [
   '/agent-cards**',
   '/card-transactions**',
-  '/payments**',
-  '/approvals**',
-  '/subscriptions**',
-  '/transfers**',
-  '/external-accounts**',
-  '/payment-requests**',
-  '/agents/**',
+  '/wallets**',
   '/simulations/agent-cards/**',
   '/simulations/card-transactions/**',
-  '/simulations/subscriptions/**',
-  '/simulations/approvals/**',
-  '/simulations/transfers/**',
-  '/simulations/external-accounts/**',
-  '/simulations/payment-requests/**',
-  '/simulations/customer-invitations/**',
 ] as const
 
 const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
@@ -51,16 +39,10 @@ const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
 /** Calls of tools that meet faults before the MCP server's own repeats: the simulated agent has to repeat them. */
 const tools = [
   'issue_agent_card',
-  'create_payment',
-  'create_subscription',
-  'create_deposit',
-  'create_withdrawal',
-  'fulfill_payment_request',
+  'freeze_agent_card',
   'simulate_card_authorization',
   'simulate_card_capture',
-  'simulate_subscription_checkout',
-  'simulate_invitation_acceptance',
-  'simulate_customer_approval',
+  'simulate_card_refund',
 ] as const
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 

@@ -1,22 +1,12 @@
-import type { Action, PartyName, Tool } from './action.ts'
+import type { PartyName } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, maskFacts } from './facts.ts'
-import { brokenInvariant, type Found } from './invariants.ts'
+import { brokenInvariant } from './invariants.ts'
 import type { Model } from './model/model.ts'
 import type { Balance } from './model/state.ts'
 import type { Caller, RunOptions, Situation } from './world.ts'
 
 /** A list that never ends is a fault: 100 records a page. */
 const maximumPages = 10_000
-
-/** What is read of the wallets that were there from the start, and what of every customer that the run made up. */
-const everybodysLists = [
-  ...(['list_payments', 'list_subscriptions', 'list_transfers', 'list_external_accounts'] as const),
-  'list_payment_requests',
-] as const
-const seededLists = ['list_agent_cards', 'list_card_transactions', ...everybodysLists] as const
-const customersLists = ['list_approvals', ...everybodysLists] as const
-/** What the agent's own party has besides. */
-const ownLists = ['list_agent_invitations', 'list_customers'] as const
 
 /**
  * Reads every record of the run and the wallets once more, and compares them with the model and with each other: after
@@ -28,127 +18,54 @@ export async function compareEnd(
   situation: Situation,
   { target }: RunOptions,
 ): Promise<Mismatch | undefined> {
-  const seeded: PartyName[] = situation.start.customer === undefined ? ['own'] : ['own', 'customer']
-  const found: Found[] = []
-  for (const party of [...seeded, ...model.customers().map(({ name }) => name)]) {
-    const read = await readParty(caller, party, { model, situation })
-    // A database that others use too holds more than this run made.
-    if (target.isolated && read.strangers > 0) {
-      return difference('Records that no action made.', '0', String(read.strangers))
-    }
-    const expected = model.recordsOf(party).filter(({ type }) => read.types.has(type))
-    const wrong =
-      firstDifference(byName(expected), read.records) ??
-      (read.wallet === undefined
-        ? undefined
-        : firstDifference(byName([model.walletFacts(party)]), byName([read.wallet])))
-    if (wrong !== undefined) return wrong
-    found.push(read)
-  }
   for (const party of ['own', 'customer'] as const) {
     const start = situation.start[party]
-    const wrong = start === undefined ? undefined : brokenInvariant(party, found, { start, model })
-    if (wrong !== undefined) return difference(...wrong)
+    if (start === undefined) continue
+    const { records, strangers, wallet, balance } = await readParty(caller, party, situation)
+    // A database that others use too holds more than this run made.
+    if (target.isolated && strangers > 0) return difference('Records that no action made.', '0', String(strangers))
+    const wrong =
+      firstDifference(byName(model.recordsOf(party)), records) ??
+      firstDifference(byName([model.walletFacts(party)]), byName([wallet]))
+    if (wrong !== undefined) return wrong
+    const broken = brokenInvariant(records, balance, start)
+    if (broken !== undefined) return difference(...broken)
   }
   return undefined
 }
 
-interface Read extends Found {
+interface Read {
+  records: Map<string, Facts>
   strangers: number
-  wallet: Facts | undefined
-  /** What kinds of records were read: a customer may have granted less than all. */
-  types: ReadonlySet<string>
+  wallet: Facts
+  balance: Balance
 }
 
-const typesOf: Readonly<Record<string, readonly string[]>> = {
-  list_agent_cards: ['agentCard'],
-  list_card_transactions: ['cardTransaction'],
-  list_payments: ['payment'],
-  list_approvals: ['approval'],
-  list_transfers: ['transfer'],
-  list_external_accounts: ['externalAccount'],
-  list_payment_requests: ['paymentRequest'],
-  list_subscriptions: ['subscription'],
-  list_agent_invitations: ['invitation'],
-  list_customers: ['customer'],
-}
-
-/** What makes a list show what is over. */
-const endedToo: Readonly<Record<string, object>> = {
-  list_customers: { status: 'all' },
-  list_payment_requests: { includeCompleted: 'true', includeCanceled: 'true' },
-}
-
-interface Known {
-  model: Model
-  situation: Situation
-}
-
-async function readParty(caller: Caller, party: PartyName, known: Known): Promise<Read> {
-  const { model, situation } = known
-  const { reader } = situation
+async function readParty(caller: Caller, party: PartyName, { reader }: Situation): Promise<Read> {
   const scope = party === 'own' ? {} : { customerPartyId: reader.idOf(party) }
-  const lists: readonly Tool[] =
-    party === 'own' ? [...seededLists, ...ownLists] : party === 'customer' ? seededLists : customersLists
-  const mayRead = (tool: Tool) => model.allows(tool, party)
   const records = new Map<string, Facts>()
-  const types = new Set<string>()
   let strangers = 0
-  for (const tool of lists.filter(mayRead)) {
-    const resources = await readAll(caller, tool, { ...scope, ...endedToo[tool] })
-    for (const type of typesOf[tool] ?? []) types.add(type)
-    // The reader learns the approvals that nobody has looked at.
-    const page = reader.read(readingOf(tool, party), { isError: false, content: { data: resources } })
-    if (page.type !== 'page') continue
-    for (const facts of page.items) {
-      if ('name' in facts && facts.name !== 'customer') records.set(facts.name, facts)
-    }
-    strangers += resources.filter(({ id }) => !reader.knows(id ?? '')).length
+  const factsOf = (tool: 'list_agent_cards' | 'list_card_transactions' | 'list_wallets', data: Resource[]) => {
+    const page = reader.read({ step: 0, agent: 0, tool, party }, { isError: false, content: { data } })
+    return page.type === 'page' ? page.items : []
   }
-  records.delete('an unknown one')
-  const wallet = mayRead('list_wallets') ? await readWallet(caller, party, { scope, known }) : undefined
-  const charged = await charges(caller, records, { scope, idOf: reader.idOf })
-  return { party, records, strangers, types, charged, ...(wallet ?? { wallet: undefined }) }
-}
-
-function readingOf(tool: Tool, party: PartyName): Action {
-  return { step: 0, agent: 0, tool, party }
-}
-
-async function readWallet(
-  caller: Caller,
-  party: PartyName,
-  { scope, known: { situation } }: { scope: object; known: Known },
-): Promise<{ wallet: Facts; balance: Balance }> {
-  const { reader } = situation
+  for (const tool of ['list_agent_cards', 'list_card_transactions'] as const) {
+    const resources = await readAll(caller, tool, scope)
+    const known = resources.filter(({ id = '' }) => reader.knows(id))
+    for (const [name, facts] of byName(factsOf(tool, known))) records.set(name, facts)
+    strangers += resources.length - known.length
+  }
   const wallets = await readAll(caller, 'list_wallets', scope)
-  reader.read(readingOf('list_wallets', party), { isError: false, content: { data: wallets } })
-  const resource = wallets.find(({ id }) => reader.knows(id ?? ''))
-  const { available = Number.NaN, total = Number.NaN } = resource?.attributes?.balance ?? {}
+  const { available = Number.NaN, total = Number.NaN } =
+    wallets.find(({ id = '' }) => reader.knows(id))?.attributes?.balance ?? {}
+  const sound = 0 <= available && available <= total
   const balance = { available, total }
-  // What a bank took back may have been spent: a wallet may have less than nothing, and the model tells how much.
-  const sound = available <= total
-  return { balance, wallet: { type: 'wallet', name: `${party}-wallet`, ...balance, sound } }
-}
-
-/** What the payers of the party's subscriptions were charged, by what each says of its payments. */
-async function charges(
-  caller: Caller,
-  records: Map<string, Facts>,
-  { scope, idOf }: { scope: object; idOf: Situation['reader']['idOf'] },
-) {
-  let cents = 0
-  for (const { type, ...facts } of records.values()) {
-    if (type !== 'subscription' || !('name' in facts)) continue
-    const payments = await readAll(caller, 'list_subscription_payments', { ...scope, subscriptionId: idOf(facts.name) })
-    for (const { attributes } of payments) if (attributes?.status === 'paid') cents += attributes.amount ?? Number.NaN
-  }
-  return cents
+  return { records, strangers, balance, wallet: { type: 'wallet', name: `${party}-wallet`, ...balance, sound } }
 }
 
 interface Resource {
   id?: string
-  attributes?: { balance?: Balance; status?: string; amount?: number }
+  attributes?: { balance?: Balance }
 }
 
 async function readAll(caller: Caller, tool: string, scope: object): Promise<Resource[]> {

@@ -3,7 +3,7 @@ import { Client, type Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { resultSchemas } from '../client/result-schemas.ts'
-import type { ToolAnswer } from './reader/reader.ts'
+import type { ToolAnswer } from './reader.ts'
 import type { Caller } from './world.ts'
 
 export interface ServerProcess {

@@ -15,7 +15,7 @@ export function planHistory(options: PlanOptions): Action[] {
   const names = nameGiver()
   const random = randomFrom(options.seed)
   const surroundings = { model, names, options, budget: budgets(options) }
-  const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1, options))
+  const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
   const take = (agent: AgentState, choice: Choice) => {
     const action: Action = { step: history.length + 1, agent: agent.number, ...choice }
     model.apply(action)
@@ -33,15 +33,12 @@ export function planHistory(options: PlanOptions): Action[] {
   return history
 }
 
-/** What one purchase or payment may cost on average, so that the money lasts for all of them. */
+/** Returns what one purchase may cost on average, so that the money lasts for all of them. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
-  const { payment, transfer, request } = errandsBeside(purchases, ordered)
-  // A bank that was opened is used several times.
-  const spendings = agents * (purchases + payment + 3 * transfer + request)
   // Captures are partly refunded and some purchases reversed: where agents take turns, the money lasts for three times
   // as much.
-  const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / spendings)
-  return { own: Math.max(1, share(start.own.available)), customer: Math.max(1, share(start.customer?.available ?? 0)) }
+  const share = (available = 0) => Math.max(1, Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases)))
+  return { own: share(start.own.available), customer: share(start.customer?.available) }
 }
 
 type Take = (agent: AgentState, choice: Choice) => Action
@@ -73,42 +70,15 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
   }
 }
 
-/**
- * Half an hour to a month: cards expire, replay windows close (2 days), holds lapse (7 days), subscriptions are billed and
- * invitations expire (30 days).
- */
-const jumpSteps = { 1: 28, 2: 18, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4, 1440: 4 } as const
+/** Half an hour to eight days: cards expire, replay windows close (2 days), holds lapse (7 days). */
+const jumpSteps = { 1: 28, 2: 18, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4 } as const
 
 function jumpSeconds(random: Random): number {
   return Number(random.weighted(jumpSteps as unknown as Record<string, number>)) * clockStepSeconds
 }
 
-function newAgent(number: number, { purchases, ordered }: PlanOptions): AgentState {
-  const left = errandsBeside(purchases, ordered)
-  return {
-    number,
-    issued: 0,
-    open: [],
-    errands: [],
-    left,
-    customers: [],
-    strangers: [],
-    linked: new Set(),
-    closed: [],
-    keyed: [],
-  }
-}
-
-/** What an agent does besides so many purchases; only where the clock may jump is a subscription ever billed again. */
-function errandsBeside(purchases: number, ordered: boolean): AgentState['left'] {
-  const of = (share: number) => Math.ceil(purchases / share)
-  return {
-    payment: of(12),
-    subscription: of(ordered ? 8 : 50),
-    customer: of(ordered ? 16 : 50),
-    transfer: of(ordered ? 12 : 50),
-    request: of(ordered ? 12 : 50),
-  }
+function newAgent(number: number): AgentState {
+  return { number, issued: 0, open: [], closed: [], keyed: [] }
 }
 
 /** How many calls are kept to be repeated later, recent ones and old ones alike. */

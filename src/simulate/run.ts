@@ -5,7 +5,7 @@ import { countHits, faultRules, persistent, setFaults } from './faults.ts'
 import { compareEnd } from './final-check.ts'
 import { createModel, type Model, type Prediction } from './model/model.ts'
 import type { Start } from './model/state.ts'
-import type { ToolAnswer } from './reader/reader.ts'
+import type { ToolAnswer } from './reader.ts'
 import { type Caller, inspect, type RunOptions, type Situation, seededStart, type World } from './world.ts'
 
 export interface RunResult {

@@ -1,8 +1,8 @@
 import { ConfigError } from '../config/load.ts'
 import { parseTimestamp, type System } from '../core/system.ts'
-import { agentName, walletName } from './action.ts'
+import { walletName } from './action.ts'
 import type { Balance, Start } from './model/state.ts'
-import { createReader, type Reader, type ToolAnswer } from './reader/reader.ts'
+import { createReader, type Reader, type ToolAnswer } from './reader.ts'
 
 /** One MCP connection of a simulated agent. */
 export interface Caller {
@@ -46,7 +46,6 @@ export type Stage = 'start' | 'calls' | 'final check' | 'shortening'
 /** The state that a run finds before its first action. */
 export interface Situation {
   start: Start
-  customerPartyId: string | undefined
   reader: Reader
 }
 
@@ -58,26 +57,24 @@ export const seededStart: Start = {
 
 /** Reads the world's wallets, customer and clock. Throws ConfigError where it can't be simulated on. */
 export async function inspect(caller: Caller, ordered: boolean): Promise<Situation> {
-  const { actorType, partyId, agentId } = (await read(caller, 'whoami')).attributes ?? {}
+  const { actorType, partyId } = (await read(caller, 'whoami')).attributes ?? {}
   if (actorType !== 'agent') {
     throw new ConfigError(
       `PAYMENTS_KEY (--key) acts as ${actorType}; simulate accepts an agent key: only agents issue cards.`,
     )
   }
   const clock = await read(caller, 'get_sandbox_clock')
-  const clockMs = parseTimestamp(clock.attributes?.now)
-  const reader = createReader(clockMs, ordered)
+  const reader = createReader(parseTimestamp(clock.attributes?.now), ordered)
   const customerPartyId = (await readFirst(caller, 'list_customers'))?.id
   const own = await wallet(caller, {})
   if (own === undefined) throw new ConfigError('The agent has no wallet, so simulate can buy nothing.')
   const customer = customerPartyId === undefined ? undefined : await wallet(caller, { customerPartyId })
   reader.nameId('own', partyId)
-  reader.nameId(agentName, agentId)
   reader.nameId(walletName('own'), own.id)
   if (customer !== undefined) reader.nameId(walletName('customer'), customer.id)
   if (customerPartyId !== undefined) reader.nameId('customer', customerPartyId)
-  const start = { own: own.balance, customer: customer?.balance, clockMs }
-  return { start, customerPartyId, reader }
+  const start = { own: own.balance, customer: customer?.balance }
+  return { start, reader }
 }
 
 interface Resource {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Action, Tool } from '../../src/simulate/action.ts'
 import type { Facts, TransactionFacts } from '../../src/simulate/facts.ts'
-import { clearedAtMs, isBankingDay } from '../../src/simulate/model/banking-days.ts'
 import { createModel, type Model } from '../../src/simulate/model/model.ts'
 
 const start = { own: { available: 1000, total: 1000 }, customer: { available: 500, total: 500 } }
@@ -120,86 +119,6 @@ describe('time', () => {
     act('advance_sandbox_clock', { seconds: 1800 })
     expect(model.transaction('purchase')).toMatchObject({ status: 'reversed', held: 0, holdExpiresAtMs: null })
     expect(model.balance('own')).toEqual(start.own)
-  })
-})
-
-describe('banking days', () => {
-  /** The holidays of the Federal Reserve Banks, as they publish them; in 2026 and 2027 some are on a Saturday. */
-  const holidays = [
-    ...['2026-01-01', '2026-01-19', '2026-02-16', '2026-05-25', '2026-06-19', '2026-09-07', '2026-10-12'],
-    ...['2026-11-11', '2026-11-26', '2026-12-25', '2027-01-01', '2027-01-18', '2027-02-15', '2027-05-31'],
-    ...['2027-07-05', '2027-09-06', '2027-10-11', '2027-11-11', '2027-11-25'],
-  ]
-  const days = Array.from({ length: 730 }, (_, day) => Date.UTC(2026, 0, 1 + day))
-
-  it('are Monday to Friday without holidays', () => {
-    const expected = days.filter((ms) => {
-      const date = new Date(ms)
-      return date.getUTCDay() % 6 !== 0 && !holidays.includes(date.toISOString().slice(0, 10))
-    })
-    expect(days.filter(isBankingDay)).toEqual(expected)
-  })
-
-  it.each([
-    ['on a Thursday', '2026-01-29T09:00:00Z', 2, '2026-02-02T14:00:00Z'],
-    ['late on a Friday', '2026-01-16T23:59:00Z', 1, '2026-01-20T14:00:00Z'],
-    ['on a Sunday', '2026-02-01T00:00:00Z', 1, '2026-02-02T14:00:00Z'],
-    ['before Christmas', '2026-12-24T15:00:00Z', 2, '2026-12-29T14:00:00Z'],
-  ])('count from the day after: %s', (_, from, count, until) => {
-    expect(clearedAtMs(Date.parse(from), count)).toBe(Date.parse(until))
-  })
-})
-
-describe('banks', () => {
-  const account = 'account-0000-of-own'
-  /** A model with a linked bank account, and a caller for it. */
-  function atBank(token = 'accounts', lastFour = '0000') {
-    const world = newModel()
-    world.act('link_external_accounts', { token })
-    const begin = (kind: 'deposit' | 'withdrawal', amount: number) =>
-      world.act(`create_${kind}`, { account: account.replace('0000', lastFour), amount, makes: 'transfer' })
-    const bank = (what: 'settlement' | 'failure' | 'return') =>
-      world.act(`simulate_transfer_${what}`, { subject: 'transfer' })
-    return { ...world, begin, bank }
-  }
-
-  it.each([
-    ['deposit', [], 'PROCESSING', 1000, 1000],
-    ['deposit', ['settlement'], 'COMPLETED', 1400, 1400],
-    ['deposit', ['failure'], 'FAILED', 1000, 1000],
-    ['deposit', ['settlement', 'return'], 'RETURNED', 1000, 1000],
-    ['withdrawal', [], 'PROCESSING', 600, 1000],
-    ['withdrawal', ['settlement'], 'COMPLETED', 600, 600],
-    ['withdrawal', ['failure'], 'FAILED', 1000, 1000],
-    ['withdrawal', ['settlement', 'return'], 'RETURNED', 1000, 1000],
-  ] as const)('%s after %j', (kind, steps, status, available, total) => {
-    const { model, begin, bank } = atBank()
-    begin(kind, 400)
-    for (const step of steps) bank(step)
-    expect(model.transfer('transfer')?.status).toBe(status)
-    expect(model.balance('own')).toEqual({ available, total })
-  })
-
-  it('take back what was spent, and then nothing goes out', () => {
-    const { model, act, begin, bank } = atBank()
-    begin('deposit', 400)
-    bank('settlement')
-    act('create_payment', { payee: 'customer', amount: 1200, makes: 'payment' })
-    bank('return')
-    expect(model.balance('own')).toEqual({ available: -200, total: -200 })
-    expect(act('create_payment', { payee: 'customer', amount: 1, makes: 'other' })).toMatchObject({ code: 'conflict' })
-  })
-
-  it('act as time passes, each account in its way', () => {
-    const returning = atBank('deposits-return', '0010')
-    returning.begin('deposit', 400)
-    returning.act('advance_sandbox_clock', { seconds: 30 * 86_400 })
-    expect(returning.model.transfer('transfer')).toMatchObject({ status: 'RETURNED', why: 'R10', next: null })
-    const failing = atBank('withdrawals-fail', '0002')
-    failing.begin('withdrawal', 400)
-    failing.act('advance_sandbox_clock', { seconds: 30 * 86_400 })
-    expect(failing.model.transfer('transfer')).toMatchObject({ status: 'FAILED', why: 'R02' })
-    expect([returning, failing].map(({ model }) => model.balance('own'))).toEqual([start.own, start.own])
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Action, Tool } from '../action.ts'
+import type { Tool } from '../action.ts'
 import { type Choice, type Context, type NamedKind, seededParty } from './agent.ts'
 import { amountFor, authorize, wrongMove } from './cards.ts'
 
@@ -36,49 +36,24 @@ function repeated({ names }: Context, earlier: Choice): Choice {
   return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
 }
 
-/** What else can be done with the same record, under the same key. */
+/** Another tool for the same record, to be tried under the same key. */
 const others: Partial<Record<Tool, Tool>> = {
   simulate_card_reversal: 'simulate_card_expiration',
   simulate_card_expiration: 'simulate_card_reversal',
   freeze_agent_card: 'unfreeze_agent_card',
   unfreeze_agent_card: 'freeze_agent_card',
-  simulate_customer_approval: 'simulate_customer_denial',
-  simulate_customer_denial: 'simulate_customer_approval',
-  simulate_transfer_settlement: 'simulate_transfer_failure',
-  simulate_transfer_failure: 'simulate_transfer_settlement',
-  cancel_subscription: 'resume_subscription',
-  resume_subscription: 'cancel_subscription',
-  simulate_invitation_acceptance: 'simulate_invitation_decline',
-  simulate_invitation_decline: 'simulate_invitation_acceptance',
 }
 
 /** Another request with the same key, or, on the other party, a request of its own; undefined where there is none. */
 function altered(context: Context, earlier: Choice): Choice | undefined {
   const { random, options } = context
   const again = repeated(context, earlier)
-  const { party, maximum, amount, total, number, card, tool } = again
-  const seeded = party === 'own' || party === 'customer'
-  if (namesParty(tool) && seeded && options.start.customer !== undefined && options.ordered && random.chance(20)) {
+  const { party, maximum, amount, tool } = again
+  if (options.start.customer !== undefined && options.ordered && random.chance(20)) {
     return { ...again, party: party === 'own' ? 'customer' : 'own' }
   }
-  const more: Partial<Action> | undefined =
-    maximum !== undefined
-      ? { maximum: maximum + 1 }
-      : amount !== undefined
-        ? { amount: amount + 1 }
-        : total !== undefined
-          ? { total: total + 1 }
-          : number !== undefined
-            ? { number: number + 1 }
-            : card !== undefined
-              ? { card: card === 'approves' ? 'declines' : 'approves' }
-              : undefined
-  if (more !== undefined) return { ...again, ...more }
+  if (maximum !== undefined) return { ...again, maximum: maximum + 1 }
+  if (amount !== undefined) return { ...again, amount: amount + 1 }
   const other = others[tool]
   return other === undefined ? undefined : { ...again, tool: other }
-}
-
-/** Whether the tool takes a `customerPartyId`. */
-function namesParty(tool: Tool): boolean {
-  return /card|payment|subscription/.test(tool) && !/^simulate_payment/.test(tool)
 }

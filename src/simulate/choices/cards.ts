@@ -1,11 +1,9 @@
-import { type PartyName, type Tool, unresolvedMerchant } from '../action.ts'
+import { type Tool, unresolvedMerchant } from '../action.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelCard, ModelTransaction } from '../model/state.ts'
 import { type AgentState, balanceOf, type Choice, type Context, maybeKey, neverThere, seededParty } from './agent.ts'
 
 type Open = AgentState['open'][number]
-/** Whose cards there are: the wallets that are there from the start. */
-type Payer = 'own' | 'customer'
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
 /**
@@ -65,8 +63,7 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
 }
 
 export function amountFor({ random, model, budget, options }: Context, card: ModelCard): number {
-  const { maximum } = card
-  const party = payerOf(card)
+  const { maximum, party } = card
   if (maximum > balanceOf(options, party)) {
     const beyond = options.ordered ? model.balance(party).available + 1 : (neverThere(options, party) ?? maximum)
     const all = options.ordered && model.balance(party).available > 0 && random.chance(15)
@@ -103,7 +100,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
     // A purchase that takes nearly all the money is not kept: the other agents could buy nothing any more.
-    const large = amount > context.budget[payerOf(purchase)] * 2
+    const large = amount > context.budget[party] * 2
     const what = random.weighted({
       all: large ? 0 : 30,
       part: 25,
@@ -115,7 +112,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
     })
     if (what === 'all') return settlement(context, 'simulate_card_capture', purchase, amount)
     if (what === 'part') {
-      const most = large ? context.budget[payerOf(purchase)] : amount - 1
+      const most = large ? context.budget[party] : amount - 1
       return settlement(context, 'simulate_card_capture', purchase, random.int(1, Math.max(1, most)))
     }
     if (what === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
@@ -172,10 +169,6 @@ function thaw(context: Context, card: ModelCard): Choice {
   if (what === 'read') return { tool: 'get_agent_card', party, subject }
   const tool = what === 'freeze' ? 'freeze_agent_card' : 'unfreeze_agent_card'
   return { tool, party, subject, ...maybeKey(context) }
-}
-
-function payerOf({ party }: { party: PartyName }): Payer {
-  return party === 'customer' ? 'customer' : 'own'
 }
 
 function close(agent: AgentState, open: Open): void {

@@ -5,13 +5,11 @@ import {
   type ModelCard,
   type ModelTransaction,
   madeBy,
-  move,
   notFound,
   pageOf,
   type Rule,
   refused,
   type State,
-  walletOf,
   wrongValue,
 } from './state.ts'
 
@@ -58,7 +56,7 @@ function issue(state: State, action: Action): Facts {
 function authorize(state: State, action: Action, card: ModelCard): Facts {
   const { amount = 0, merchant = '' } = action
   if (cardFacts(state, card).status === 'frozen') return conflict
-  const wallet = walletOf(state, card.party)
+  const wallet = state.wallets[card.party]
   const decline = declineOf(card, amount, wallet.available, state.nowMs)
   const approved = decline === null
   const purchase: ModelTransaction = {
@@ -101,7 +99,7 @@ function add({ transactions, cards }: State, made: ModelTransaction): void {
 function capture(state: State, { amount = 0 }: Action, purchase: ModelTransaction): Facts {
   if (purchase.status !== 'authorized') return notAllowed
   if (amount > purchase.amount) return refusedAmount
-  const wallet = walletOf(state, purchase.party)
+  const wallet = state.wallets[purchase.party]
   wallet.total -= amount
   wallet.available += purchase.amount - amount
   purchase.status = amount === purchase.amount ? 'captured' : 'partially_captured'
@@ -112,7 +110,7 @@ function capture(state: State, { amount = 0 }: Action, purchase: ModelTransactio
 
 function release(state: State, purchase: ModelTransaction): Facts {
   if (purchase.status !== 'authorized') return notAllowed
-  walletOf(state, purchase.party).available += purchase.held
+  state.wallets[purchase.party].available += purchase.held
   purchase.status = 'reversed'
   endHold(state, purchase)
   return transactionFacts(purchase)
@@ -123,8 +121,9 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   if (purchase.status !== 'captured' && purchase.status !== 'partially_captured') return notAllowed
   if (purchase.refunded + amount > purchase.captured) return refusedAmount
   purchase.refunded += amount
-  const wallet = walletOf(state, purchase.party)
-  move(wallet, amount)
+  const wallet = state.wallets[purchase.party]
+  wallet.available += amount
+  wallet.total += amount
   const name = madeBy(action)
   const fresh = { name, kind: 'refund', status: 'refunded', amount, captured: 0, refunded: 0 } as const
   const made: ModelTransaction = { ...purchase, ...fresh, purchase: purchase.name }
