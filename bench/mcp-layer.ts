@@ -1,5 +1,14 @@
 import { createClient } from '../src/client/client.ts'
 import { realSystem } from '../src/core/system.ts'
+import {
+  everyTool,
+  nobody,
+  noFaults,
+  nothingRemembered,
+  noViews,
+  ownChanges,
+  unknownRun,
+} from '../src/mcp/dependencies.ts'
 import { createMcpServer } from '../src/mcp/server.ts'
 import { openSandbox, type Sandbox } from './sandbox.ts'
 import { opening } from './stdio-server.ts'
@@ -57,9 +66,19 @@ async function toolCaller({ service, key }: Sandbox) {
   const { fetch } = service
   const baseUrl = 'http://sandbox.invalid'
   const client = createClient({ baseUrl, fetch, credential: () => key, instanceId: 'bench', system: realSystem })
-  const confirm = { mode: 'production', aboveCents: 10_000 } as const
-  const settings = { environment: 'sandbox', cardDetails: 'reveal', confirm } as const
-  const server = createMcpServer({ ...settings, client: async () => client, version: '1', log: console })
+  const server = createMcpServer({
+    version: '1',
+    log: console,
+    system: realSystem,
+    choice: everyTool('sandbox'),
+    api: { client: async () => client, ways: { signIn: '', reach: '', offer: () => '' } },
+    people: nobody,
+    repeats: nothingRemembered,
+    faults: noFaults,
+    run: unknownRun,
+    changes: ownChanges,
+    ui: noViews,
+  })
   const waiting = new Map<unknown, (answer: object) => void>()
   type Transport = Parameters<typeof server.connect>[0]
   const transport: Transport = {

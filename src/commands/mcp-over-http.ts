@@ -8,10 +8,11 @@ import type { OperationDefinition } from '../core/operation.ts'
 import { allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 import { NamedTurns } from '../core/turns.ts'
-import type { ToolChoice, Ways } from '../mcp/dependencies.ts'
+import { ownChanges, type ToolChoice, type Ways } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
+import { createRequestStates } from '../mcp/people/request-states.ts'
 import { isReadable } from '../mcp/resources/resources.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
@@ -114,7 +115,7 @@ function readsOf({ config: { environment }, service, system, log }: McpOverHttp)
     const credential = () => exchange(own)
     const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
     const choice = { environment, actor, allows: ({ permission }: Permitted) => allows(authority, permission) }
-    return isReadable({ ...choice, client: async () => client }, address)
+    return isReadable({ choice, api: { client: async () => client } }, address)
   }
 }
 
@@ -151,22 +152,32 @@ function serverMaker({
     const client = createClient({ ...api, instanceId, program, system, log })
     const { id, partyId, actor } = caller()
     return createMcpServer({
-      ...{
-        client: async () => client,
+      version,
+      log,
+      system,
+      ui,
+      choice: {
         environment,
-        version,
-        log,
-        system,
+        toolsets: context.toolsets ?? toolsets,
         actor,
-        instanceId: () => instanceId,
+        readOnly: context.readOnly || readOnly,
+        allows: (operation) => offers(operation) && allows(caller().authority, operation.permission),
         cardDetails,
-        stateSecrets,
-        ui,
       },
-      toolsets: context.toolsets ?? toolsets,
-      readOnly: context.readOnly || readOnly,
-      allows: (operation) => offers(operation) && allows(caller().authority, operation.permission),
-      confirm: { mode: confirm, aboveCents: confirmAbove },
+      api: { client: async () => client, ways: waysAt(publicUrl()) },
+      people: {
+        confirm: { mode: confirm, aboveCents: confirmAbove },
+        decisions: servedDecisions({
+          store,
+          system,
+          publicUrl,
+          waits: service.waits,
+          owner: { partyId, principalId: id },
+          turns,
+        }),
+        publicUrl: publicUrl(),
+        states: createRequestStates({ secrets: stateSecrets, principal: id, system }),
+      },
       repeats: {
         windowMs: repeatWindow * 1000,
         run: isOneRun ? instanceId : undefined,
@@ -177,23 +188,15 @@ function serverMaker({
           service.faults.plan({ path: '/mcp', operation, headers, actor: caller().authority, instanceId }),
         cut: context.cut,
       },
-      note: (told) => {
-        const { agentId, actorType } = caller().authority
-        service.tell({ ...told, partyId, agentId, actorType, keyId: id, instanceId })
+      run: {
+        id: () => instanceId,
+        note: (told) => {
+          const { agentId, actorType } = caller().authority
+          service.tell({ ...told, partyId, agentId, actorType, keyId: id, instanceId })
+        },
       },
-      publicUrl: publicUrl(),
-      ways: waysAt(publicUrl()),
-      principal: id,
-      decisions: servedDecisions({
-        store,
-        system,
-        publicUrl,
-        waits: service.waits,
-        owner: { partyId, principalId: id },
-        turns,
-      }),
-      // What changed is told by the endpoint, which finds it where the changes of every process stand.
-      notify: { resourceUpdated: () => {} },
+      // The endpoint tells of changes: it reads those of every process.
+      changes: { ...ownChanges, areToldElsewhere: true },
     })
   }
 }

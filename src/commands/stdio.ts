@@ -6,7 +6,8 @@ import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { HeldCall } from '../core/held-call.ts'
 import { newSecret, realSystem } from '../core/system.ts'
-import type { Decisions, RunNote, Ways } from '../mcp/dependencies.ts'
+import { type Decisions, everyTool, noFaults, ownChanges, type RunNote, type Ways } from '../mcp/dependencies.ts'
+import { createRequestStates } from '../mcp/people/request-states.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
@@ -64,26 +65,17 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
   return serveOverStdio({
     createServer: (cut) =>
       createMcpServer({
-        client,
-        environment,
-        toolsets,
-        actor,
         version,
         log,
-        ...{
-          instanceId,
-          readOnly,
-          confirm,
-          repeats,
-          note,
-          follow: async (heard) => (await api.get()).follow(heard),
-          faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : undefined,
-          cardDetails,
-          publicUrl,
-          ui: appViews(environment),
-          ways: waysOf(config),
-          decisions,
-        },
+        system: realSystem,
+        ui: appViews(environment),
+        choice: { ...everyTool(environment), toolsets, actor, readOnly, cardDetails },
+        api: { client, ways: waysOf(config) },
+        people: { confirm, decisions, publicUrl, states: createRequestStates({ system: realSystem }) },
+        repeats,
+        faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : noFaults,
+        run: { id: instanceId, note },
+        changes: { ...ownChanges, follow: async (heard) => (await api.get()).follow(heard) },
       }),
     onClose: async () => {
       await close()

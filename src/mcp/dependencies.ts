@@ -2,66 +2,111 @@ import type { RequestId, Resource, Server, ServerContext } from '@modelcontextpr
 import type { Client, Log } from '../client/client.ts'
 import type { Fault, FaultKind } from '../core/faults.ts'
 import type { HeldCall, HeldState } from '../core/held-call.ts'
-import { type Environment, type OperationDefinition, onlyReads, type Toolset } from '../core/operation.ts'
+import { type Environment, type OperationDefinition, onlyReads, type Toolset, toolsets } from '../core/operation.ts'
 import { type Authority, allows as isAllowed } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
+import type { Subscriptions } from './subscriptions.ts'
 
-/** Which operations are offered as tools, and how. */
-export interface ToolChoice {
-  environment: Environment
-  /** All of them when it is left out. */
-  toolsets?: readonly Toolset[] | undefined
-  /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
-  actor?: Authority['actorType'] | undefined
-  /** Offers no tool that changes anything. */
-  readOnly?: boolean | undefined
-  /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
-  allows?: ((operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>) => boolean) | undefined
-  /** Whether card numbers are answered, or shown to the person only. */
-  cardDetails: 'reveal' | 'masked'
-  /** Whether a call may have to wait for a person's decision, which it is then made again with. */
-  decides?: boolean | undefined
-}
-
-export interface McpServerOptions extends ToolChoice {
-  /** Gives the client; first asked for when the tools are listed or called. */
-  client: () => Promise<Pick<Client, 'call'>>
+/** The parts that a connection's server is made of. Each part has a value that does nothing, but for the API. */
+export interface McpServerOptions {
   /** The version of this package. */
   version: string
   log: Log
-  /** Gives X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
-  instanceId?: (() => string) | undefined
+  system: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
+  choice: ToolChoice
+  api: Api
+  people: People
+  repeats: RepeatSettings
+  faults: CallFaults
+  run: Run
+  changes: Changes
+  ui: AppViews
+}
+
+/** Everything that the requests of one connection are answered with. */
+export interface Dependencies extends McpServerOptions {
+  choice: OfferedChoice
+  server: Server
+  subscriptions: Subscriptions
+}
+
+/** The operations that are offered as tools. */
+export interface ToolChoice {
+  environment: Environment
+  toolsets: readonly Toolset[]
+  /** The role of the credential, if it is known: tools that its policy never allows are not offered. */
+  actor: Authority['actorType'] | undefined
+  /** Offers no tool that changes anything. */
+  readOnly: boolean
+  /** Tells what the credential allows besides (the scopes of a token); asked anew for each list and call. */
+  allows(operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>): boolean
+  /** Whether card numbers are answered, or shown to the person only. */
+  cardDetails: 'reveal' | 'masked'
+}
+
+export interface OfferedChoice extends ToolChoice {
+  /** Whether a call may have to wait for a person's decision, which it is then made again with. */
+  decides: boolean
+}
+
+export function everyTool(environment: Environment): OfferedChoice {
+  return {
+    environment,
+    toolsets,
+    actor: undefined,
+    readOnly: false,
+    allows: () => true,
+    cardDetails: 'reveal',
+    decides: false,
+  }
+}
+
+/** The payments API. */
+export interface Api {
+  /** Gives the client; first asked for when the tools are listed or called. */
+  client(): Promise<Pick<Client, 'call'>>
+  ways: Ways
+}
+
+/** The people who decide about calls, and how they are reached. */
+export interface People {
   confirm: ConfirmSettings
   /** Keeps calls that wait for a person whom the host cannot ask; undefined: such a call is refused. */
-  decisions?: Decisions | undefined
-  /** What keeps a repeated call from paying twice; undefined: nothing does. */
-  repeats?: RepeatSettings | undefined
-  /** What goes wrong with calls on purpose; undefined: nothing does. */
-  faults?: CallFaults | undefined
-  /** Where people find the hosted pages and the dashboard; undefined: not known. */
-  publicUrl?: string | undefined
-  /**
-   * Seals what was asked of a person while the answer is under way: 32 characters or more, the same in every process
-   * that may get the answer; the newest first. Undefined: a random one of this connection.
-   */
-  stateSecrets?: (() => Promise<readonly string[]>) | undefined
-  /** The key or grant that the connection belongs to: what one was asked, no other can answer. */
-  principal?: string | undefined
-  /**
-   * Calls back with the ids of records that something happened to, whoever did it, from when it resolves; undefined: the
-   * host hears of its own calls only.
-   */
-  follow?: ((heard: (resourceIds: readonly string[]) => void) => Promise<void>) | undefined
-  /** Told of changed resources instead of the connection's own host, where requests have no connection. */
-  notify?: { resourceUpdated(uri: string): void } | undefined
-  /** The views that a host may show beside results (MCP Apps). */
-  ui?: AppViews | undefined
-  /** How people change what this connection is; undefined: in words that fit any. */
-  ways?: Ways | undefined
-  /** Told what happens in the run without a request to the API; undefined: nobody keeps it. Returns at once. */
-  note?: ((note: RunNote) => void) | undefined
-  system?: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
+  decisions: Decisions | undefined
+  /** The address of the hosted pages and the dashboard, if it is known. */
+  publicUrl: string | undefined
+  /** Seals the questions that are under way to the host and back. */
+  states: RequestStates
 }
+
+const noQuestion = () => Promise.reject(new Error('No question is under way.'))
+
+export const nobody: People = {
+  confirm: { mode: 'never', aboveCents: 0 },
+  decisions: undefined,
+  publicUrl: undefined,
+  states: { mint: noQuestion, verify: noQuestion },
+}
+
+/** The conversation that the connection's calls belong to. */
+export interface Run {
+  /** Gives X-Instance-ID of the connection, whose activity is a resource; undefined: that one is not listed. */
+  id(): string | undefined
+  /** Told what happens in the run without a request to the API. Returns at once. */
+  note(note: RunNote): void
+}
+
+export const unknownRun: Run = { id: () => undefined, note: () => {} }
+
+/** How the host hears of resources that change. */
+export interface Changes {
+  /** Calls back with the ids of records that something happened to, whoever did it, from when it resolves. */
+  follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
+  /** Whether something else tells the host all of it, as where requests have no connection. */
+  areToldElsewhere: boolean
+}
+
+export const ownChanges: Changes = { follow: async () => {}, areToldElsewhere: false }
 
 /** What only the MCP server knows of a run (docs/console.md#entries). Nothing in it is masked yet. */
 export interface RunNote {
@@ -141,6 +186,8 @@ export interface CallFaults {
   cut(id: RequestId): void
 }
 
+export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {} }
+
 /** How long, among which calls and where it is known that an equal one was sent. */
 export interface RepeatSettings {
   /** It is real time; 0: nothing is remembered. */
@@ -149,6 +196,12 @@ export interface RepeatSettings {
   run: string | undefined
   /** Opened for the first call that is to be remembered. */
   memory: () => Promise<CallMemory>
+}
+
+export const nothingRemembered: RepeatSettings = {
+  windowMs: 0,
+  run: undefined,
+  memory: () => Promise.reject(new Error('Bug: nothing is remembered, and it was looked up.')),
 }
 
 /**
@@ -184,26 +237,14 @@ export interface Ways {
   offer(toolsets: readonly Toolset[]): string
 }
 
+/** The views that a host may show beside results (MCP Apps). */
 interface AppViews {
   /** The `_meta` of a tool; undefined: it has no view. */
   toolMeta(name: string): Record<string, unknown> | undefined
   resources: readonly (Resource & { read(): Promise<string> })[]
 }
 
-/** No address of a resource that can be read is longer. */
-export const longestAddress = 4_096
-
-/** Everything that the requests of one connection are answered with. */
-export interface Dependencies extends McpServerOptions {
-  server: Server
-  system: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
-  ways: Ways
-  seal: RequestStates
-  /** The resources that the host wants to hear of; undefined: none so far. */
-  subscribed: Set<string> | undefined
-  /** Whether the host is told of what others do. */
-  hearsOthers: boolean
-}
+export const noViews: AppViews = { toolMeta: () => undefined, resources: [] }
 
 /** A question that is not answered yet travels through the host, and comes back unchanged or not at all. */
 export interface RequestStates {
@@ -219,7 +260,7 @@ export function mayCall(
   { environment, actor, allows }: Pick<ToolChoice, 'environment' | 'actor' | 'allows'>,
   operation: Offerable,
 ): boolean {
-  return operation.environments.includes(environment) && mayEver(operation, actor) && (allows?.(operation) ?? true)
+  return operation.environments.includes(environment) && mayEver(operation, actor) && allows(operation)
 }
 
 /** Whether it is among the tools that were asked for. */
@@ -227,10 +268,7 @@ export function isChosen(
   { toolsets, readOnly }: Pick<ToolChoice, 'toolsets' | 'readOnly'>,
   operation: Offerable,
 ): boolean {
-  return (
-    (toolsets?.some((toolset) => operation.toolsets.includes(toolset)) ?? true) &&
-    (readOnly !== true || onlyReads(operation))
-  )
+  return toolsets.some((toolset) => operation.toolsets.includes(toolset)) && (!readOnly || onlyReads(operation))
 }
 
 /** Whether such a credential can ever be allowed it: which scopes an API key has is not known here. */

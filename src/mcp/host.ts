@@ -24,9 +24,11 @@ interface HostInfo {
 
 /** The dependencies of one request, whose calls of the API tell the host that it came from. */
 export function ofRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
-  const { server, client } = dependencies
+  const { server, api } = dependencies
   const host = hostOf(server, context)
-  return host === undefined ? dependencies : { ...dependencies, client: async () => madeFor(await client(), host) }
+  return host === undefined
+    ? dependencies
+    : { ...dependencies, api: { ...api, client: async () => madeFor(await api.client(), host) } }
 }
 
 function madeFor({ call }: Pick<Client, 'call'>, host: HostProgram): Pick<Client, 'call'> {

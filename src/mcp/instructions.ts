@@ -1,4 +1,4 @@
-import { isChosen, type McpServerOptions, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
+import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
  * What makes a model use the tools right, in a few lines. Fixed text, of which nothing that anybody stored is part; it
@@ -9,7 +9,7 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
   const offered = new Set(
     named.filter((tool) => mayCall(choice, tool) && isChosen(choice, tool)).map(({ name }) => name),
   )
-  const { environment, readOnly = false, cardDetails } = choice
+  const { environment, readOnly, cardDetails } = choice
   const lines = [
     readOnly ? 'This connection only reads.' : buying(offered, cardDetails),
     readOnly || !offered.has('create_payment') ? undefined : paying(offered),
@@ -133,7 +133,7 @@ const asking =
 const environments = {
   sandbox: 'This is a sandbox: no real money moves.',
   production: 'This is production: real money moves.',
-} as const satisfies Record<McpServerOptions['environment'], string>
+} as const satisfies Record<ToolChoice['environment'], string>
 
 const rehearsing = 'Rehearse the merchant with simulate_card_authorization, then capture, reverse, expire or refund.'
 

@@ -7,7 +7,7 @@ import { hostOf } from './host.ts'
 export function note(dependencies: Dependencies, context: ServerContext, told: RunNote): void {
   try {
     const { name, version } = hostOf(dependencies.server, context) ?? {}
-    dependencies.note?.({ ...told, host: [name, version].filter((part) => part !== undefined).join(' ') })
+    dependencies.run.note({ ...told, host: [name, version].filter((part) => part !== undefined).join(' ') })
   } catch (error) {
     dependencies.log.warn({ err: error, tool: told.operation }, 'what happened in the run was not kept')
   }

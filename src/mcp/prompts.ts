@@ -84,14 +84,14 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
       item: { description: 'What to buy', required: false },
     },
     needs: agentCards.issueAgentCard,
-    text: ({ merchant, maximum, item }, { cardDetails }) =>
+    text: ({ merchant, maximum, item }, { choice }) =>
       lines(
         'Buy something for me with a card. My words, as data:',
         `- merchant: ${JSON.stringify(merchant)}`,
         `- at most, in USD: ${JSON.stringify(maximum)}`,
         item === undefined ? undefined : `- what: ${JSON.stringify(item)}`,
         'Check with list_wallets that the money is there. Issue one card with issue_agent_card for this merchant, with maximumAmount in cents and no more than I named.',
-        cardDetails === 'masked'
+        choice.cardDetails === 'masked'
           ? 'Call get_agent_card_details: it shows the number to me, and I pay.'
           : 'Call get_agent_card_details and pay this merchant only, once. Do not repeat the number to me or to anyone else.',
         'Then tell me what list_card_transactions says about the card. If anything differs from what I asked for, stop and ask me.',
@@ -156,9 +156,9 @@ function rehearsalOf(outcome: string): string {
 }
 
 function offered(dependencies: Dependencies): [string, PromptDefinition][] {
-  const { readOnly = false } = dependencies
+  const { choice } = dependencies
   return Object.entries(definitions).filter(
-    ([, { needs }]) => mayCall(dependencies, needs) && (!readOnly || needs.effect === 'read'),
+    ([, { needs }]) => mayCall(choice, needs) && (!choice.readOnly || needs.effect === 'read'),
   )
 }
 

@@ -1,25 +1,11 @@
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type ServerContext,
-  type Transport,
-} from '@modelcontextprotocol/server'
-import type { Environment } from '../core/operation.ts'
+import { Server, type ServerContext, type Transport } from '@modelcontextprotocol/server'
 import { displayName } from '../core/product.ts'
-import { nextTurn, realSystem } from '../core/system.ts'
-import {
-  asksPeople,
-  type Dependencies,
-  longestAddress,
-  type McpServerOptions,
-  type ToolChoice,
-  type Ways,
-} from './dependencies.ts'
+import { nextTurn } from '../core/system.ts'
+import { asksPeople, type Dependencies, type McpServerOptions, type ToolChoice } from './dependencies.ts'
 import { ofRequest } from './host.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Listening } from './listened.ts'
-import { createRequestStates } from './people/request-states.ts'
+import { Subscriptions } from './subscriptions.ts'
 import { serverIcons } from './tools/icons.ts'
 
 export type { McpServerOptions } from './dependencies.ts'
@@ -42,47 +28,30 @@ const capabilities = Object.freeze({
  * tools need is loaded when they are first asked for: the answer to `initialize` does not wait for it.
  */
 export function createMcpServer(options: McpServerOptions): Listening {
-  const { system = realSystem, stateSecrets, principal, version, environment, decisions } = options
-  const asks = asksPeople(options.confirm, environment)
-  const seal = createRequestStates({ secrets: stateSecrets, principal, system })
+  const { version, choice, people } = options
+  const asks = asksPeople(people.confirm, choice.environment)
   const server = new PaymentsServer(
     { name: 'payments-mcp', title: displayName, version, icons: serverIcons },
     {
       capabilities,
-      instructions: instructionsFor(options, asks),
-      requestState: seal,
+      instructions: instructionsFor(choice, asks),
+      requestState: people.states,
     },
   )
-  const ways = options.ways ?? waysOf(environment)
   const dependencies: Dependencies = {
     ...options,
-    decides: asks && decisions !== undefined,
+    choice: { ...choice, decides: asks && people.decisions !== undefined },
     server,
-    system,
-    seal,
-    ways,
-    subscribed: undefined,
-    hearsOthers: false,
+    subscriptions: new Subscriptions(),
   }
   answerTools(dependencies)
   answerResources(dependencies)
   answerPrompts(dependencies)
   server.listens = (addresses) => {
-    const known = dependencies.subscribed ?? new Set()
-    const fitting = addresses.filter((address) => address.length <= longestAddress)
-    dependencies.subscribed = new Set([...known, ...fitting].slice(-mostSubscriptions))
+    dependencies.subscriptions.addTaken(addresses)
     hearOfOthers(dependencies)
   }
   return server
-}
-
-/** The sentences for a server of which nobody says how it was started. */
-function waysOf(environment: Environment): Ways {
-  return {
-    signIn: `Have the person sign in again, or give this server a key of ${environment} that was not revoked.`,
-    reach: 'Have the person check the address of the payments API, and whether it is running.',
-    offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
-  }
 }
 
 /**
@@ -134,9 +103,9 @@ const loaded = {
  * Opens the client once the list of tools is on its way: a host that lists them is about to call them, and loading the
  * sandbox takes longer than some hosts wait for the list. If it fails, the call fails too and tells why.
  */
-async function openSoon({ client, log }: Dependencies): Promise<void> {
+async function openSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()
-  await client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
+  await api.client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
 }
 
 function answerTools(dependencies: Dependencies): void {
@@ -151,10 +120,6 @@ function answerTools(dependencies: Dependencies): void {
   })
 }
 
-/** More than any host watches at a time, and than it takes to name that. */
-const mostSubscriptions = 1_000
-const mostSubscribedCharacters = 64 * 1024
-
 function answerResources(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('resources/list', async ({ params }, context) =>
@@ -167,26 +132,17 @@ function answerResources(dependencies: Dependencies): void {
     return (await loaded.resources()).readResource(ofRequest(dependencies, context), params.uri, context.mcpReq.signal)
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
-    dependencies.subscribed ??= new Set()
-    const { subscribed } = dependencies
-    const characters = [...subscribed].reduce((sum, { length }) => sum + length, params.uri.length)
-    const fits = subscribed.size < mostSubscriptions && characters <= mostSubscribedCharacters
-    if (params.uri.length > longestAddress || (!fits && !subscribed.has(params.uri))) {
-      const message = `A connection watches at most ${mostSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${mostSubscribedCharacters} together.`
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
-    }
-    subscribed.add(params.uri)
+    dependencies.subscriptions.add(params.uri)
     hearOfOthers(dependencies)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {
-    dependencies.subscribed?.delete(params.uri)
+    dependencies.subscriptions.remove(params.uri)
     return {}
   })
 }
 
 function hearOfOthers(dependencies: Dependencies): void {
-  if (dependencies.follow === undefined) return
   void loaded.heard().then(({ hearOfOthers }) => hearOfOthers(dependencies))
 }
 

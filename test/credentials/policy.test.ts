@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { camelCase, type OperationDefinition } from '../../src/core/operation.ts'
 import { permissions, type Scope, scopes } from '../../src/core/permissions.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { allRows } from '../ledger/books.ts'
@@ -32,8 +33,7 @@ test('the operations on agents and keys are these', () => {
 })
 
 test('an agent key is offered no tool that its policy never allows, nor an API key one for agents', () => {
-  const names = (actor?: 'agent' | 'party') =>
-    toolList({ environment: 'sandbox', cardDetails: 'reveal', actor }).map(({ name }) => name)
+  const names = (actor?: 'agent' | 'party') => toolList({ ...everyTool('sandbox'), actor }).map(({ name }) => name)
   const operations = Object.values<OperationDefinition>(catalogue)
   expect(names()).toHaveLength(operations.length)
   const barred = operations.filter(({ permission }) => !permissions[permission].agent).map(({ name }) => name)

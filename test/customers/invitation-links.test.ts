@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Scope, scopes } from '../../src/core/permissions.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
@@ -168,7 +169,7 @@ onEachDatabase('invitation links', (database) => {
     expectRefusal(await create({}, { key: world.agentKey }), 'forbidden')
     for (const rest of ['', `/${id}`]) expectRefusal(await get(rest, world.agentKey), 'forbidden')
     expectRefusal(await revoke(id, world.agentKey), 'forbidden')
-    const names = toolList({ cardDetails: 'reveal', environment: 'sandbox', actor: 'agent' }).map(({ name }) => name)
+    const names = toolList({ ...everyTool('sandbox'), actor: 'agent' }).map(({ name }) => name)
     expect(names.filter((name) => name.includes('invitation_link'))).toEqual([])
   })
 

@@ -8,7 +8,7 @@ import { createMcpServer } from '../../src/mcp/server.ts'
 import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
 import type { ToolResult } from '../mcp/hosts.ts'
 import type { TestBrowser } from '../pages/browser.ts'
-import { defaultSettings } from '../support/default-settings.ts'
+import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 
 /** A host's default policy for a view: it loads nothing but its own document. */
@@ -145,15 +145,16 @@ function appServer(world: World, { key = world.agentKey, environment = 'sandbox'
     system: world.system,
     log,
   })
-  return createMcpServer({
-    client: async () => client,
-    ...defaultSettings(environment),
-    version: '1',
-    log,
-    system: world.system,
-    confirm: { mode: options.answer === undefined ? 'never' : 'always', aboveCents: 0 },
-    ui: { toolMeta: toolUiMeta, resources: appResources(environment) },
-  })
+  return createMcpServer(
+    serverOptions({
+      client: async () => client,
+      environment,
+      log,
+      system: world.system,
+      confirm: { mode: options.answer === undefined ? 'never' : 'always', aboveCents: 0 },
+      ui: { toolMeta: toolUiMeta, resources: appResources(environment) },
+    }),
+  )
 }
 
 /** The server's end of the connection with the client in the page. */

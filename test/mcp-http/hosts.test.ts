@@ -3,7 +3,7 @@ import { createClient } from '../../src/client/client.ts'
 import { actorOf, createMcpServer } from '../../src/mcp/server.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { sqlite } from '../support/databases.ts'
-import { defaultSettings } from '../support/default-settings.ts'
+import { serverOptions } from '../support/server-options.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { createHosting, type Hosting, transportTo } from './hosting.ts'
 import { cancelled, gate } from './test-server.ts'
@@ -26,14 +26,16 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
           log,
         })
         const actor = actorOf(principal().credential)
-        const choice = { ...defaultSettings('sandbox'), toolsets, readOnly, actor } as const
-        return createMcpServer({
-          ...choice,
-          client: async () => client,
-          instanceId: () => instanceId,
-          version: '1',
-          log,
-        })
+        return createMcpServer(
+          serverOptions({
+            ...(toolsets && { toolsets }),
+            readOnly,
+            actor,
+            client: async () => client,
+            instanceId: () => instanceId,
+            log,
+          }),
+        )
       },
     })
     const agent = {

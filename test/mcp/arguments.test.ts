@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { instructionsFor, namedTools } from '../../src/mcp/instructions.ts'
 import { operationsOf } from '../../src/mcp/tools/offered.ts'
 import { catalogue } from '../../tools/index.ts'
@@ -195,9 +196,9 @@ test('the instructions name only tools that are offered, and know of them what t
     expect(all.find((tool) => tool.name === name)).toMatchObject(known)
   const names = all.map((operation) => operation.name)
   for (const actor of ['agent', 'party', 'user', undefined] as const) {
-    for (const toolsets of [['default'], ['payments'], ['agents'], undefined] as const) {
+    for (const toolsets of [['default'], ['payments'], ['agents'], everyTool('sandbox').toolsets] as const) {
       for (const readOnly of [true, false]) {
-        const choice = { environment: 'sandbox', cardDetails: 'reveal', actor, toolsets, readOnly } as const
+        const choice = { ...everyTool('sandbox'), actor, toolsets, readOnly }
         const offered = operationsOf(choice).map((operation) => operation.name)
         const told = instructionsFor(choice, false).match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
         expect(told.filter((word) => names.includes(word) && !offered.includes(word))).toEqual([])

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -89,15 +90,13 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
 test('the tool says what it does, in either way; production masks unless told otherwise', async () => {
   const detailsTool = (choice: Parameters<typeof toolList>[0]) =>
     toolList(choice).find(({ name }) => name === 'get_agent_card_details')
-  const masked = detailsTool({ environment: 'production', cardDetails: 'masked' })
+  const masked = detailsTool({ ...everyTool('production'), cardDetails: 'masked' })
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
-  expect(JSON.stringify(detailsTool({ environment: 'production', cardDetails: 'reveal' })?.outputSchema)).toContain(
-    'cvv',
-  )
+  expect(JSON.stringify(detailsTool(everyTool('production'))?.outputSchema)).toContain('cvv')
   // The page's address would show the number to whoever opens it as the person: it is not for the model.
   const names = (cardDetails: 'masked' | 'reveal') =>
-    toolList({ environment: 'sandbox', cardDetails }).map(({ name }) => name)
+    toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
   expect(names('reveal')).toContain('create_agent_card_details_page')
   expect(names('masked')).not.toContain('create_agent_card_details_page')
   const { host, close } = await connected(world, hosts[0].open, { environment: 'production', toolsets: ['default'] })

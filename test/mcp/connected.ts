@@ -2,16 +2,16 @@ import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { createClient } from '../../src/client/client.ts'
 import type { System } from '../../src/core/system.ts'
-import type { CallFaults } from '../../src/mcp/dependencies.ts'
-import { createMcpServer, type McpServerOptions } from '../../src/mcp/server.ts'
+import { type CallFaults, noFaults } from '../../src/mcp/dependencies.ts'
+import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
-import { defaultSettings } from '../support/default-settings.ts'
+import { type GivenOptions, serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 import type { Asked, Host, hosts, Person, PersonAnswer } from './hosts.ts'
 
 export const instanceId = 'run 7/a'
 
-interface ConnectedOptions extends Partial<McpServerOptions> {
+type ConnectedOptions = Partial<GivenOptions> & {
   key?: string
   person?: Person
   /** Nobody sits there: the host answers by itself. */
@@ -69,16 +69,15 @@ export async function connected(
   const servers: Connected['server'][] = []
   const handle = serveOverStdio({
     createServer: (cut) => {
-      const given = { client: async () => client, version: '1.2.3', log, instanceId: () => instanceId, system }
-      const settings = defaultSettings(options.environment ?? 'sandbox')
-      const faults: CallFaults | undefined = plan && {
-        plan,
+      const given = { client: async () => client, log, instanceId: () => instanceId, system }
+      const faults: CallFaults = {
+        plan: plan ?? noFaults.plan,
         cut: (id) => {
           cut(id)
           onCut?.()
         },
       }
-      const server = createMcpServer({ ...settings, ...given, faults, ...options })
+      const server = createMcpServer(serverOptions({ ...given, faults, ...options }))
       servers.push(server)
       return server
     },

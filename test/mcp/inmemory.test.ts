@@ -3,6 +3,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Log } from '../../src/client/client.ts'
 import { realSystem, type System } from '../../src/core/system.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
@@ -17,8 +18,8 @@ import {
   refusing,
   scriptedClient,
 } from '../client/scripted.ts'
-import { defaultSettings } from '../support/default-settings.ts'
 import { sampleOf } from '../support/depth.ts'
+import { serverOptions } from '../support/server-options.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 type Steps = Parameters<typeof scriptedClient>[0]
@@ -41,8 +42,7 @@ async function connected(
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   let closes = 0
   const handle = serveOverStdio({
-    createServer: () =>
-      createMcpServer({ client: async () => client, ...defaultSettings('sandbox'), version: '1.2.3', log }),
+    createServer: () => createMcpServer(serverOptions({ client: async () => client, log })),
     onClose: () => {
       closes++
     },
@@ -69,9 +69,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(host.version()).toBe(version)
     expect(host.getInstructions()).toContain('issue_agent_card')
     const { tools } = await host.listTools()
-    expect(tools.map(({ icons: _, ...tool }) => tool)).toEqual(
-      toolList({ cardDetails: 'reveal', environment: 'sandbox' }),
-    )
+    expect(tools.map(({ icons: _, ...tool }) => tool)).toEqual(toolList(everyTool('sandbox')))
     for (const { icons } of tools) expect(icons?.[0]?.src).toMatch(/^data:image\/svg\+xml,%3Csvg/)
     expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
   })
@@ -222,8 +220,7 @@ test('an error that is no answer of the service is logged, and told without its 
   const failing = { ...client, call: () => Promise.reject(new Error('secret')) }
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   const handle = serveOverStdio({
-    createServer: () =>
-      createMcpServer({ client: async () => failing, ...defaultSettings('sandbox'), version: '1', log }),
+    createServer: () => createMcpServer(serverOptions({ client: async () => failing, log })),
     onClose: () => {},
     log,
     system: realSystem,
@@ -242,7 +239,7 @@ test('an error that is no answer of the service is logged, and told without its 
 test('production has no simulations to call', async () => {
   const { client } = scriptedClient([ok])
   const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
-  const server = createMcpServer({ client: async () => client, ...defaultSettings('production'), version: '1', log })
+  const server = createMcpServer(serverOptions({ client: async () => client, environment: 'production', log }))
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   await server.connect(new StdioServerTransport(toServer, toHost))
   const host = hosts[0].open()

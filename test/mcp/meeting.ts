@@ -5,7 +5,7 @@ import type { System } from '../../src/core/system.ts'
 import type { CallMemory } from '../../src/mcp/dependencies.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { createHosting, type Hosting, transportTo } from '../mcp-http/hosting.ts'
-import { defaultSettings } from '../support/default-settings.ts'
+import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
@@ -54,17 +54,21 @@ export async function overHttp({
   const repeats = { windowMs: 900_000, run: undefined, memory: memoryOf(world) }
   const hosting = await createHosting({
     createServer: ({ cut }) =>
-      createMcpServer({
-        ...{ ...defaultSettings('sandbox'), version: '1', log: silent, system, repeats },
-        client: async () => client,
-        faults: {
-          plan: async () => next.shift(),
-          cut: (id) => {
-            cut(id)
-            isCut.resolve()
+      createMcpServer(
+        serverOptions({
+          log: silent,
+          system,
+          repeats,
+          client: async () => client,
+          faults: {
+            plan: async () => next.shift(),
+            cut: (id) => {
+              cut(id)
+              isCut.resolve()
+            },
           },
-        },
-      }),
+        }),
+      ),
   })
   const opened = host.open()
   await opened.connect(transportTo(host.sdk, hosting.url))

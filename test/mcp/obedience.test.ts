@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ErrorCode, errorTable } from '../../src/core/errors.ts'
 import { maskSecrets } from '../../src/core/masking.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
@@ -74,7 +75,7 @@ function afterwards(input: Values, next: string): Values | `look ${string}` | 'p
   return changed
 }
 
-const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' })
+const tools = toolList(everyTool('sandbox'))
 
 function readable(_: Connected, look: string, input: Values): Values {
   const { inputSchema } = tools.find(({ name }) => `look ${name}` === look) ?? { inputSchema: { properties: {} } }

@@ -235,13 +235,18 @@ test('views are resources too, and tools name theirs', async () => {
   await world.drop()
 })
 
-test('where requests have no connection of their own, somebody else passes the changes on', async () => {
+test.each([
+  [false, ['payments://activity/run%207%2Fa']],
+  [true, []],
+])('where something else tells the host of changes (%s), the server does not', async (areToldElsewhere, expected) => {
   const world = await createWorld(sqlite)
   const told: string[] = []
-  const { host } = await connectedTo(world, hosts[3], { notify: { resourceUpdated: (uri: string) => told.push(uri) } })
-  const card = { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' }
-  const { structuredContent } = await host.callTool('issue_agent_card', card)
-  expect(told).toEqual([`payments://agent-cards/${structuredContent?.data.id}`, 'payments://activity/run%207%2Fa'])
+  const { host } = await connectedTo(world, hosts[3], { areToldElsewhere })
+  await host.watch(['payments://activity/run%207%2Fa'], (change) => told.push(change))
+  await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' })
+  // Answered after the notifications of the call before, on the same pipe.
+  await host.requests.listPrompts()
+  expect(told).toEqual(expected)
   await world.drop()
 })
 

@@ -7,8 +7,8 @@ import { realSystem } from '../../src/core/system.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { scriptedClient } from '../client/scripted.ts'
-import { defaultSettings } from '../support/default-settings.ts'
 import { runResource } from '../support/run-resources.ts'
+import { serverOptions } from '../support/server-options.ts'
 import { hosts } from './hosts.ts'
 
 const cli = await runResource('cli')
@@ -23,16 +23,16 @@ test.each(hosts)('$host has the list of tools before the sandbox begins to open'
   const log = { info: () => {}, warn: () => {}, error: () => {} }
   const handle = serveOverStdio({
     createServer: () =>
-      createMcpServer({
-        client: async () => {
-          order.push('open')
-          opened.resolve()
-          return client
-        },
-        ...defaultSettings('sandbox'),
-        version: '1.2.3',
-        log,
-      }),
+      createMcpServer(
+        serverOptions({
+          client: async () => {
+            order.push('open')
+            opened.resolve()
+            return client
+          },
+          log,
+        }),
+      ),
     onClose: () => {},
     log,
     system: realSystem,

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, describe, expect, test } from 'vitest'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { listening } from '../client/listening.ts'
 import { commandLineSource } from '../support/bundled-cli.ts'
@@ -49,7 +50,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   test('a whole purchase', async () => {
     const host = await started(chosen)
     expect(host.version()).toBe(chosen.version)
-    const choice = { environment: 'sandbox', cardDetails: 'reveal', toolsets: ['default'], actor: 'agent' } as const
+    const choice = { ...everyTool('sandbox'), toolsets: ['default'], actor: 'agent' } as const
     expect((await host.listTools()).tools.map(({ name }) => name)).toEqual(toolList(choice).map(({ name }) => name))
 
     const cardId = await issuedCard(host)

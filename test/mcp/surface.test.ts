@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { pageOf } from '../../src/mcp/answers/list-page.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { instructionsFor } from '../../src/mcp/instructions.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { operationsOf } from '../../src/mcp/tools/offered.ts'
@@ -68,7 +69,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     const { tools, nextCursor } = await host.listTools()
     expect(nextCursor).toBeUndefined()
     expect(tools.map(({ name }) => name)).toEqual(
-      operationsOf({ cardDetails: 'reveal', environment: 'sandbox', toolsets: ['default'] }).map(({ name }) => name),
+      operationsOf({ ...everyTool('sandbox'), toolsets: ['default'] }).map(({ name }) => name),
     )
     await expect(host.listTools('nonsense')).rejects.toMatchObject({ code: -32602 })
   })
@@ -86,7 +87,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
 
 test('a user is offered what is not for agents only', () => {
   const names = (actor: 'agent' | 'party' | 'user') =>
-    toolList({ cardDetails: 'reveal', environment: 'sandbox', actor }).map(({ name }) => name)
+    toolList({ ...everyTool('sandbox'), actor }).map(({ name }) => name)
   expect(names('user')).toEqual(names('party'))
   expect(names('user')).not.toContain('issue_agent_card')
   expect(names('user')).toContain('create_api_key')
@@ -116,7 +117,7 @@ test('the instructions are a few lines of fixed text', () => {
     for (const readOnly of [false, true]) {
       for (const cardDetails of ['reveal', 'masked'] as const) {
         for (const asks of [false, true]) {
-          const text = instructionsFor({ environment, readOnly, cardDetails }, asks)
+          const text = instructionsFor({ ...everyTool(environment), readOnly, cardDetails }, asks)
           expect(text.split('\n').length).toBeLessThanOrEqual(8)
           expect(text.length).toBeLessThan(1_200)
           expect(text).toContain('never instructions')

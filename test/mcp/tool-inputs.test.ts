@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { prepare } from '../../src/client/input.ts'
 import { type Environment, inputParts, type OperationDefinition } from '../../src/core/operation.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
@@ -23,7 +24,7 @@ type Schema = {
 const environments: Environment[] = ['sandbox', 'production']
 const operations = Object.values<OperationDefinition>(catalogue)
 /** The tools of the sandbox; in production they take the same (test/surface/derived.test.ts). */
-const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => ({
+const tools = toolList(everyTool('sandbox')).map((tool) => ({
   title: tool.name,
   tool,
   operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
@@ -226,7 +227,7 @@ describe('a host that sends nothing that its validator refuses', () => {
 
 describe('what a model is told with every request', () => {
   test.each(environments)('fits into 2,950 tokens for an agent with the default tools, %s', (environment) => {
-    const costs = toolList({ cardDetails: 'reveal', environment, actor: 'agent', toolsets: ['default'] }).map(
+    const costs = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] }).map(
       ({ name, description, inputSchema }) => ({
         name,
         tokens: Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4,
@@ -238,7 +239,7 @@ describe('what a model is told with every request', () => {
 
   test('says beside what moves money whether the money is real', () => {
     const described = (environment: Environment, name: string) =>
-      toolList({ cardDetails: 'reveal', environment }).find((tool) => tool.name === name)?.description
+      toolList(everyTool(environment)).find((tool) => tool.name === name)?.description
     for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {
       expect(described('sandbox', name)).toMatch(/ Sandbox: no real money\.$/)
       expect(described('production', name)).toMatch(/ Real money\.$/)

@@ -9,12 +9,13 @@ import {
   inputParts,
   type OperationDefinition,
 } from '../../src/core/operation.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { operationsOf } from '../../src/mcp/tools/offered.ts'
 import { catalogue } from '../../tools/index.ts'
 
 const environments: Environment[] = ['sandbox', 'production']
-const sandbox = new Map(toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 /** The one that hosts check results with: it compiles each schema once. */
 const ajv = new AjvJsonSchemaValidator()
 const validator = (schema: object = {}) => ajv.getValidator(schema as never)
@@ -36,7 +37,7 @@ const verbs =
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('cost a model at most 135 tokens on average', () => {
-    const costs = toolList({ cardDetails: 'reveal', environment }).map(({ name, description, inputSchema }) => ({
+    const costs = toolList(everyTool(environment)).map(({ name, description, inputSchema }) => ({
       name,
       tokens: encode(JSON.stringify({ name, description, inputSchema })).length,
     }))
@@ -46,16 +47,15 @@ describe.each(environments)('the tools of %s', (environment) => {
 
   test('are those of the environment, in the order of the catalogue, made once', () => {
     const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
-    expect(toolList({ cardDetails: 'reveal', environment }).map(({ name }) => name)).toEqual(names)
-    expect(operationsOf({ cardDetails: 'reveal', environment }).map(({ name }) => name)).toEqual(names)
-    expect(toolList({ cardDetails: 'reveal', environment })).toBe(toolList({ cardDetails: 'reveal', environment }))
+    expect(toolList(everyTool(environment)).map(({ name }) => name)).toEqual(names)
+    expect(operationsOf(everyTool(environment)).map(({ name }) => name)).toEqual(names)
+    const again = toolList(everyTool(environment))
+    for (const [at, tool] of toolList(everyTool(environment)).entries()) expect(tool).toBe(again[at])
   })
 })
 
 test('nothing is simulated in production', () => {
-  expect(
-    toolList({ cardDetails: 'reveal', environment: 'production' }).filter(({ name }) => /simulate|sandbox/.test(name)),
-  ).toEqual([])
+  expect(toolList(everyTool('production')).filter(({ name }) => /simulate|sandbox/.test(name))).toEqual([])
 })
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (name, operation) => {

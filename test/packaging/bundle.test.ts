@@ -10,6 +10,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundle, packBundle } from '../../scripts/bundle.ts'
 import type { Config } from '../../src/config/settings.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
@@ -148,9 +149,7 @@ async function started(userConfig: Record<string, string | boolean>, work: (host
 }
 
 function offered(toolsets: Config['toolsets'], readOnly = false): string[] {
-  return toolList({ cardDetails: 'reveal', environment: 'sandbox', toolsets, actor: 'agent', readOnly }).map(
-    ({ name }) => name,
-  )
+  return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
 }
 
 /** The files of the server that these import statically, and these. */

@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { viewerFiles } from '../../src/service/pages/docs/viewer.ts'
 import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './host-configurations.ts'
@@ -150,7 +151,7 @@ describe('docs/hosts.md configures', () => {
 type Toolsets = Parameters<typeof toolList>[0]['toolsets']
 
 function offered(toolsets: Toolsets): string[] {
-  return toolList({ cardDetails: 'reveal', environment: 'sandbox', toolsets, actor: 'agent' }).map(({ name }) => name)
+  return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent' }).map(({ name }) => name)
 }
 
 async function visited(transport: Transport) {

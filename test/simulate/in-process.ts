@@ -8,8 +8,8 @@ import { connectCaller } from '../../src/simulate/mcp-caller.ts'
 import { type SimulationOptions, simulate } from '../../src/simulate/simulate.ts'
 import type { Target } from '../../src/simulate/world.ts'
 import { databases } from '../support/databases.ts'
-import { defaultSettings } from '../support/default-settings.ts'
 import { fakeSystem } from '../support/fake-system.ts'
+import { serverOptions } from '../support/server-options.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 /** Stands between the MCP servers and the service. Made anew for each world. */
@@ -45,8 +45,9 @@ export function inProcess(fault: Fault = (fetch) => fetch, database = databases[
             actor === undefined
               ? undefined
               : service.faults.plan({ path: '/mcp', operation, headers, actor, instanceId: instanceIdOf(agent) })
-          const settings = { ...defaultSettings('sandbox'), actor: 'agent', faults: { plan, cut } } as const
-          return createMcpServer({ client: async () => client, ...settings, version: '1.2.3', log: quiet })
+          return createMcpServer(
+            serverOptions({ client: async () => client, actor: 'agent', faults: { plan, cut }, log: quiet }),
+          )
         },
         onClose: () => {},
         log: quiet,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { contentOf, documentOf, follow, operationIn, successOf } from './document.ts'
@@ -7,10 +8,10 @@ import { fieldLine, fieldsOf, type Schema } from './fields.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
-const sandbox = new Map(toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 
 test('a tool of production is that of the sandbox, but that it reaches somebody and moves real money', () => {
-  const production = toolList({ cardDetails: 'reveal', environment: 'production' })
+  const production = toolList(everyTool('production'))
   for (const { name, effect } of operations.filter(({ environments }) => environments.includes('production'))) {
     const { description = '', annotations, ...same } = sandbox.get(name) ?? {}
     expect(production.find((tool) => tool.name === name)).toEqual({

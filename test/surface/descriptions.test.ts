@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { bodyOf, documentOf, operationIn, type Parameter } from './document.ts'
@@ -7,7 +8,7 @@ import type { Schema } from './fields.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 const environments = ['sandbox', 'production'] as const
-const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' })
+const tools = toolList(everyTool('sandbox'))
 const names = new Set(operations.map(({ name }) => name))
 
 /** Lists every argument within a schema, with the path to it. A list's description covers its entries. */
@@ -110,8 +111,8 @@ describe('a tool', () => {
   const isValue = (word: string) => values.has(`"${word}"`) && !names.has(word)
 
   test.each(environments)('names only tools that there are in %s', (environment) => {
-    const there = toolList({ cardDetails: 'reveal', environment }).map(({ name }) => name)
-    for (const tool of toolList({ cardDetails: 'reveal', environment })) {
+    const there = toolList(everyTool(environment)).map(({ name }) => name)
+    for (const tool of toolList(everyTool(environment))) {
       const texts = [
         tool.description ?? '',
         ...[...argumentsIn(tool.inputSchema as Schema, '')].map(([, text]) => text),
@@ -121,7 +122,7 @@ describe('a tool', () => {
   })
 
   test.each(environments)('of the default set names only tools that an agent is offered with it, %s', (environment) => {
-    const set = toolList({ cardDetails: 'reveal', environment, actor: 'agent', toolsets: ['default'] })
+    const set = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] })
     const offered = set.map(({ name }) => name)
     for (const { name, description = '' } of set) {
       for (const word of named(description)) expect(offered, `${name} names ${word}`).toContain(word)
@@ -130,7 +131,7 @@ describe('a tool', () => {
 })
 
 test('the default set is a task: buying, paying, seeing what was done, waiting for an approval, and money to rehearse with', () => {
-  const set = toolList({ cardDetails: 'reveal', environment: 'sandbox', actor: 'agent', toolsets: ['default'] })
+  const set = toolList({ ...everyTool('sandbox'), actor: 'agent', toolsets: ['default'] })
   const task = ['list_wallets', 'issue_agent_card', 'get_agent_card_details', 'create_payment', 'get_payment']
   task.push('list_payments', 'list_card_transactions', 'list_approvals', 'get_approval', 'fund_sandbox_wallet')
   const always = [

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { happensAgain, type OperationDefinition } from '../../src/core/operation.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
@@ -11,9 +12,7 @@ import { sampleOf } from '../support/depth.ts'
 
 const entries = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = entries.filter(([, { effect }]) => effect !== 'read')
-const hints = new Map(
-  toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map(({ name, annotations }) => [name, annotations]),
-)
+const hints = new Map(toolList(everyTool('sandbox')).map(({ name, annotations }) => [name, annotations]))
 
 /** A second one of these is refused, though each that succeeds makes something: a new secret, a payment by card. */
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']

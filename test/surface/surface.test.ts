@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { errorTable } from '../../src/core/errors.ts'
 import { type OperationDefinition, toolsets } from '../../src/core/operation.ts'
 import type { ToolChoice } from '../../src/mcp/dependencies.ts'
+import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { documentOf, errorsOf, operationIn, type Parameter } from './document.ts'
@@ -11,7 +12,7 @@ import { digest, operationText, textOf } from './text.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
-const tools = new Map(toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+const tools = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 const [first = [], ...others] = operations.map((operation) => errorsOf(operationIn(document, operation), document))
 const usual = first.filter((error) => others.every((errors) => errors.includes(error)))
 
@@ -110,11 +111,11 @@ function everywhere(): string[] {
 
 type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
 
-const names = (choice: Choice) => toolList({ cardDetails: 'reveal', ...choice }).map(({ name }) => name)
+const names = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
 
 /** The tools that are others where cards are masked. */
 function masked(): string[] {
-  return toolList({ environment: 'sandbox', cardDetails: 'masked' })
+  return toolList({ ...everyTool('sandbox'), cardDetails: 'masked' })
     .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))
     .map((tool) =>
       textOf(`${tool.name} where cards are masked · ${digest(tool)}`, [

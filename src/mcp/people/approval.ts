@@ -24,7 +24,7 @@ import {
 
 /** The page where a person decides on what the tool would do; undefined where there is none. */
 export function pageFor(
-  { publicUrl, decisions }: Dependencies,
+  { people: { publicUrl, decisions } }: Dependencies,
   tool: string,
   input: Record<string, unknown>,
 ): string | undefined {
@@ -68,7 +68,7 @@ export async function afterPage(
     return isNotShown(dependencies, state, answer) ? notShown(`at ${url}`) : failed(notOpened)
   }
   const { signal } = context.mcpReq
-  const { call } = await dependencies.client()
+  const { call } = await dependencies.api.client()
   for (const waitMs of waitsMs) {
     await dependencies.system.sleep(waitMs, signal)
     const result = await call(approvals.getApproval, { approvalId: String(input.approvalId) }, { signal })

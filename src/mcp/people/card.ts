@@ -68,11 +68,11 @@ export async function showMasked(
 
 /** The address of a page that shows the number once; undefined where the API makes none. */
 async function pageWithNumber(
-  { client }: Dependencies,
+  { api }: Dependencies,
   { cardId, customerPartyId }: Record<string, unknown>,
   { mcpReq: { signal } }: ServerContext,
 ): Promise<string | undefined> {
-  const { call } = await client()
+  const { call } = await api.client()
   const forCustomer = typeof customerPartyId === 'string' ? { customerPartyId } : {}
   try {
     const { data } = await call(

@@ -98,7 +98,7 @@ async function answered(
   context: ServerContext,
 ): Promise<Decision | undefined> {
   const { of, call } = asked
-  const { decisions } = dependencies
+  const { decisions } = dependencies.people
   if (decisions !== undefined) {
     const onPage = await afterDecisionPage({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
     if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
@@ -130,7 +130,8 @@ async function ask(
   context: ServerContext,
 ): Promise<Decision> {
   const { call, question, shown, of } = asked
-  const { decisions, server } = dependencies
+  const { people, server } = dependencies
+  const { decisions } = people
   const modes = modesOf(server, context)
   if (modes.url && (decisions !== undefined || !modes.form)) {
     if (page !== undefined) return { go: false, answer: await offerPage(dependencies, page, call.input, context) }
@@ -165,7 +166,7 @@ async function onPageOr(
   page: string | undefined,
   context: ServerContext,
 ): Promise<CallToolResult> {
-  const { decisions } = dependencies
+  const { decisions } = dependencies.people
   if (decisions === undefined) return otherwise(whereToDecide(dependencies, page))
   const hasChanged = asked.call.held !== undefined
   return await holdForPerson({ ...dependencies, decisions }, askingOf(dependencies, asked), context, hasChanged)
@@ -202,18 +203,18 @@ function whereToDecide(dependencies: Dependencies, page: string | undefined): st
   return page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`
 }
 
-function mayAsk({ confirm, environment }: Dependencies, { name }: OperationDefinition): boolean {
-  return Object.hasOwn(questions, name) && asksPeople(confirm, environment)
+function mayAsk({ people, choice }: Dependencies, { name }: OperationDefinition): boolean {
+  return Object.hasOwn(questions, name) && asksPeople(people.confirm, choice.environment)
 }
 
 async function questionOf(dependencies: Dependencies, { operation, input }: ToolCall, context: ServerContext) {
-  const { confirm, client } = dependencies
+  const { people, api } = dependencies
   const rule = mayAsk(dependencies, operation) ? questions[operation.name] : undefined
   if (rule === undefined) return undefined
   // What the service would not accept is refused before anybody is asked.
   prepare(operation, input)
-  if (rule.amount !== undefined && Number(input[rule.amount]) <= confirm.aboveCents) return undefined
-  const { call } = await client()
+  if (rule.amount !== undefined && Number(input[rule.amount]) <= people.confirm.aboveCents) return undefined
+  const { call } = await api.client()
   return await rule.ask(input, (read, arguments_, options) =>
     call(read, arguments_, { ...options, signal: context.mcpReq.signal }),
   )

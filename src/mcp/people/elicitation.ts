@@ -36,11 +36,11 @@ export interface AskedState {
 
 /** Seals what a person is asked now. */
 export function seal(
-  { seal: states, system }: Dependencies,
+  { people, system }: Dependencies,
   state: Omit<AskedState, 'askedAtMs'>,
   context: ServerContext,
 ): Promise<string> {
-  return states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
+  return people.states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
 }
 
 /** Nobody reads a question and decides in less. */
@@ -143,6 +143,6 @@ export function newKey({ system }: Dependencies): string {
 }
 
 /** Where a person does what a host cannot ask them. */
-export function dashboardOf({ publicUrl }: Dependencies): string {
+export function dashboardOf({ people: { publicUrl } }: Dependencies): string {
   return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
 }

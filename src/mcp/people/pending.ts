@@ -61,9 +61,9 @@ async function keep(
   context: ServerContext,
   by: 'host' | 'person',
 ): Promise<{ kept: Kept; answer?: undefined } | { kept?: undefined; answer: CallToolResult }> {
-  const { decisions, server, instanceId } = dependencies
+  const { decisions, server, run } = dependencies
   const { tool: operation, arguments: given, facts, effect } = asking
-  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name, instanceId: instanceId?.() }, by)
+  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name, instanceId: run.id() }, by)
   if ('refused' in kept) {
     const error = { ...unavailable, next: kept.refused }
     return { answer: refused(dependencies, context, { operation, arguments: given, error }) }

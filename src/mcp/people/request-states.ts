@@ -6,9 +6,13 @@ import type { RequestStates } from '../dependencies.ts'
 const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
-  /** The newest first; undefined: one of this process's own. */
-  secrets: (() => Promise<readonly string[]>) | undefined
-  principal: string | undefined
+  /**
+   * 32 characters or more, the same in every process that may get the answer; the newest first. Without it, one that
+   * this process makes up.
+   */
+  secrets?: () => Promise<readonly string[]>
+  /** The key or grant that the connection belongs to: what one was asked, no other can answer. */
+  principal?: string
   system: Pick<System, 'randomBytes'>
 }
 

@@ -15,17 +15,18 @@ interface Answered extends Reference {
 
 /** Tells a host that watches what a call of its own changed, at once. */
 export function announceChanges(
-  { server, notify, subscribed, instanceId, log }: Dependencies,
+  { server, changes, subscriptions, run, log }: Dependencies,
   { customerPartyId }: Record<string, unknown>,
   { data }: CallResult<OperationDefinition>,
 ): void {
+  if (changes.areToldElsewhere) return
   const touched = touchedBy(data, customerPartyId)
-  if (instanceId !== undefined) touched.push(addressOf('activity', instanceId()))
+  const runId = run.id()
+  if (runId !== undefined) touched.push(addressOf('activity', runId))
   // In the 2025 era only what was subscribed to is sent; in the later one whoever routes the notifications holds the filter.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
-    if (notify !== undefined) notify.resourceUpdated(uri)
-    else if (isRouted || subscribed?.has(uri)) {
+    if (isRouted || subscriptions.has(uri)) {
       server.sendResourceUpdated({ uri }).catch((error: unknown) => log.warn({ err: error }, 'a change is not told'))
     }
   }

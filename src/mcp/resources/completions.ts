@@ -41,8 +41,7 @@ async function promptValues(dependencies: Dependencies, prompt: string, argument
 }
 
 async function ids(dependencies: Dependencies, uri: string, argument: string): Promise<string[]> {
-  if (uri === activityTemplate)
-    return argument === 'instanceId' && dependencies.instanceId !== undefined ? [dependencies.instanceId()] : []
+  if (uri === activityTemplate) return argument === 'instanceId' ? [dependencies.run.id() ?? []].flat() : []
   const kind = Object.keys(resourceKinds).find((candidate) => templateOf(candidate) === uri)
   if (kind === undefined)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no resource template ${show(uri)}.`)

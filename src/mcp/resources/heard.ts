@@ -7,23 +7,23 @@ import { isReadable } from './resources.ts'
  * can read them. Its own calls are told of besides, at once (`announceChanges`).
  */
 export function hearOfOthers(dependencies: Dependencies): void {
-  const { follow, log } = dependencies
-  if (follow === undefined || dependencies.hearsOthers) return
-  dependencies.hearsOthers = true
+  const { changes, subscriptions, log } = dependencies
+  if (subscriptions.isFollowing) return
+  subscriptions.isFollowing = true
   const untold = (error: unknown) => log.warn({ err: error }, 'a change is not told')
   let telling: Promise<void> = Promise.resolve()
   const heard = (resourceIds: readonly string[]) => {
     telling = telling.then(() => tell(dependencies, resourceIds)).catch(untold)
   }
-  follow(heard).catch((error: unknown) => {
-    dependencies.hearsOthers = false
+  changes.follow(heard).catch((error: unknown) => {
+    subscriptions.isFollowing = false
     untold(error)
   })
 }
 
 async function tell(dependencies: Dependencies, resourceIds: readonly string[]): Promise<void> {
   for (const uri of new Set(resourceIds.flatMap((id) => watchable(id)))) {
-    const isTold = dependencies.subscribed?.has(uri) === true && (await isReadable(dependencies, uri))
+    const isTold = dependencies.subscriptions.has(uri) && (await isReadable(dependencies, uri))
     if (isTold) await dependencies.server.sendResourceUpdated({ uri })
   }
 }

@@ -14,7 +14,8 @@ import type { OperationDefinition, SentInput } from '../../core/operation.ts'
 import { pageOf } from '../answers/list-page.ts'
 import { money, quoted } from '../answers/shown-text.ts'
 import { shownToModels } from '../answers/withheld.ts'
-import { type Dependencies, longestAddress, mayCall } from '../dependencies.ts'
+import { type Api, type Dependencies, mayCall } from '../dependencies.ts'
+import { longestAddress } from '../subscriptions.ts'
 import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
 
 /** How many of each kind are listed: the newest. Older ones are read by their address. */
@@ -25,12 +26,13 @@ export async function listResources(
   dependencies: Dependencies,
   cursor: string | undefined,
 ): Promise<ListResourcesResult> {
-  const { ui, instanceId } = dependencies
-  const views = (ui?.resources ?? []).map(({ read: _, ...listed }): Resource => listed)
+  const { ui, choice, run } = dependencies
+  const runId = run.id()
+  const views = ui.resources.map(({ read: _, ...listed }): Resource => listed)
   const ownActivity: Resource[] =
-    instanceId === undefined || !mayCall(dependencies, activity.listActivity)
+    runId === undefined || !mayCall(choice, activity.listActivity)
       ? []
-      : [{ uri: addressOf('activity', instanceId()), name: 'activity', title: 'Activity of this run', mimeType }]
+      : [{ uri: addressOf('activity', runId), name: 'activity', title: 'Activity of this run', mimeType }]
   const recent = await Promise.all(readable(dependencies).map(([kind, found]) => newest(dependencies, kind, found)))
   const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat()], ({ uri }) => uri, cursor)
   return { resources: page, ...next }
@@ -44,7 +46,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
     description: read.description,
     mimeType,
   }))
-  if (mayCall(dependencies, activity.listActivity)) {
+  if (mayCall(dependencies.choice, activity.listActivity)) {
     const description = 'What one run did, newest first: who, which resources, with which result.'
     templates.push({ uriTemplate: activityTemplate, name: 'activity', title: 'Activity', description, mimeType })
   }
@@ -58,14 +60,14 @@ export async function readResource(
   uri: string,
   signal: AbortSignal,
 ): Promise<ReadResourceResult> {
-  const view = dependencies.ui?.resources.find((resource) => resource.uri === uri)
+  const view = dependencies.ui.resources.find((resource) => resource.uri === uri)
   if (view !== undefined) {
     const { mimeType: type, _meta } = view
     return { contents: [{ uri, mimeType: type, text: await view.read(), ...(_meta === undefined ? {} : { _meta }) }] }
   }
   const [operation, input] = readingOf(dependencies, uri)
   try {
-    const { call } = await dependencies.client()
+    const { call } = await dependencies.api.client()
     const { data, meta } = await call(operation, input, { signal })
     const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
     // Some hosts hand on nothing but text, and take the first part that they know.
@@ -76,13 +78,16 @@ export async function readResource(
   }
 }
 
-type Reader = Pick<Dependencies, 'client' | 'environment' | 'actor' | 'allows'>
+interface Reader {
+  choice: Parameters<typeof mayCall>[0]
+  api: Pick<Api, 'client'>
+}
 
 /** Whether the connection can read what is at the address now. */
 export async function isReadable(reader: Reader, uri: string): Promise<boolean> {
   try {
     const [operation, input] = readingOf(reader, uri)
-    await (await reader.client()).call(operation, input)
+    await (await reader.api.client()).call(operation, input)
     return true
   } catch (error) {
     const isNotFound = error instanceof ResourceNotFoundError
@@ -99,7 +104,7 @@ function isUnauthenticated(error: unknown): boolean {
 /** The newest ids of a kind, or of nothing where the credential may not list them. */
 export async function newestIds(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
   try {
-    const { call } = await dependencies.client()
+    const { call } = await dependencies.api.client()
     const input = { limit } as unknown as SentInput<OperationDefinition>
     return (await call(list, input)).data as unknown as Listed[]
   } catch (error) {
@@ -119,8 +124,8 @@ export function readableKind(dependencies: Reader, kind: string): ResourceKind |
   return readable(dependencies).find(([name]) => name === kind)?.[1]
 }
 
-function readable(dependencies: Reader) {
-  return kindEntries.filter(([, { read, list }]) => mayCall(dependencies, read) && mayCall(dependencies, list))
+function readable({ choice }: Pick<Reader, 'choice'>) {
+  return kindEntries.filter(([, { read, list }]) => mayCall(choice, read) && mayCall(choice, list))
 }
 
 /** In words of fixed lists, but for one text, which is somebody's: quoted and short. */
@@ -152,7 +157,7 @@ function linesOf(value: unknown, path = ''): string[] {
 function readingOf(dependencies: Reader, uri: string) {
   const { kind, id, customerPartyId } = (uri.length > longestAddress ? undefined : parseAddress(uri)) ?? {}
   const acting = customerPartyId === undefined ? {} : { customerPartyId }
-  if (kind === 'activity' && mayCall(dependencies, activity.listActivity)) {
+  if (kind === 'activity' && mayCall(dependencies.choice, activity.listActivity)) {
     return [activity.listActivity as OperationDefinition, { instanceId: id, limit: 100, ...acting }] as const
   }
   const found = kind === undefined ? undefined : readableKind(dependencies, kind)

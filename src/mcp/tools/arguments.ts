@@ -36,7 +36,7 @@ export function takeArguments(
   const { idempotencyKey, clear, detail, decision, ...rest } = toolArguments(operation, given)
   const beside = {
     ...(takesKey(operation) ? {} : { idempotencyKey }),
-    ...(takesDecision(dependencies, operation) ? {} : { decision }),
+    ...(takesDecision(dependencies.choice, operation) ? {} : { decision }),
     ...(clearableOf(operation).length > 0 ? {} : { clear }),
     ...(leavesOut(operation) ? {} : { detail }),
   }

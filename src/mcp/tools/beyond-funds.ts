@@ -12,7 +12,7 @@ import { related } from '../people/question.ts'
  * purchase has to find the money. Undefined where there is enough, or the balance cannot be read.
  */
 export async function beyondFunds(
-  { client, log }: Dependencies,
+  { api, log }: Dependencies,
   operation: OperationDefinition,
   { data }: CallResult<OperationDefinition>,
   { input: { customerPartyId }, signal }: { input: Record<string, unknown>; signal: AbortSignal },
@@ -22,7 +22,7 @@ export async function beyondFunds(
   const walletId = related(card, 'wallet')?.id
   if (walletId === undefined) return undefined
   try {
-    const { call } = await client()
+    const { call } = await api.client()
     const acting = typeof customerPartyId === 'string' ? { customerPartyId } : {}
     const wallet = await call(wallets.getWallet, { walletId, ...acting }, { signal })
     const available = wallet.data.attributes.balance?.available ?? Number.POSITIVE_INFINITY

@@ -47,7 +47,7 @@ export async function callTool(dependencies: Dependencies, arrived: Arrived, con
 
 /** @throws {ProtocolError} */
 function find(dependencies: Dependencies, { name, arguments: given = {} }: Arrived, context: ServerContext): Known {
-  const operation = operationNamed(dependencies, name)
+  const operation = operationNamed(dependencies.choice, name)
   if (operation !== undefined) return { operation, given }
   const detail = notOffered(dependencies, name)
   noteRefused(dependencies, { name: shortForeignText(name), given }, context, { code: 'unknown_tool', message: detail })
@@ -98,7 +98,7 @@ async function send(
   context: ServerContext,
 ): Promise<Answered | { answer: Answer }> {
   const { operation, guard, fault, held, decided, of, idempotencyKey } = call
-  const client = await dependencies.client()
+  const client = await dependencies.api.client()
   const progress = progressOf(context, dependencies)
   const stop = progress.whileWaiting(guard.input.waitSeconds)
   const always = { signal: context.mcpReq.signal, fault: faultOfAnswer(fault), onAttempt: progress.attempt }
@@ -110,7 +110,7 @@ async function send(
     return 'answer' in outcome ? outcome : { ...call, result: outcome.done }
   } catch (error) {
     // The person has to verify first: the approved call stays pending, and the next one is another try.
-    if (held !== undefined && isVerification(error)) await dependencies.decisions?.tryAgain(held)
+    if (held !== undefined && isVerification(error)) await dependencies.people.decisions?.tryAgain(held)
     throw error
   } finally {
     stop()
@@ -126,14 +126,14 @@ async function record(dependencies: Dependencies, call: Answered, context: Serve
     const remark = result.repeated?.next ?? ''
     note(dependencies, context, { kind: 'call', outcome: 'repeated', operation: name, arguments: given, remark })
   }
-  if (held !== undefined) await dependencies.decisions?.finish(held.id, { data: result.data, meta: result.meta })
+  if (held !== undefined) await dependencies.people.decisions?.finish(held.id, { data: result.data, meta: result.meta })
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
 }
 
 /** Makes the host's answer of the API's. */
 async function tell(dependencies: Dependencies, call: Answered, context: ServerContext): Promise<Answer> {
   const { operation, input, of, result, ignored, withHashes } = call
-  if (dependencies.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
+  if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)
   }
   const { replayed, repeated, idempotencyKey } = result
@@ -185,8 +185,8 @@ function failure(
   return failed({ code, status, detail, supportId, source, next, idempotencyKey })
 }
 
-function refuseUngranted({ allows }: Dependencies, { operation }: Known): void {
-  if (allows?.(operation) !== false) return
+function refuseUngranted({ choice }: Dependencies, { operation }: Known): void {
+  if (choice.allows(operation)) return
   const detail = `What was granted to this connection does not include ${operation.name}. Connect again and grant it.`
   throw new Failure('forbidden', { detail })
 }

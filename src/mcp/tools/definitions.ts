@@ -11,36 +11,34 @@ import {
 import { pageOf } from '../answers/list-page.ts'
 import { maskedCardDetails } from '../answers/masked-card.ts'
 import { shownSchema } from '../answers/withheld.ts'
-import type { Dependencies, ToolChoice } from '../dependencies.ts'
+import type { Dependencies, OfferedChoice } from '../dependencies.ts'
 import { toolsetIcons } from './icons.ts'
 import { inputSchema, orNull, takesDecision } from './inputs.ts'
 import { offeredBy, operationNamed } from './offered.ts'
 
 /** A page of the tools, with what a host shows a person beside them: an icon, and the view of the results if there is one. */
 export function toolPage(dependencies: Dependencies, cursor: string | undefined): ListToolsResult {
-  const { page, ...next } = pageOf(toolList(dependencies), ({ name }) => name, cursor)
+  const { page, ...next } = pageOf(toolList(dependencies.choice), ({ name }) => name, cursor)
   return { tools: page.map((tool) => dressed(dependencies, tool)), ...next }
 }
 
 function dressed(dependencies: Dependencies, tool: Tool): Tool {
-  const icons = toolsetIcons[operationNamed(dependencies, tool.name)?.toolsets[0] ?? 'default']
-  const _meta = dependencies.ui?.toolMeta(tool.name)
+  const icons = toolsetIcons[operationNamed(dependencies.choice, tool.name)?.toolsets[0] ?? 'default']
+  const _meta = dependencies.ui.toolMeta(tool.name)
   return _meta === undefined ? { ...tool, icons } : { ...tool, icons, _meta }
 }
 
 /** The tool list of a choice. */
-export function toolList(choice: ToolChoice): Tool[] {
+export function toolList(choice: OfferedChoice): Tool[] {
   const operations = offeredBy(choice)
   let tools = kept.get(operations)
   if (tools === undefined) {
     tools = [...operations.values()].map((operation) => toolOf(described(operation, choice.cardDetails), choice))
     kept.set(operations, tools)
   }
-  const { allows } = choice
-  if (allows === undefined) return tools
   return tools.filter(({ name }) => {
     const operation = operations.get(name)
-    return operation !== undefined && allows(operation)
+    return operation !== undefined && choice.allows(operation)
   })
 }
 
@@ -48,13 +46,13 @@ export function toolList(choice: ToolChoice): Tool[] {
 const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** The operation as the tool says it: a masked card has another description and no cvv. */
-function described(operation: OperationDefinition, cardDetails: ToolChoice['cardDetails']): OperationDefinition {
+function described(operation: OperationDefinition, cardDetails: OfferedChoice['cardDetails']): OperationDefinition {
   if (cardDetails !== 'masked' || operation.name !== agentCards.getAgentCardDetails.name) return operation
   return { ...operation, ...maskedCardDetails }
 }
 
 /** An operation as an MCP tool. */
-function toolOf(operation: OperationDefinition, choice: ToolChoice): Tool {
+function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
   const { environment } = choice
   const { name, title, effect, environments } = operation
   const isRepeatable = !happensAgain(operation)

@@ -18,7 +18,7 @@ export async function meetFaultBefore(
   context: ServerContext,
 ): Promise<Planned> {
   const { name: operation } = call.operation
-  const fault = await dependencies.faults?.plan(operation, context.http?.req?.headers)
+  const fault = await dependencies.faults.plan(operation, context.http?.req?.headers)
   if (fault === undefined) return { ...call, fault }
   const { kind } = fault
   const told = tellings[kind]
@@ -62,7 +62,7 @@ function delay(
 }
 
 function cut({ faults }: Dependencies, { mcpReq }: ServerContext): never {
-  faults?.cut(mcpReq.id)
+  faults.cut(mcpReq.id)
   throw new ConnectionCutError()
 }
 

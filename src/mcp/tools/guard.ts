@@ -9,7 +9,7 @@ export type Guard = Pick<RepeatGuard, 'input' | 'wasDecided' | 'send'>
 /** Returns the guard of a call: one that lets everything pass where a repeat does no harm, or nothing is remembered. */
 export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): Guard {
   const { repeats } = dependencies
-  if (call.operation.adds !== true || repeats === undefined || repeats.windowMs === 0) return unguarded(call)
+  if (call.operation.adds !== true || repeats.windowMs === 0) return unguarded(call)
   return new RepeatGuard(dependencies, repeats, call, context)
 }
 

@@ -18,13 +18,13 @@ export function listerOf(dependencies: Dependencies, idPrefix: string | undefine
   if (idPrefix === undefined) return undefined
   const lists = (operation: OperationDefinition) =>
     operation.effect === 'read' && operation.result === 'page' && answeredPrefix(operation) === idPrefix
-  return operationsOf(dependencies).find(lists)?.name
+  return operationsOf(dependencies.choice).find(lists)?.name
 }
 
 /** The tool of this connection that shows how what the operation is about stands now: the resource, or the list of such. */
 export function readerOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   const named = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
-  const reads = operationsOf(dependencies).find((candidate) => {
+  const reads = operationsOf(dependencies.choice).find((candidate) => {
     const needed = Object.entries(candidate.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
     return readsOne(candidate) && needed.length > 0 && needed.every((parameter) => named.includes(parameter))
   })
@@ -35,7 +35,7 @@ export function readerOf(dependencies: Dependencies, operation: OperationDefinit
 export function recordReaderOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   if (!answersList(operation)) return undefined
   const { output } = operation
-  return operationsOf(dependencies).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
+  return operationsOf(dependencies.choice).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
 }
 
 /** What ids of this argument begin with; undefined: it is no id. */

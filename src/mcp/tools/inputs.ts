@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fail, show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
-import type { ToolChoice } from '../dependencies.ts'
+import type { OfferedChoice } from '../dependencies.ts'
 import { questions } from '../people/questions.ts'
 
 type Json = Record<string, unknown>
@@ -40,8 +40,8 @@ export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
 }
 
 /** Whether the tool is called again with what a person decided about the call. */
-export function takesDecision({ decides }: Pick<ToolChoice, 'decides'>, { name }: OperationDefinition): boolean {
-  return decides === true && Object.hasOwn(questions, name)
+export function takesDecision({ decides }: OfferedChoice, { name }: OperationDefinition): boolean {
+  return decides && Object.hasOwn(questions, name)
 }
 
 /**

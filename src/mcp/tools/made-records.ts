@@ -97,7 +97,7 @@ async function deletedAgent(dependencies: Dependencies, { signal }: Call, record
   if (!ofAgents.has(record.type)) return undefined
   const proposed = record.attributes.proposedAgents as { agentId: string }[] | undefined
   const ids = proposed?.map(({ agentId }) => agentId) ?? [record.relationships?.agent?.data?.id ?? '']
-  const { call } = await dependencies.client()
+  const { call } = await dependencies.api.client()
   for (const agentId of ids.slice(0, mostRead)) {
     const agent = await quietly(dependencies, () => call(agents.getAgent, { agentId }, { signal }))
     if (agent?.data.attributes.status !== 'REVOKED') return undefined
@@ -114,9 +114,9 @@ const ofAgents: ReadonlySet<string> = new Set([
 
 /** The service's time, which a sandbox may have moved. */
 async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise<number> {
-  const { environment, client, system } = dependencies
-  if (environment === 'production') return system.now()
-  const { call } = await client()
+  const { choice, api, system } = dependencies
+  if (choice.environment === 'production') return system.now()
+  const { call } = await api.client()
   const clock = await quietly(dependencies, () => call(sandboxClock.getSandboxClock, {}, { signal }))
   return clock == null ? system.now() : parseTimestamp(clock.data.attributes.now)
 }
@@ -135,7 +135,7 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
   const reading = readingOf(id)
   if (reading === undefined) return undefined
   const { reader, parameter } = reading
-  const { call: send } = await dependencies.client()
+  const { call: send } = await dependencies.api.client()
   for (const acting of actingOf(call.input)) {
     const agentId = relationships?.agent?.data?.id
     const listed = { limit: 100, ...(agentId === undefined ? {} : { agentId }) }

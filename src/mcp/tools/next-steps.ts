@@ -34,7 +34,7 @@ export function nextStep(refused: Refused): string {
   const key = keyToRepeat(error)
   if (key !== undefined)
     return `${beforeRepeat(situation)}${repeatWith(key, refused.decision)}${stillRunning(situation)}`
-  if ('unreached' in error && error.unreached) return `${refused.dependencies.ways.reach} Then ${again}.`
+  if ('unreached' in error && error.unreached) return `${refused.dependencies.api.ways.reach} Then ${again}.`
   if ('outcomeUnknown' in error && error.outcomeUnknown) {
     return `The change may have been made: ${look(situation)} before you call again.`
   }
@@ -58,7 +58,7 @@ export function callAgain({ idempotency }: OperationDefinition): string {
 }
 
 function afterTooLarge({ operation, dependencies }: Situation): string {
-  return operation.result === 'page' ? 'Call again with a smaller limit.' : dependencies.ways.reach
+  return operation.result === 'page' ? 'Call again with a smaller limit.' : dependencies.api.ways.reach
 }
 
 const repeatWith = (key: string, decision: string | undefined) =>
@@ -68,8 +68,8 @@ const byDecision = (decision: string) => `Call again with decision ${JSON.string
 
 /** What stands in the way of the repeat. */
 function beforeRepeat({ dependencies, error }: Situation): string {
-  if ('unreached' in error && error.unreached) return `${dependencies.ways.reach} Then: `
-  if (error.status === 401) return `${dependencies.ways.signIn} Then: `
+  if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
+  if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
   if (error.status === 403) return `${ask} When they did: `
   return waiting(error)
 }
@@ -100,7 +100,7 @@ const steps = {
     'Tell the person to set PAYMENTS_INSTANCE_ID (--instance-id) to a text of 1 to 1024 characters and to start this server again.',
   'wire.beneficiary_address_required': ({ again }) =>
     `Add beneficiary.address (line1, city, state, postalCode, country) and ${again}.`,
-  unauthenticated: ({ dependencies, again }) => `${dependencies.ways.signIn} Then ${again}.`,
+  unauthenticated: ({ dependencies, again }) => `${dependencies.api.ways.signIn} Then ${again}.`,
   forbidden: ({ dependencies }) =>
     `${ask}${offers(dependencies, 'whoami') ? ' whoami tells whom this connection acts as.' : ''} Do not call again before.`,
   issued_cards_not_enabled: () =>
@@ -131,7 +131,7 @@ const steps = {
     `${capital(look(situation))} to be sure that nothing was done, then ${callAnew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
     `Use another tool: ${operation.name} is not available there. Do not call it again.`,
-  bad_gateway: ({ dependencies, again }) => `${dependencies.ways.reach} Then ${again}.`,
+  bad_gateway: ({ dependencies, again }) => `${dependencies.api.ways.reach} Then ${again}.`,
   service_unavailable: ({ error, again }) => `${waiting(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 
@@ -188,7 +188,7 @@ function isHeader(source: ErrorSource | undefined): boolean {
   return source !== undefined && 'header' in source
 }
 
-const offers = (dependencies: Dependencies, tool: string) => operationNamed(dependencies, tool) !== undefined
+const offers = (dependencies: Dependencies, tool: string) => operationNamed(dependencies.choice, tool) !== undefined
 const takes = (operation: OperationDefinition, name: string) =>
   inputParts.some((part) => operation[part]?.shape[name] !== undefined)
 const isOptional = (operation: OperationDefinition, name: string) =>

@@ -6,22 +6,21 @@ import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered.ts'
 
 /** Why a tool cannot be called: this connection does not offer it, and how one would; or there is none of this name. */
-export function notOffered(dependencies: Dependencies, name: string): string {
+export function notOffered({ choice, api }: Dependencies, name: string): string {
   const operation = Object.values<OperationDefinition>(catalogue).find((candidate) => candidate.name === name)
-  const others = operationsOf(dependencies).map((candidate) => candidate.name)
+  const others = operationsOf(choice).map((candidate) => candidate.name)
   if (operation === undefined) {
     return `Unknown tool: ${show(name)}. The nearest names are ${mostLike(name, others, 3).join(', ')}.`
   }
-  const { environment, readOnly, ways } = dependencies
+  const { environment, readOnly } = choice
   if (!operation.environments.includes(environment)) {
     return `Unknown tool: ${name} is there in ${operation.environments.join(' and ')} only, and this is ${environment}.`
   }
-  const chosen = dependencies.toolsets ?? toolsets
-  if (!operation.toolsets.some((toolset) => chosen.includes(toolset))) {
+  if (!operation.toolsets.some((toolset) => choice.toolsets.includes(toolset))) {
     const [toolset] = operation.toolsets
-    const wanted = toolsets.filter((known) => chosen.includes(known) || known === toolset)
-    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${ways.offer(wanted)}`
+    const wanted = toolsets.filter((known) => choice.toolsets.includes(known) || known === toolset)
+    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(wanted)}`
   }
-  if (readOnly === true) return `Unknown tool: ${name} does more than read, and this connection only reads.`
+  if (readOnly) return `Unknown tool: ${name} does more than read, and this connection only reads.`
   return `Unknown tool: ${name} is not for the credential or the settings of this connection.`
 }

@@ -56,7 +56,7 @@ function mend(dependencies: Dependencies, [standing, ...others]: readonly Standi
   if (standing == null || others.length > 0) return ''
   const { answered, now } = standing
   const way = mending[`${answered.type} ${statusOf(now)}`]
-  if (way === undefined || operationNamed(dependencies, way.tool) === undefined) return ''
+  if (way === undefined || operationNamed(dependencies.choice, way.tool) === undefined) return ''
   return `To go on with it, call ${way.call}. `
 }
 

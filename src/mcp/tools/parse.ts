@@ -22,10 +22,10 @@ export async function parse(
   call: Planned,
   context: ServerContext,
 ): Promise<Parsed | { answer: CallToolResult }> {
-  const { decisions } = dependencies
+  const { decisions } = dependencies.people
   const { operation } = call
   const { decision, ...given } = call.given
-  if (decisions === undefined || isNothing(decision) || !takesDecision(dependencies, operation)) {
+  if (decisions === undefined || isNothing(decision) || !takesDecision(dependencies.choice, operation)) {
     return { ...call, ...takeArguments(dependencies, operation, call.given), held: undefined }
   }
   const refuse = (error: Parameters<typeof refused>[2]['error']) => ({
@@ -41,16 +41,16 @@ export async function parse(
 }
 
 /** Runs calls by one decision one after another. */
-export function inTurn<T>({ decisions }: Dependencies, { held }: Parsed, call: () => Promise<T>): Promise<T> {
-  return held === undefined || decisions === undefined ? call() : decisions.inTurn(held.id, call)
+export function inTurn<T>({ people }: Dependencies, { held }: Parsed, call: () => Promise<T>): Promise<T> {
+  return (held && people.decisions?.inTurn(held.id, call)) ?? call()
 }
 
 /** Returns the answer of an earlier call by the same decision. */
 export async function answerBefore(
-  { decisions }: Dependencies,
+  { people }: Dependencies,
   { operation, held }: Parsed,
 ): Promise<CallToolResult | undefined> {
-  const now = held && (await decisions?.find(held.id))
+  const now = held && (await people.decisions?.find(held.id))
   return now && answerOf(operation, now)
 }
 

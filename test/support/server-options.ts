@@ -1,0 +1,75 @@
+import { loadConfig } from '../../src/config/load.ts'
+import type { Environment } from '../../src/core/operation.ts'
+import { realSystem } from '../../src/core/system.ts'
+import {
+  type Api,
+  type Changes,
+  everyTool,
+  type McpServerOptions,
+  noFaults,
+  nothingRemembered,
+  noViews,
+  ownChanges,
+  type People,
+  type Run,
+  type ToolChoice,
+  unknownRun,
+} from '../../src/mcp/dependencies.ts'
+import { createRequestStates } from '../../src/mcp/people/request-states.ts'
+
+type Flat = Omit<McpServerOptions, 'choice' | 'api' | 'people' | 'run' | 'changes'> &
+  ToolChoice &
+  Omit<People, 'states'> &
+  Changes
+
+/** The parts of an MCP server's options that a test may give, without the names of the parts. */
+export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[Name] | undefined } & {
+  instanceId?: () => string
+  note?: Run['note']
+  stateSecrets?: () => Promise<readonly string[]>
+  principal?: string
+}
+
+/** Options of an MCP server: what is not given is as the settings are by default, or does nothing. */
+export function serverOptions({ environment = 'sandbox', ...given }: GivenOptions): McpServerOptions {
+  const { cardDetails, confirm, confirmAbove } = loadConfig({
+    env: { PAYMENTS_ENVIRONMENT: environment },
+    home: '/home/nobody',
+  })
+  const all = everyTool(environment)
+  const { system = realSystem, stateSecrets: secrets, principal } = given
+  return {
+    version: given.version ?? '1.2.3',
+    log: given.log ?? { info: () => {}, warn: () => {}, error: () => {} },
+    system,
+    choice: {
+      environment,
+      toolsets: given.toolsets ?? all.toolsets,
+      actor: given.actor,
+      readOnly: given.readOnly ?? false,
+      allows: given.allows ?? all.allows,
+      cardDetails: given.cardDetails ?? cardDetails,
+    },
+    api: { client: given.client, ways: waysOf(environment) },
+    people: {
+      confirm: given.confirm ?? { mode: confirm, aboveCents: confirmAbove },
+      decisions: given.decisions,
+      publicUrl: given.publicUrl,
+      states: createRequestStates({ system, ...(secrets && { secrets }), ...(principal && { principal }) }),
+    },
+    repeats: given.repeats ?? nothingRemembered,
+    faults: given.faults ?? noFaults,
+    run: { id: given.instanceId ?? unknownRun.id, note: given.note ?? unknownRun.note },
+    changes: {
+      follow: given.follow ?? ownChanges.follow,
+      areToldElsewhere: given.areToldElsewhere ?? ownChanges.areToldElsewhere,
+    },
+    ui: given.ui ?? noViews,
+  }
+}
+
+const waysOf = (environment: Environment): Api['ways'] => ({
+  signIn: `Have the person sign in again, or give this server a key of ${environment} that was not revoked.`,
+  reach: 'Have the person check the address of the payments API, and whether it is running.',
+  offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
+})
