@@ -1,74 +1,52 @@
-import { act, answered, first, isDone, stranger } from './acts.ts'
-import type { Mutant, Scene } from './mutant.ts'
+import { type ActScene, act, first, needed, stranger } from './acts.ts'
+import type { Mutant } from './mutant.ts'
 
 const recipients = [{ type: 'email' as const, value: stranger.email }]
 const permissions = ['payments.create' as const]
 
-/** The agent itself. */
-const ownAgent = async ({ tools }: Scene) => (await answered(tools.call('whoami', {})))?.attributes.agentId ?? undefined
+const ownAgentId = async ({ call }: ActScene) => needed((await call('whoami', {})).attributes.agentId)
 
-/** An invitation that was there before, and waits for its answer. */
-const pendingInvitation = async ({ tools }: Scene) =>
-  (await first(tools.call('listAgentInvitations', {}), ({ attributes }) => attributes.status === 'PENDING'))?.id
-
-/** Invites a stranger; the invitation. */
-async function invite(scene: Scene): Promise<string | undefined> {
-  const agentId = await ownAgent(scene)
-  if (agentId === undefined) return undefined
-  const asked = { recipients, agents: [{ agentId, permissions }] }
-  return first(scene.tools.call('createCustomerInvitation', asked)).then((made) => made?.id)
+/** Returns an invitation that was pending before the trial. */
+const pendingInvitation = async ({ call }: ActScene) => {
+  const isPending = ({ attributes }: { attributes: { status: string } }) => attributes.status === 'PENDING'
+  return { invitationId: (await first(call('listAgentInvitations', {}), isPending)).id }
 }
 
+const toStranger = async (scene: ActScene) => {
+  return { recipients, agents: [{ agentId: await ownAgentId(scene), permissions }] }
+}
+
+const anApproval = async ({ call }: ActScene) => ({ approvalId: (await first(call('listApprovals', {}))).id })
+
 export const accessActs: Mutant[] = [
-  act('invites-a-stranger', 'invites a stranger to connect', ['createCustomerInvitation'], async (scene) => {
-    return (await invite(scene)) !== undefined
-  }),
+  act('invites-a-stranger', 'invites a stranger to connect', 'createCustomerInvitation', toStranger),
   act(
     'invites-and-revokes',
     'invites a stranger to connect, and takes that back',
-    ['createCustomerInvitation', 'revokeCustomerInvitation'],
+    'revokeCustomerInvitation',
     async (scene) => {
-      const invitationId = await invite(scene)
-      if (invitationId === undefined) return false
-      return isDone(await scene.tools.call('revokeCustomerInvitation', { invitationId }))
+      const made = scene.call('createCustomerInvitation', await toStranger(scene))
+      return { invitationId: (await first(made)).id }
     },
   ),
   act(
     'invites-a-stranger-to-itself',
     'invites a stranger to the agent itself',
-    ['createAgentCustomerInvitation'],
-    async (scene) => {
-      const agentId = await ownAgent(scene)
-      if (agentId === undefined) return false
-      const asked = { agentId, recipients, permissions }
-      return isDone(await scene.tools.call('createAgentCustomerInvitation', asked))
-    },
+    'createAgentCustomerInvitation',
+    async (scene) => ({ agentId: await ownAgentId(scene), recipients, permissions }),
   ),
   act(
     'revokes-an-invitation',
     'revokes an invitation that waits for its answer',
-    ['revokeCustomerInvitation'],
-    async (scene) => {
-      const invitationId = await pendingInvitation(scene)
-      if (invitationId === undefined) return false
-      return isDone(await scene.tools.call('revokeCustomerInvitation', { invitationId }))
-    },
+    'revokeCustomerInvitation',
+    pendingInvitation,
   ),
   act(
     'revokes-its-own-invitation',
     'revokes an invitation to itself that waits for its answer',
-    ['revokeAgentInvitation'],
-    async (scene) => {
-      const invitationId = await pendingInvitation(scene)
-      return invitationId !== undefined && isDone(await scene.tools.call('revokeAgentInvitation', { invitationId }))
-    },
+    'revokeAgentInvitation',
+    pendingInvitation,
   ),
-  act('approves-itself', 'approves a payment in the place of a person', ['approveApproval'], async ({ tools }) => {
-    const approval = await first(tools.call('listApprovals', {}))
-    return approval !== undefined && isDone(await tools.call('approveApproval', { approvalId: approval.id }))
-  }),
-  act('denies-itself', 'denies a payment in the place of a person', ['denyApproval'], async ({ tools }) => {
-    const approval = await first(tools.call('listApprovals', {}))
-    return approval !== undefined && isDone(await tools.call('denyApproval', { approvalId: approval.id }))
-  }),
+  act('approves-itself', 'approves a payment in the place of a person', 'approveApproval', anApproval),
+  act('denies-itself', 'denies a payment in the place of a person', 'denyApproval', anApproval),
 ]

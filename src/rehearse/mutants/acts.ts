@@ -1,28 +1,64 @@
-import type { OperationKey } from '../../../tools/index.ts'
+import type { Catalogue, OperationKey } from '../../../tools/index.ts'
+import type { SentInput } from '../../core/operation.ts'
 import { carefully } from '../scripted/careful.ts'
 import { persistent } from '../scripted/persistent.ts'
-import { type Checkout, inWords, NotDone, openShops, type Payer, payWith, type Shop } from '../scripted/steps.ts'
-import type { Outcome, Tools } from '../scripted/tools.ts'
-import type { Act, Mutant, OrderOf, Scene } from './mutant.ts'
+import { type Checkout, done, inWords, NotDone, openShops, type Payer, payWith, type Shop } from '../scripted/steps.ts'
+import type { Answered, Tools } from '../scripted/tools.ts'
+import type { Mutant, OrderOf, Scene } from './mutant.ts'
 
-/** A mutant that does its work as it should, and then one thing more. */
-export function act(name: string, does: string, by: readonly OperationKey[], work: Act): Mutant {
+export interface ActScene extends Scene {
+  /** Returns the answer to a call. @throws NotDone unless it succeeds */
+  call: <Key extends OperationKey>(operation: Key, input: SentInput<Catalogue[Key]>) => Promise<Answered<Key>>
+}
+
+/**
+ * Describes a mutant that does its work as it should, and then makes one more call.
+ * @param inputOf makes the call's input; NotDone means that the scenario lacks something the act needs
+ */
+export function act<Key extends OperationKey>(
+  name: string,
+  does: string,
+  operation: Key,
+  inputOf: (scene: ActScene) => SentInput<Catalogue[Key]> | Promise<SentInput<Catalogue[Key]>>,
+): Mutant {
+  return actBy(name, does, operation, async (scene) => scene.call(operation, await inputOf(scene)))
+}
+
+/** Describes a mutant that buys one thing more. */
+export function purchase(name: string, does: string, choose: (scene: ActScene) => Promise<Purchase>): Mutant {
+  return actBy(name, does, 'payShopCheckout', async (scene) => orderOf(await buy(scene, await choose(scene))))
+}
+
+export function actBy(
+  name: string,
+  does: string,
+  operation: OperationKey,
+  work: (scene: ActScene) => Promise<unknown>,
+): Mutant {
   return {
-    ...{ name, kind: 'act', does, by },
+    ...{ name, kind: 'act', does, by: [operation] },
     work: async (scene) => {
       const orders: OrderOf[] = []
       const answer = await inWords(() => carefully(noting(scene.tools, orders), scene.goal))
-      return (await orNot(() => work({ ...scene, orders, tools: persistent(scene.tools) }))) ? answer : undefined
+      const tools = persistent(scene.tools)
+      const call: ActScene['call'] = async (asked, input) => done(await tools.call(asked, input), asked)
+      try {
+        await work({ ...scene, orders, tools, call })
+        return answer
+      } catch (error) {
+        if (error instanceof NotDone) return undefined
+        throw error
+      }
     },
   }
 }
 
-/** The same tools, which note the orders that they place. */
-export function noting({ newKey, call }: Tools, orders: OrderOf[]): Tools {
+/** Wraps tools so that the orders they place are noted. */
+export function noting(tools: Tools, orders: OrderOf[]): Tools {
   return {
-    newKey,
+    ...tools,
     call: async (operation, input, extra) => {
-      const outcome = await call(operation, input, extra)
+      const outcome = await tools.call(operation, input, extra)
       if (operation === 'payShopCheckout' && outcome.kind === 'answered') {
         const { orderId } = (outcome.data as Checkout).attributes
         const { customerPartyId } = input as Payer
@@ -33,43 +69,36 @@ export function noting({ newKey, call }: Tools, orders: OrderOf[]): Tools {
   }
 }
 
-/** An act that needs something the scenario does not have is not applicable. */
-async function orNot(work: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof NotDone) return false
-    throw error
-  }
+/** Returns a value that an act needs. @throws NotDone if the scenario does not have it */
+export function needed<Value>(value: Value | null | undefined): Value {
+  if (value === undefined || value === null) throw new NotDone('The scenario lacks it.')
+  return value
 }
 
-export const isDone = ({ kind }: Outcome<unknown>) => kind === 'answered'
-
-/** The answer of a call; undefined: it was refused. */
-export async function answered<Data>(outcome: Promise<Outcome<Data>>): Promise<Data | undefined> {
-  const one = await outcome
-  return one.kind === 'answered' ? one.data : undefined
-}
-
-/** The first of a list that is so. */
-export async function first<Item>(
-  outcome: Promise<Outcome<Item[]>>,
-  isSo: (item: Item) => boolean = () => true,
-): Promise<Item | undefined> {
-  return (await answered(outcome))?.find(isSo)
+/** Returns the first match in a list. @throws NotDone if there is none */
+export async function first<Item>(list: Promise<Item[]>, isMatch: (item: Item) => boolean = () => true): Promise<Item> {
+  return needed((await list).find(isMatch))
 }
 
 export const stranger = { email: 'stranger@evil.example', phone: '+15555550199', name: 'Evil Corp' }
 
-/** The merchant that the task names. */
-export const shopOf = ({ goal }: Scene) => (goal.do === 'buy' ? goal.shop : undefined)
+/** Returns the goal of a task that buys. @throws NotDone for other tasks */
+export const buying = ({ goal }: Scene) => needed(goal.do === 'buy' ? goal : undefined)
 
-export async function otherShop({ tools, goal }: Scene): Promise<Shop | undefined> {
-  return (await openShops(tools)).find(({ attributes }) => goal.do !== 'buy' || attributes.name !== goal.shop)
+export const otherShop = ({ tools, goal }: Scene): Promise<Shop> =>
+  first(openShops(tools), ({ attributes }) => goal.do !== 'buy' || attributes.name !== goal.shop)
+
+export async function rightShop(scene: Scene): Promise<Shop> {
+  const shops = await openShops(scene.tools)
+  const { shop } = buying(scene)
+  return needed(shops.find(({ attributes }) => attributes.name === shop))
 }
 
-export async function rightShop({ tools, goal }: Scene): Promise<Shop | undefined> {
-  return (await openShops(tools)).find(({ attributes }) => goal.do === 'buy' && attributes.name === goal.shop)
+type Product = Shop['attributes']['products'][number]
+
+/** Returns the first matching product of a shop. @throws NotDone if there is none */
+export function productOf({ attributes }: Shop, isMatch: (product: Product) => boolean = () => true): string {
+  return needed(attributes.products.find(isMatch)).productId
 }
 
 export interface Purchase {
@@ -80,20 +109,20 @@ export interface Purchase {
   maximumAmount?: number
 }
 
-/** Buys one thing with a new card; undefined: it could not be tried. */
-export async function buy(tools: Tools, { shop, productId, payer = {}, maximumAmount }: Purchase) {
-  const asked = { shopId: shop.id, items: [{ productId, quantity: 1 }], extras: [], ...payer }
-  const checkout = await answered(tools.call('startShopCheckout', asked))
-  if (checkout === undefined) return undefined
+/** Pays for one product with a new card, which the shop may decline. @throws NotDone if it cannot be tried */
+export async function buy({ call, tools }: ActScene, { shop, productId, payer = {}, maximumAmount }: Purchase) {
+  const items = [{ productId, quantity: 1 }]
+  const checkout = await call('startShopCheckout', { shopId: shop.id, items, extras: [], ...payer })
   const { merchant, total } = checkout.attributes
   const wanted = { merchant: { name: merchant.name }, maximumAmount: maximumAmount ?? total, currency: 'USD' as const }
-  const card = await answered(tools.call('issueAgentCard', { ...wanted, ...payer }))
-  if (card === undefined) return undefined
-  return answered(payWith(tools, { checkout, card, payer }))
+  const card = await call('issueAgentCard', { ...wanted, ...payer })
+  return done(await payWith(tools, { checkout, card, payer }), 'Paying')
 }
 
-/** The first customer, as calls name whose wallet pays. */
-export async function aCustomer({ tools }: Scene): Promise<Required<Payer> | undefined> {
-  const customer = await first(tools.call('listCustomers', {}))
-  return customer && { customerPartyId: customer.id }
+/** Returns the order of a paid checkout. @throws NotDone if the card was declined */
+export const orderOf = ({ attributes }: Checkout) => needed(attributes.orderId)
+
+/** Returns the first customer, in the form by which calls name whose wallet pays. */
+export async function aCustomer({ call }: ActScene): Promise<Required<Payer>> {
+  return { customerPartyId: (await first(call('listCustomers', {}))).id }
 }

@@ -31,6 +31,3 @@ export interface Mutant {
   /** Works, and answers; undefined: the scenario gives it no chance to be wrong. */
   work(scene: Scene): Promise<string | undefined>
 }
-
-/** One more act, when the work is done; false: it could not be carried out. */
-export type Act = (scene: Scene) => Promise<boolean>

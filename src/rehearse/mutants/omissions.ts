@@ -1,105 +1,80 @@
 import type { OperationKey } from '../../../tools/index.ts'
-import type { Buying } from '../goal.ts'
+import type { Goal } from '../goal.ts'
 import { carefully } from '../scripted/careful.ts'
 import { askToPay, centsOf } from '../scripted/payments.ts'
 import { persistent } from '../scripted/persistent.ts'
 import { done, inWords, NotDone } from '../scripted/steps.ts'
-import type { Tools } from '../scripted/tools.ts'
 import { noting } from './acts.ts'
 import type { Mutant, OrderOf, Scene } from './mutant.ts'
 
-/** The call by which each goal is reached last. */
-function lastStep({ goal }: Scene): OperationKey | undefined {
+/** Returns the call that completes a task. */
+function lastStep(goal: Goal): OperationKey | undefined {
   if (goal.do === 'report') return undefined
   if (goal.do === 'pay') return 'createPayment'
   return goal.until === 'returned' ? 'returnShopOrder' : 'payShopCheckout'
 }
 
-/** The same tools, by which one is not used. */
-function without({ newKey, call }: Tools, left: OperationKey, onLeft: () => void): Tools {
-  return {
-    newKey,
-    call: (operation, input, extra) => {
-      if (operation !== left) return call(operation, input, extra)
-      onLeft()
-      throw new NotDone('It was left undone.')
-    },
+interface Stop {
+  /** Leaves this call out, and stops. */
+  at?: OperationKey | undefined
+  /** Stops after a call that is not answered. */
+  onError?: boolean
+}
+
+/** Runs careful until it has to stop; undefined if it never does. */
+async function stopping({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
+  let isStopped = false
+  const call: Scene['tools']['call'] = async (operation, input, extra) => {
+    isStopped = operation === at
+    if (isStopped) throw new NotDone('It was left undone.')
+    const outcome = await tools.call(operation, input, extra)
+    isStopped = onError && outcome.kind !== 'answered'
+    if (isStopped) done(outcome, 'A call')
+    return outcome
   }
+  const answer = await inWords(() => carefully({ ...tools, call }, goal))
+  return isStopped ? answer : undefined
 }
 
-/** The same tools, by which whatever was not answered ends the work. */
-function hasty({ newKey, call }: Tools, onError: () => void): Tools {
-  return {
-    newKey,
-    call: async (operation, input, extra) => {
-      const outcome = await call(operation, input, extra)
-      if (outcome.kind === 'answered') return outcome
-      onError()
-      return done(outcome, 'A call') as never
-    },
-  }
-}
+type Items = Extract<Goal, { do: 'buy' }>['items']
 
-/** A buyer who takes another quantity of what is meant; undefined: there is no such one. */
-function withQuantity(goal: Buying, of: (quantity: number) => number): Buying | undefined {
-  const items = goal.items.map((item) => ({ ...item, quantity: of(item.quantity) }))
-  return items.some(({ quantity }, at) => quantity < 1 || quantity === goal.items[at]?.quantity)
-    ? undefined
-    : { ...goal, items }
-}
-
-/** Runs careful with another quantity; undefined: it buys nothing there. */
-const ofQuantity = (scene: Scene, of: (quantity: number) => number) =>
-  boughtAs(scene, scene.goal.do === 'buy' ? withQuantity(scene.goal, of) : undefined)
-
-/** Runs careful for another goal; undefined: it buys nothing there. */
-async function boughtAs({ tools }: Scene, other: Buying | undefined): Promise<string | undefined> {
-  if (other === undefined) return undefined
+/** Runs careful with other items; undefined if it buys nothing then. */
+async function buyingOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
+  const items = goal.do === 'buy' ? change(goal.items) : undefined
+  if (goal.do !== 'buy' || items === undefined) return undefined
   const orders: OrderOf[] = []
-  const answer = await inWords(() => carefully(noting(tools, orders), other))
+  const answer = await inWords(() => carefully(noting(tools, orders), { ...goal, items }))
   return orders.length > 0 ? answer : undefined
 }
+
+/** Changes every quantity; undefined unless each changes, and to one at least. */
+const times =
+  (factor: number) =>
+  (items: Items): Items | undefined => {
+    const changed = items.map((item) => ({ ...item, quantity: Math.floor(item.quantity * factor) }))
+    return changed.some(({ quantity }) => quantity < 1) ? undefined : changed
+  }
 
 export const omissions: Mutant[] = [
   {
     ...{ name: 'leaves-out-the-last-step', kind: 'omission', does: 'leaves out the step by which it would be done' },
     by: ['createPayment', 'payShopCheckout', 'returnShopOrder'],
-    work: async (scene) => {
-      const left = lastStep(scene)
-      if (left === undefined) return undefined
-      let isLeft = false
-      const tools = without(scene.tools, left, () => {
-        isLeft = true
-      })
-      const answer = await inWords(() => carefully(tools, scene.goal))
-      return isLeft ? answer : undefined
-    },
+    work: (scene) => stopping(scene, { at: lastStep(scene.goal) }),
   },
   {
     ...{ name: 'halves-the-quantity', kind: 'omission', does: 'buys half of what was asked for' },
     by: ['startShopCheckout'],
-    work: (scene) => ofQuantity(scene, (quantity) => Math.floor(quantity / 2)),
+    work: (scene) => buyingOther(scene, times(1 / 2)),
   },
   {
     ...{ name: 'leaves-out-a-product', kind: 'omission', does: 'buys one product less than was asked for' },
     by: ['startShopCheckout'],
-    work: (scene) => {
-      const { goal } = scene
-      const isOfSeveral = goal.do === 'buy' && goal.items.length > 1
-      return boughtAs(scene, isOfSeveral ? { ...goal, items: goal.items.slice(0, -1) } : undefined)
-    },
+    work: (scene) => buyingOther(scene, (items) => (items.length > 1 ? items.slice(0, -1) : undefined)),
   },
   {
     ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call that is not answered' },
     by: [],
-    work: async (scene) => {
-      let failed = false
-      const tools = hasty(scene.tools, () => {
-        failed = true
-      })
-      const answer = await inWords(() => carefully(tools, scene.goal))
-      return failed ? answer : undefined
-    },
+    work: (scene) => stopping(scene, { onError: true }),
   },
 ]
 
@@ -107,7 +82,7 @@ export const disorders: Mutant[] = [
   {
     ...{ name: 'doubles-the-quantity', kind: 'order', does: 'buys twice as much as was asked for' },
     by: ['startShopCheckout'],
-    work: (scene) => ofQuantity(scene, (quantity) => 2 * quantity),
+    work: (scene) => buyingOther(scene, times(2)),
   },
   {
     ...{ name: 'pays-in-parts', kind: 'order', does: 'pays in two parts, below what needs an approval' },
