@@ -1,16 +1,18 @@
 import type { RowOf } from '../../service/store/schema/table.ts'
 import type { tables } from '../../service/store/schema/tables.ts'
 import type { Names } from '../final-state.ts'
-import type { Effect } from '../results.ts'
-import type { EffectKind } from './kinds.ts'
+import type { Effect, EffectKind } from '../results.ts'
 import type { Snapshot, TableName } from './tables.ts'
 
-/** An effect as the tables tell it: who caused it at which step, and of which record, is not known from them. */
-export interface Told extends Pick<Effect, 'at' | 'to' | 'of' | 'cents'> {
-  what: EffectKind
+type About = Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
+
+/** An effect as the rows of one table show it. The record, the cause and the step are added later. */
+export interface Told extends About {
+  /** Default: the description's. */
+  what?: EffectKind
   weight: Effect['weight']
   says: string
-  /** Shops do it, where time brings it. */
+  /** Time alone never does it: the shop does. */
   byShop?: true
 }
 
@@ -23,26 +25,27 @@ export interface Telling {
 
 export type TableRow<Name extends TableName> = RowOf<(typeof tables)[Name]>
 
-/** How the changes of a table are told. */
+/** The words for the changes of a table. */
 export interface Description<Row> {
   what: EffectKind
   /** Columns that follow other tables, or the time. */
   ignored?: readonly (keyof Row)[]
-  /** The party and the subject of a record. */
-  about?(row: Row, telling: Telling): Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
+  /** The subject of a record. Default for the party: the column `partyId`. */
+  about?(row: Row, telling: Telling): About
   /** The record in words. */
   noun(row: Row, telling: Telling): string
-  /** Instead of "NOUN" for a record that is new. */
+  /** Replaces "NOUN" for a new record. */
   added?(row: Row, telling: Telling): Told[]
-  /** Instead of "NOUN: COLUMNS changed"; undefined: those words after all. */
+  /** Describes a change of the column `status`. Default for the words: "NOUN: STATUS". */
+  status?(row: Row, telling: Telling): Omit<Told, 'says'> & Partial<Told>
+  /** Replaces "NOUN: COLUMNS changed"; undefined: those words, or those of the status. */
   changed?(before: Row, after: Row, telling: Telling): Told[] | undefined
 }
 
-export function told(
-  what: EffectKind,
-  weight: Effect['weight'],
-  says: string,
-  about: Pick<Effect, 'at' | 'to' | 'of' | 'cents'> = {},
-): Told {
-  return { what, weight, says, ...about }
+export function rowIn<Name extends TableName>({ rows }: Telling, name: Name, id: string): TableRow<Name> | undefined {
+  return rows.get(name)?.get(id) as TableRow<Name> | undefined
 }
+
+export const given = () => ({ weight: 'given' as const })
+export const undone = () => ({ weight: 'undone' as const })
+export const inWords = (status: string) => status.toLowerCase().replaceAll('_', ' ')
