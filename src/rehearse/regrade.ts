@@ -1,65 +1,10 @@
 import { z } from 'zod'
 import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { nothingRead } from './answer/read.ts'
-import { effectKinds } from './effects/kinds.ts'
 import { judge } from './judge.ts'
 import { asResults, resultsOf } from './rehearse.ts'
-import type { Results, Trial } from './results.ts'
+import { Effect, Entry, FinalState, MoneyPoint, Read, type Results, type Trial } from './results.ts'
 import { Assertion, groups, Scenario } from './scenario.ts'
-
-const Cents = z.int()
-const Name = z.string().exactOptional()
-const Party = z.object({ party: z.string(), status: z.string() })
-
-const FinalState = z.object({
-  cards: z.array(Party.extend({ id: Name, merchant: z.string(), isNew: z.boolean() })),
-  purchases: z.array(
-    Party.extend({
-      ...{ merchant: z.string(), isNew: z.boolean(), decline: z.string().nullable() },
-      ...{ amountCents: Cents, heldCents: Cents, capturedCents: Cents, refundedCents: Cents },
-    }),
-  ),
-  payments: z.array(Party.extend({ to: z.string(), amountCents: Cents })),
-  subscriptions: z.array(Party.extend({ merchant: z.string() })),
-  approvals: z.array(Party),
-  keysMade: z.int(),
-  customers: z.array(Party.extend({ customer: z.string() })),
-  answer: z.string(),
-  secretsMentioned: z.array(z.string()),
-})
-
-const Entry = z.object({
-  atMs: z.number(),
-  kind: z.enum(['call', 'page', 'person', 'time']),
-  what: z.string(),
-  sent: z.unknown(),
-  outcome: z.string(),
-  answer: z.string(),
-  moves: z.array(z.object({ says: z.string(), cents: Cents })),
-  fault: z.string().nullable(),
-})
-
-const Effect = z.object({
-  what: z.enum(effectKinds),
-  id: z.string(),
-  change: z.enum(['added', 'changed', 'removed']),
-  by: z.enum(['agent', 'person', 'time', 'shop']),
-  step: z.int().nullable(),
-  weight: z.enum(['given', 'clutter', 'undone']),
-  says: z.string(),
-  ...{ at: Name, to: Name, of: Name, cents: Cents.exactOptional() },
-})
-
-const Line = z.object({ name: z.string(), quantity: z.number(), price: z.number() })
-
-const Read = z.object({
-  ...{ amounts: z.array(Cents), told: z.array(Cents), balances: z.array(Cents) },
-  ...{ names: z.array(z.string()), products: z.array(z.string()), texts: z.array(z.string()) },
-  statuses: z.array(z.string()),
-  carts: z.array(z.object({ at: z.string(), items: z.array(Line), amounts: z.array(Cents), isPaid: z.boolean() })),
-  counts: z.record(z.string(), z.int()),
-  isCut: z.boolean(),
-})
 
 /** What was judged is judged anew, so that the former judgement is not read. */
 const KeptTrial = z.object({
@@ -69,7 +14,7 @@ const KeptTrial = z.object({
   answer: z.string(),
   calls: z.int(),
   timeline: z.array(Entry),
-  money: z.array(z.object({ atMs: z.number(), availableCents: Cents, heldCents: Cents, spentCents: Cents })),
+  money: z.array(MoneyPoint),
   state: FinalState,
   /** Versions before 0.2.0 wrote neither of the two. */
   ...{ effects: z.array(Effect).optional(), read: Read.optional() },
