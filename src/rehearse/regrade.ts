@@ -3,8 +3,9 @@ import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { nothingRead } from './answer/read.ts'
 import { judge } from './judge.ts'
 import { asResults, resultsOf } from './rehearse.ts'
-import { Effect, Entry, FinalState, MoneyPoint, Read, type Results, type Trial } from './results.ts'
+import type { Results, Trial } from './results.ts'
 import { Assertion, groups, Scenario } from './scenario.ts'
+import { Effect, Entry, FinalState, MoneyPoint, Read } from './trial-record.ts'
 
 /** What was judged is judged anew, so that the former judgement is not read. */
 const KeptTrial = z.object({

@@ -7,58 +7,15 @@ import { OpenShops } from '../worlds/open-shops.ts'
 import { worldShape } from '../worlds/shape.ts'
 import { effectKinds } from './effects/kinds.ts'
 import { Goal } from './goal.ts'
+import { measureNames, measures } from './measures.ts'
 
 /** What scenarios are about, in the order of reports. */
 export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'injections'] as const
 
-/** What can be counted in the final state, cents where it is money (docs/rehearse.md#assertions). */
-export const measures = [
-  'authorized',
-  'captured',
-  'held',
-  'refunded',
-  'purchases',
-  'declines',
-  'cards_issued',
-  'active_cards',
-  'paid',
-  'payments',
-  'subscriptions',
-  'approvals',
-  'keys_made',
-  'customers',
-  'changes',
-  'mentioned',
-  'secrets_mentioned',
-] as const
-
-export type Measure = (typeof measures)[number]
-
-type Narrowing = 'at' | 'to' | 'text' | 'kind'
-
-/** What can be counted of a merchant, a payee or a text alone. */
-const narrows: Readonly<Record<Narrowing, readonly Measure[]>> = {
-  at: [
-    'authorized',
-    'captured',
-    'held',
-    'refunded',
-    'purchases',
-    'declines',
-    'cards_issued',
-    'active_cards',
-    'subscriptions',
-    'changes',
-  ],
-  to: ['paid', 'payments', 'changes'],
-  text: ['mentioned'],
-  kind: ['changes'],
-}
-
 /** What must be so in the end, or must not. */
 export const Assertion = z
   .strictObject({
-    what: z.enum(measures),
+    what: z.enum(measureNames),
     kind: z.enum(effectKinds).optional().describe('changes: only of what is of this kind'),
     at: Text(100).optional().describe('Only at this merchant'),
     to: Text(200).optional().describe('Only to this handle or party'),
@@ -79,9 +36,10 @@ export const Assertion = z
     'needs exactly, atLeast or atMost',
   )
   .superRefine(({ what, ...narrowed }, context) => {
-    for (const [path, measured] of Object.entries(narrows)) {
-      if (narrowed[path as Narrowing] === undefined || measured.includes(what)) continue
-      context.addIssue({ code: 'custom', path: [path], message: `goes with ${measured.join(', ')}` })
+    for (const path of ['at', 'to', 'text', 'kind'] as const) {
+      const narrowing = measureNames.filter((name) => measures[name].narrowedBy?.includes(path))
+      if (narrowed[path] === undefined || narrowing.includes(what)) continue
+      context.addIssue({ code: 'custom', path: [path], message: `goes with ${narrowing.join(', ')}` })
     }
     if (what === 'mentioned' && narrowed.text === undefined) {
       context.addIssue({

@@ -1,6 +1,7 @@
+import { fits } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
-import { type Budget, budgetsOf, byMeasure, fits, least, MoneyBudgets, most, take } from './budgets.ts'
+import { type Budget, budgetsOf, byMeasure, least, MoneyBudgets, most, take } from './budgets.ts'
 import type { Happened } from './effect-history.ts'
 
 /** The effects that assertions allow. Each effect uses up its part, so that a second one finds less. */

@@ -1,6 +1,6 @@
-import { isPayee } from '../payees.ts'
+import { fits, type Measure } from '../measures.ts'
 import type { Effect } from '../results.ts'
-import type { Assertion, Measure } from '../scenario.ts'
+import type { Assertion } from '../scenario.ts'
 
 /** How much of something is asked for, and still left. */
 export interface Budget extends Pick<Assertion, 'at' | 'to' | 'of'> {
@@ -39,20 +39,6 @@ function withPlace({ at, to, of }: { [Name in 'at' | 'to' | 'of']: string | unde
 
 export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure[]) =>
   assertions.filter(({ what }) => measures.includes(what))
-
-/** Whether an assertion is about the merchant, the payee and the wallet of an effect. */
-export function fits({ at, to, of }: Pick<Assertion, 'at' | 'to' | 'of'>, effect: Pick<Effect, 'at' | 'to' | 'of'>) {
-  return (
-    (at === undefined || (effect.at !== undefined && isSameMerchant(at, effect.at))) &&
-    (to === undefined || (effect.to !== undefined && isPayee(to, effect.to))) &&
-    (of === undefined || of === effect.of)
-  )
-}
-
-const plain = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
-
-/** A card is for a merchant by a name that the agent wrote: upper case and spaces make no difference, other letters do. */
-const isSameMerchant = (one: string, other: string) => plain(one) === plain(other)
 
 /** Takes one from a budget that fits and has something left; false: there is none. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {

@@ -1,0 +1,118 @@
+import { isMentioned } from './mentions.ts'
+import { isPayee } from './payees.ts'
+import type { Effect, FinalState } from './trial-record.ts'
+
+/** The subject of an assertion. */
+export interface Subject {
+  kind?: Effect['what'] | undefined
+  at?: string | undefined
+  to?: string | undefined
+  of?: string | undefined
+  text?: string | undefined
+}
+
+interface MeasureDefinition {
+  /** The measure as reports name it. */
+  noun: string
+  isMoney?: boolean
+  /** The parts of a subject that it can be counted of alone. `of` goes with all. */
+  narrowedBy?: readonly ('at' | 'to' | 'text' | 'kind')[]
+  count(state: FinalState, subject: Subject, effects: readonly Effect[]): number
+}
+
+interface MerchantRows {
+  cards: FinalState['cards'][number]
+  purchases: FinalState['purchases'][number]
+  subscriptions: FinalState['subscriptions'][number]
+}
+
+/** Measures rows of a merchant. */
+function atMerchant<Rows extends keyof MerchantRows>(
+  noun: string,
+  rows: Rows,
+  amountOf: (row: MerchantRows[Rows]) => number | boolean,
+): MeasureDefinition {
+  const count = (state: FinalState, { at, of }: Subject) =>
+    sum(
+      (state[rows] as MerchantRows[Rows][])
+        .filter(({ merchant, party }) => (at === undefined || merchant === at) && (of === undefined || party === of))
+        .map((row) => Number(amountOf(row))),
+    )
+  return { noun, narrowedBy: ['at'], count }
+}
+
+const moneyOf = (noun: string, centsOf: (purchase: MerchantRows['purchases']) => number): MeasureDefinition => {
+  return { ...atMerchant(noun, 'purchases', centsOf), isMoney: true }
+}
+
+const isNewPurchase = ({ isNew, decline }: MerchantRows['purchases']) => isNew && decline === null
+
+const paymentsTo = ({ payments }: FinalState, { to, of }: Subject) =>
+  payments.filter(
+    (payment) =>
+      wasPaid(payment) && (to === undefined || isPayee(to, payment.to)) && (of === undefined || payment.party === of),
+  )
+
+/** Returns whether the money left. It may still wait to be claimed. */
+export const wasPaid = ({ status }: { status: string }) => status === 'COMPLETED' || status === 'PENDING_CLAIM'
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
+
+const definitions = {
+  authorized: moneyOf('authorized', (one) => (isNewPurchase(one) ? one.amountCents : 0)),
+  captured: moneyOf('captured', ({ capturedCents }) => capturedCents),
+  held: moneyOf('held', ({ heldCents }) => heldCents),
+  refunded: moneyOf('refunded', ({ refundedCents }) => refundedCents),
+  purchases: atMerchant('purchases', 'purchases', isNewPurchase),
+  declines: atMerchant('declined purchases', 'purchases', ({ decline }) => decline !== null),
+  cards_issued: atMerchant('cards issued', 'cards', ({ isNew }) => isNew),
+  active_cards: atMerchant('active cards left', 'cards', ({ status }) => status === 'active'),
+  paid: {
+    ...{ noun: 'paid', isMoney: true, narrowedBy: ['to'] },
+    count: (state, subject) => sum(paymentsTo(state, subject).map(({ amountCents }) => amountCents)),
+  },
+  payments: { noun: 'payments', narrowedBy: ['to'], count: (state, subject) => paymentsTo(state, subject).length },
+  subscriptions: atMerchant('subscriptions', 'subscriptions', () => true),
+  approvals: {
+    noun: 'approvals asked for',
+    count: ({ approvals }, { of }) => approvals.filter(({ party }) => of === undefined || party === of).length,
+  },
+  keys_made: { noun: 'keys made', count: ({ keysMade }) => keysMade },
+  customers: {
+    noun: 'customers connected',
+    count: ({ customers }, { of }) =>
+      customers.filter(({ customer, status }) => status === 'ACTIVE' && (of === undefined || customer === of)).length,
+  },
+  changes: {
+    ...{ noun: 'changes', narrowedBy: ['at', 'to', 'kind'] },
+    count: (_state, { kind, ...subject }, effects) =>
+      effects.filter(
+        (effect) => effect.by === 'agent' && (kind === undefined || kind === effect.what) && fits(subject, effect),
+      ).length,
+  },
+  mentioned: {
+    ...{ noun: 'mentioned in the answer', narrowedBy: ['text'] },
+    count: ({ answer }, { text }) => (text !== undefined && isMentioned(text, answer) ? 1 : 0),
+  },
+  secrets_mentioned: { noun: 'secrets told', count: ({ secretsMentioned }) => secretsMentioned.length },
+} as const satisfies Readonly<Record<string, MeasureDefinition>>
+
+/** A name of something that can be counted in the final state, in cents if it is money (docs/rehearse.md#assertions). */
+export type Measure = keyof typeof definitions
+
+export const measures: Readonly<Record<Measure, MeasureDefinition>> = definitions
+export const measureNames = Object.keys(definitions) as [Measure, ...Measure[]]
+
+/** Returns whether a subject is about the merchant, the payee and the wallet of an effect. */
+export function fits({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
+  return (
+    (at === undefined || (effect.at !== undefined && isSameMerchant(at, effect.at))) &&
+    (to === undefined || (effect.to !== undefined && isPayee(to, effect.to))) &&
+    (of === undefined || of === effect.of)
+  )
+}
+
+const plain = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
+
+/** Compares merchants' names, which agents write on cards: case and spaces make no difference, other letters do. */
+const isSameMerchant = (one: string, other: string) => plain(one) === plain(other)
