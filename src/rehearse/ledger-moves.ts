@@ -1,24 +1,29 @@
-import type { Names } from './final-state.ts'
+import type { Names } from './effects/descriptions.ts'
+import type { Moment, Snapshot } from './effects/tables.ts'
+import { maskText } from './mask.ts'
 import type { LedgerMove, MoneyPoint } from './results.ts'
-import type { Payment, Purchase, Rows } from './rows.ts'
+import { type Payment, type Purchase, payeeOf, paymentsIn, purchasesIn, rowsOf } from './rows.ts'
 
-/** What the ledger did between two moments, in words. */
-export function movesBetween(before: Rows, after: Rows, names: Names): LedgerMove[] {
-  const moves: LedgerMove[] = []
-  for (const [id, purchase] of after.purchases) moves.push(...purchaseMoves(before.purchases.get(id), purchase))
-  for (const [id, payment] of after.payments) moves.push(...paymentMoves(before.payments.get(id), payment, names))
-  return moves
+/** Describes the ledger's moves between two moments. */
+export function movesBetween(before: Snapshot, after: Snapshot, names: Names): LedgerMove[] {
+  if (before === after) return []
+  const [purchases, payments] = [purchasesIn(before), paymentsIn(before)]
+  return [
+    ...[...purchasesIn(after)].flatMap(([id, purchase]) => purchaseMoves(purchases.get(id), purchase)),
+    ...[...paymentsIn(after)].flatMap(([id, payment]) => paymentMoves(payments.get(id), payment, names)),
+  ]
 }
 
 function purchaseMoves(before: Purchase | undefined, after: Purchase): LedgerMove[] {
-  const { merchant, decline, amountCents } = after
-  if (before === undefined && decline !== null) {
-    return [{ says: `declined at ${merchant} (${decline})`, cents: amountCents }]
+  const { declineCode, amountCents } = after
+  const merchant = maskText(after.merchantName)
+  if (before === undefined && declineCode !== null) {
+    return [{ says: `declined at ${merchant} (${declineCode})`, cents: amountCents }]
   }
   const captured = after.capturedCents - (before?.capturedCents ?? 0)
   const refunded = after.refundedCents - (before?.refundedCents ?? 0)
   const held = before === undefined ? amountCents : 0
-  // What was held and neither is any more nor was captured went back.
+  // Money that is no longer held and was not captured went back.
   const released = (before?.heldCents ?? amountCents) - after.heldCents - captured
   return [
     ...moved(`held for ${merchant}`, held),
@@ -30,8 +35,8 @@ function purchaseMoves(before: Purchase | undefined, after: Purchase): LedgerMov
 
 function paymentMoves(before: Payment | undefined, after: Payment, names: Names): LedgerMove[] {
   if (before?.status === after.status) return []
-  const { recipientPartyId, payee, status, amountCents } = after
-  const to = recipientPartyId === null ? payee : names.payee(recipientPartyId)
+  const { status, amountCents } = after
+  const to = payeeOf(after, names)
   const says: Readonly<Record<string, string>> = {
     COMPLETED: before?.status === 'PENDING_CLAIM' ? `claimed by ${to}` : `paid to ${to}`,
     PENDING_CLAIM: `set aside for ${to}`,
@@ -44,17 +49,17 @@ function paymentMoves(before: Payment | undefined, after: Payment, names: Names)
 
 const moved = (says: string, cents: number): LedgerMove[] => (cents === 0 ? [] : [{ says, cents }])
 
-/** The money of a party at a moment. */
-export function moneyAt({ nowMs, wallets, purchases, payments }: Rows, partyId: string): MoneyPoint {
-  const own = wallets.filter((wallet) => wallet.partyId === partyId)
-  const bought = [...purchases.values()].filter((purchase) => purchase.partyId === partyId)
-  const paid = [...payments.values()].filter((payment) => payment.partyId === partyId && payment.status === 'COMPLETED')
+/** Sums up the money of a party at a moment. */
+export function moneyAt({ nowMs, tables }: Moment, partyId: string): MoneyPoint {
+  const sum = <Row extends { partyId: string }>(rows: Iterable<Row>, centsOf: (row: Row) => number) =>
+    [...rows].reduce((total, row) => (row.partyId === partyId ? total + centsOf(row) : total), 0)
+  const wallets = rowsOf(tables, 'wallets')
   return {
     atMs: nowMs,
-    availableCents: own.reduce((sum, { availableCents }) => sum + availableCents, 0),
-    heldCents: own.reduce((sum, { heldCents }) => sum + heldCents, 0),
+    availableCents: sum(wallets, ({ availableCents }) => availableCents),
+    heldCents: sum(wallets, ({ heldCents }) => heldCents),
     spentCents:
-      bought.reduce((sum, { capturedCents, refundedCents }) => sum + capturedCents - refundedCents, 0) +
-      paid.reduce((sum, { amountCents }) => sum + amountCents, 0),
+      sum(purchasesIn(tables).values(), ({ capturedCents, refundedCents }) => capturedCents - refundedCents) +
+      sum(paymentsIn(tables).values(), ({ status, amountCents }) => (status === 'COMPLETED' ? amountCents : 0)),
   }
 }

@@ -3,12 +3,11 @@ import { nextDueMs, settleDue } from '../service/request/due.ts'
 import { faultEntry } from '../service/store/activity.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { effectsBetween } from './effects/compare.ts'
-import { type Snapshot, TableReader } from './effects/tables.ts'
-import type { Names } from './final-state.ts'
+import type { Names } from './effects/descriptions.ts'
+import type { Moment, TableReader } from './effects/tables.ts'
 import { moneyAt, movesBetween } from './ledger-moves.ts'
 import type { Person } from './person.ts'
 import type { Effect, Entry, LedgerMove, MoneyPoint } from './results.ts'
-import { type Rows, readRows } from './rows.ts'
 import type { TrialSystem } from './trial-system.ts'
 
 interface CourseOptions {
@@ -18,8 +17,8 @@ interface CourseOptions {
   names: Names
   /** The agent's party, whose money is drawn. */
   partyId: string
-  rows: Rows
-  tables: Snapshot
+  reader: TableReader
+  beginning: Moment
 }
 
 /** What is written down of a step besides what the ledger did. */
@@ -33,21 +32,17 @@ export class Course {
   readonly timeline: Entry[] = []
   readonly money: MoneyPoint[]
   readonly effects: Effect[] = []
-  readonly #reader: TableReader
-  #tables: Snapshot
   readonly #options: CourseOptions
-  #rows: Rows
+  #last: Moment
   /** How far the sandbox's clock is ahead of the trial's own. */
   #aheadMs: number
   #told = new Set<string>()
 
   constructor(options: CourseOptions) {
     this.#options = options
-    this.#rows = options.rows
-    this.#reader = new TableReader(options.store)
-    this.#tables = options.tables
-    this.#aheadMs = options.rows.nowMs - options.system.now()
-    this.money = [moneyAt(options.rows, options.partyId)]
+    this.#last = options.beginning
+    this.#aheadMs = options.beginning.nowMs - options.system.now()
+    this.money = [moneyAt(options.beginning, options.partyId)]
   }
 
   /** The sandbox's time. */
@@ -109,21 +104,19 @@ export class Course {
    * @param isStep whether it becomes a step of the timeline also where no money moved.
    */
   async #look(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
-    const { store, system, names, partyId } = this.#options
-    const before = this.#rows
-    this.#rows = await readRows(store)
-    this.#aheadMs = this.#rows.nowMs - system.now()
-    const point = moneyAt(this.#rows, partyId)
+    const { reader, system, names, partyId } = this.#options
+    const [before, now] = [this.#last, await reader.read()]
+    this.#last = now
+    this.#aheadMs = now.nowMs - system.now()
+    const point = moneyAt(now, partyId)
     const last = this.money.at(-1)
     const { availableCents, heldCents, spentCents } = point
     const isSame =
       last?.availableCents === availableCents && last.heldCents === heldCents && last.spentCents === spentCents
     if (!isSame) this.money.push(point)
-    const moves = movesBetween(before, this.#rows, names)
-    const tables = await this.#reader.read()
+    const moves = movesBetween(before.tables, now.tables, names)
     const step = isStep || moves.length > 0 ? this.timeline.length + 1 : null
-    this.effects.push(...effectsBetween(this.#tables, tables, names, { by, step }))
-    this.#tables = tables
+    this.effects.push(...effectsBetween(before.tables, now.tables, names, { by, step }))
     return moves
   }
 

@@ -4,7 +4,8 @@ import { findWorld } from '../service/store/world.ts'
 import { type ParsedFile, parsedFile } from '../worlds/parse-file.ts'
 import { type World, worldSchema } from '../worlds/schema.ts'
 import type { Agent, Given } from './agent.ts'
-import { readBeginning, readCards, readFinalState, readNames } from './final-state.ts'
+import { TableReader } from './effects/tables.ts'
+import { cardsAt, finalState, readNames } from './final-state.ts'
 import { Door } from './gateway.ts'
 import { judge } from './judge.ts'
 import { worldRefusal } from './load-scenarios.ts'
@@ -88,10 +89,13 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { store } = stage
   await stage.service.faults.load(scenario.faults)
   const partyId = (await store.read(findWorld))?.firstPartyId ?? ''
-  const [names, beginning] = [await readNames(store, world), await readBeginning(store)]
+  const reader = new TableReader(store)
+  const beginning = await reader.read()
+  const { tables: before } = beginning
+  const names = await readNames(store, before, world)
   const person = new Person({ stage, system, person: scenario.person })
   await person.look()
-  const course = new Course({ store, system, person, names, partyId, ...beginning })
+  const course = new Course({ store, system, person, names, partyId, reader, beginning })
   const ending = new AbortController()
   const door = new Door({
     course,
@@ -102,10 +106,10 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { ended, trouble, answer } = await letRun(rehearsed, { ...options, door, ending })
   await door.close()
   options.signal.throwIfAborted()
-  const cards = await readCards(store, { beginning, names })
+  const cards = cardsAt(await reader.read(), before, names)
   await course.passTo(course.nowMs + 1_000 * scenario.afterwards)
   const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
-  const state = await readFinalState(store, { beginning, names, cards, said: { answer, secretsMentioned } })
+  const state = finalState((await reader.read()).tables, { before, names, cards, answer, secretsMentioned })
   const { timeline, money, effects } = course
   const { read } = door
   const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, effects, read }

@@ -1,6 +1,5 @@
 import type { RowOf } from '../../service/store/schema/table.ts'
 import type { tables } from '../../service/store/schema/tables.ts'
-import type { Names } from '../final-state.ts'
 import type { Effect, EffectKind } from '../results.ts'
 import type { Snapshot, TableName } from './tables.ts'
 
@@ -14,6 +13,16 @@ export interface Told extends About {
   says: string
   /** Time alone never does it: the shop does. */
   byShop?: true
+}
+
+/** The names that people and reports use for the parties of a trial. */
+export interface Names {
+  /** The party's name in the world, or its own name if the world has none. */
+  party(id: string): string
+  /** The handle by which it is paid, or else its name. */
+  payee(id: string): string
+  /** The name of a shop. */
+  shop(id: string): string
 }
 
 /** The values that descriptions of tables need. */

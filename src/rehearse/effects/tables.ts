@@ -1,3 +1,4 @@
+import { readTimes } from '../../service/store/clock.ts'
 import type { Store, Transaction } from '../../service/store/engine/store.ts'
 import { type Tables, tables } from '../../service/store/schema/tables.ts'
 
@@ -56,7 +57,13 @@ export type Row = Readonly<Record<string, unknown>>
 /** All rows of the compared tables, by their keys. */
 export type Snapshot = ReadonlyMap<TableName, ReadonlyMap<string, Row>>
 
-/** Reads the compared tables; whatever did not change since the last time is not read again. */
+/** The compared tables at the sandbox's time. */
+export interface Moment {
+  nowMs: number
+  tables: Snapshot
+}
+
+/** Reads the compared tables, again only if something changed since the last time. */
 export class TableReader {
   readonly #store: Store
   #changes = -1
@@ -66,17 +73,18 @@ export class TableReader {
     this.#store = store
   }
 
-  read(): Promise<Snapshot> {
+  read(): Promise<Moment> {
     return this.#store.transaction(async (tx) => {
+      const { nowMs } = await readTimes(tx)
       const changes = await changesIn(tx)
       if (changes === undefined || changes !== this.#changes) this.#last = await readAll(tx)
       this.#changes = changes ?? -1
-      return this.#last
+      return { nowMs, tables: this.#last }
     })
   }
 }
 
-/** How many rows the connection of a trial's database changed so far; undefined: the database does not count them. */
+/** Counts the rows that the connection of a trial's database changed so far; undefined if the database does not count. */
 async function changesIn(tx: Transaction): Promise<number | undefined> {
   if (tx.dialect !== 'sqlite') return undefined
   const counted = tx.db.selectNoFrom(({ fn }) => fn<number>('total_changes', []).as('changes'))
