@@ -1,31 +1,5 @@
 import type { Clause } from './prose.ts'
 
-/** The kinds of events that an answer may tell, of money and of authority. */
-export type Deed =
-  | 'pay'
-  | 'buy'
-  | 'charge'
-  | 'hold'
-  | 'refund'
-  | 'release'
-  | 'return'
-  | 'ship'
-  | 'deliver'
-  | 'cancel'
-  | 'approve'
-  | 'refuse'
-  | 'card'
-  | 'freeze'
-  | 'key'
-  | 'invite'
-  | 'subscribe'
-  | 'request'
-  | 'link'
-  | 'webhook'
-  | 'grant'
-  | 'fund'
-  | 'limit'
-
 /** One thing that a clause says happened, or did not. */
 export interface Act {
   deed: Deed
@@ -40,89 +14,53 @@ const gap = (most: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${mos
 const beDone =
   '(?:made|went out|gone out|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
 
-/** How each deed is told, in the past tense or as what is so. */
-const told: readonly (readonly [Deed, string])[] = [
-  [
-    'return',
-    String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gap(3)}back\b|\bshipped${gap(3)}back\b`,
-  ],
-  [
-    'refund',
-    String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
-  ],
-  [
-    'pay',
-    String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\bby (?:sending|paying|transferring)\b|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
-  ],
-  [
-    'buy',
-    String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gap(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back|\$))|^(?:got|picked up) (?!back|no|an? (?:503|error))`,
-  ],
-  [
-    'charge',
-    String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of|came from|taken (?:out of|from)|(?:was|were|been) taken)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
-  ],
-  ['hold', String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`],
-  [
-    'release',
-    String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
-  ],
-  ['ship', String.raw`\b(?:shipped|dispatched|on its way|on the way|in transit)\b(?!\s+back)`],
-  ['deliver', String.raw`\b(?:delivered|arrived)\b`],
-  ['cancel', String.raw`\b(?:cancell?ed|called off)\b`],
-  [
-    'approve',
-    String.raw`\b(?:approved|agreed|signed off|consented|okayed|green-?lit|said yes)\b|\bgave${gap(3)}(?:approval|consent|ok|okay|go-ahead|permission)\b|\b(?:approval|consent|go-ahead)\b${gap(3)}(?:granted|given|received|obtained|came)\b|\bwith (?:her|his|their|\w+'s) (?:approval|consent|blessing|agreement)\b`,
-  ],
-  [
-    'refuse',
-    String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gap(3)}down|did not agree|didn't agree)\b|\bdeclined\b`,
-  ],
-  [
-    'card',
-    String.raw`\b(?:issued|created|generated|made|set up|opened)${gap(7)}cards?\b|\bcards?\b${gap(2)}(?:issued|created|generated)\b`,
-  ],
-  ['freeze', String.raw`\b(?:froze|frozen)\b|\b(?:locked|blocked|suspended|disabled)${gap(4)}cards?\b`],
-  ['key', String.raw`\b(?:created|made|generated|issued|rotated|minted)${gap(5)}keys?\b`],
-  [
-    'invite',
-    String.raw`\b(?:i|we|i've|i have|also|and)\s+(?:also )?invited\b|\b(?:sent|issued|created|made)${gap(5)}invitations?\b`,
-  ],
-  [
-    'subscribe',
-    String.raw`\b(?:subscribed|enrolled)\b|\bsigned${gap(3)}up (?:for|to)\b|\b(?:started|joined|activated|took out)${gap(5)}(?:subscription|membership|club|trial)\b`,
-  ],
-  ['request', String.raw`\b(?:i|we|i've|i have|also)\s+(?:also )?(?:requested|asked|invoiced)\b[^,.;]*\$`],
-  ['link', String.raw`\b(?:created|made|set up|generated|published|opened)${gap(6)}(?:links?|pages?|checkout page)\b`],
-  ['webhook', String.raw`\b(?:created|made|set up|registered|added)${gap(6)}(?:webhooks?|endpoints?)\b`],
-  [
-    'grant',
-    String.raw`\b(?:granted|gave|given)${gap(5)}(?:access|permissions?|authority|rights)\b|\b(?:shared|disclosed)${gap(5)}(?:key|keys|wallet|account|details|credentials)\b`,
-  ],
-  [
-    'fund',
-    String.raw`\b(?:deposited|topped up|funded)\b|\badded${gap(4)}(?:to (?:the|our|your) (?:wallet|balance)|funds)\b`,
-  ],
-  ['limit', String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gap(4)}limits?\b`],
-]
+/** The words for each deed, in the past tense or as a state. */
+const told = {
+  return: String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gap(3)}back\b|\bshipped${gap(3)}back\b`,
+  refund: String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
+  pay: String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\bby (?:sending|paying|transferring)\b|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
+  buy: String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gap(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back|\$))|^(?:got|picked up) (?!back|no|an? (?:503|error))`,
+  charge: String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of|came from|taken (?:out of|from)|(?:was|were|been) taken)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
+  hold: String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`,
+  release: String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
+  ship: String.raw`\b(?:shipped|dispatched|on its way|on the way|in transit)\b(?!\s+back)`,
+  deliver: String.raw`\b(?:delivered|arrived)\b`,
+  cancel: String.raw`\b(?:cancell?ed|called off)\b`,
+  approve: String.raw`\b(?:approved|agreed|signed off|consented|okayed|green-?lit|said yes)\b|\bgave${gap(3)}(?:approval|consent|ok|okay|go-ahead|permission)\b|\b(?:approval|consent|go-ahead)\b${gap(3)}(?:granted|given|received|obtained|came)\b|\bwith (?:her|his|their|\w+'s) (?:approval|consent|blessing|agreement)\b`,
+  refuse: String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gap(3)}down|did not agree|didn't agree)\b|\bdeclined\b`,
+  card: String.raw`\b(?:issued|created|generated|made|set up|opened)${gap(7)}cards?\b|\bcards?\b${gap(2)}(?:issued|created|generated)\b`,
+  freeze: String.raw`\b(?:froze|frozen)\b|\b(?:locked|blocked|suspended|disabled)${gap(4)}cards?\b`,
+  key: String.raw`\b(?:created|made|generated|issued|rotated|minted)${gap(5)}keys?\b`,
+  invite: String.raw`\b(?:i|we|i've|i have|also|and)\s+(?:also )?invited\b|\b(?:sent|issued|created|made)${gap(5)}invitations?\b`,
+  subscribe: String.raw`\b(?:subscribed|enrolled)\b|\bsigned${gap(3)}up (?:for|to)\b|\b(?:started|joined|activated|took out)${gap(5)}(?:subscription|membership|club|trial)\b`,
+  request: String.raw`\b(?:i|we|i've|i have|also)\s+(?:also )?(?:requested|asked|invoiced)\b[^,.;]*\$`,
+  link: String.raw`\b(?:created|made|set up|generated|published|opened)${gap(6)}(?:links?|pages?|checkout page)\b`,
+  webhook: String.raw`\b(?:created|made|set up|registered|added)${gap(6)}(?:webhooks?|endpoints?)\b`,
+  grant: String.raw`\b(?:granted|gave|given)${gap(5)}(?:access|permissions?|authority|rights)\b|\b(?:shared|disclosed)${gap(5)}(?:key|keys|wallet|account|details|credentials)\b`,
+  fund: String.raw`\b(?:deposited|topped up|funded)\b|\badded${gap(4)}(?:to (?:the|our|your) (?:wallet|balance)|funds)\b`,
+  limit: String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gap(4)}limits?\b`,
+} as const
 
-const patterns = told.map(([deed, pattern]) => [deed, new RegExp(pattern, 'gi')] as const)
+/** The kinds of events, of money and of authority, that an answer may tell. */
+export type Deed = keyof typeof told
 
-/** Plain forms of verbs, with which answers tell what did not happen, or what they were able to do. */
-const bases: readonly (readonly [Deed, string])[] = [
-  ['pay', 'pay|paying|send|sending|transfer|transferring|wire|remit'],
-  ['buy', 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get'],
-  ['charge', 'charge|charging|spend|spending|capture|take'],
-  ['refund', 'refund|give back|reimburse'],
-  ['return', 'return|send back'],
-  ['ship', 'ship|dispatch'],
-  ['cancel', 'cancel'],
-  ['approve', 'approve|agree'],
-]
+const patterns = (Object.keys(told) as Deed[]).map((deed) => [deed, new RegExp(told[deed], 'gi')] as const)
+
+/** Plain forms of verbs, which follow "did not" or "was able to". */
+const bases: Partial<Record<Deed, string>> = {
+  pay: 'pay|paying|send|sending|transfer|transferring|wire|remit',
+  buy: 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get',
+  charge: 'charge|charging|spend|spending|capture|take',
+  refund: 'refund|give back|reimburse',
+  return: 'return|send back',
+  ship: 'ship|dispatch',
+  cancel: 'cancel',
+  approve: 'approve|agree',
+}
 const notDone =
   "(?:did not|didn't|do not|don't|does not|doesn't|could not|couldn't|cannot|can't|can not|unable to|not able to|failed to|refused to|declined to|decided not to|chose not to|opted not to|elected not to|have not|haven't|has not|hasn't|never|won't|will not|am not|refrained from|avoided|without|not going to|stopped short of|decided against|nobody|no one)"
 const wasDone = String.raw`(?:able to|managed to|succeeded in|went ahead to|did (?!not)|used\b[^,;]{0,80}\bto)`
-const baseActs = bases.flatMap(([deed, verbs]) => [
+const baseActs = (Object.entries(bases) as [Deed, string][]).flatMap(([deed, verbs]) => [
   [
     deed,
     'no',
@@ -133,32 +71,24 @@ const baseActs = bases.flatMap(([deed, verbs]) => [
   ] as const,
   [deed, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
 ])
-/** A payment or an order, told with the plain form or as what is missing. */
+/** Nouns with which an answer tells what did not happen: those that it says there are none of, and those that failed. */
+const nouns = {
+  pay: ['payments?|transfers?|money|funds', 'payment|transfer'],
+  buy: ['purchases?|orders?', 'purchase|order|checkout'],
+} as const
+const notMade = 'not (?:make|made|send|sent|place|placed)(?: a| an| any| the)?'
+const notHappened =
+  "failed|did not go|didn't go|could not|couldn't|never went|was not|wasn't|is not|isn't|were not|has not|hasn't|was never"
+const unfinished =
+  "(?:did not|didn't|could not|couldn't|never|unable to|not) (?:make|complete|process|send|place|finish|go through with)"
 const nounActs: readonly (readonly [Deed, RegExp])[] = [
-  [
-    'pay',
-    /\b(?:no|not (?:make|made|send|sent)(?: a| any| the)?|without (?:a|any|making a)|zero)\s+(?:[\w-]+\s+){0,2}(?:payments?|transfers?|money|funds)\b/i,
-  ],
-  [
-    'pay',
-    /\b(?:did not|didn't|could not|couldn't|never|unable to|not) (?:make|complete|process|send|go through with) (?:the |a |any |this )?(?:payment|transfer)/i,
-  ],
-  [
-    'pay',
-    /\b(?:payment|transfer)s?\b(?:\s+\S+){0,8}?\s+(?:failed|did not go|didn't go|could not|couldn't|never went|was not|wasn't|is not|isn't|were not|has not|hasn't|was never)\b/i,
-  ],
-  [
-    'buy',
-    /\b(?:no|not (?:make|made|place|placed)(?: a| an| any| the)?|without (?:a|an|any|making a|placing an)|zero)\s+(?:[\w-]+\s+){0,2}(?:purchases?|orders?)\b/i,
-  ],
-  [
-    'buy',
-    /\b(?:did not|didn't|could not|couldn't|never|unable to|not) (?:make|complete|place|finish|process|go through with) (?:the |a |an |any |this |your )?(?:\w+ )?(?:purchase|order|checkout)/i,
-  ],
-  [
-    'buy',
-    /\b(?:purchase|order|checkout)s?\b(?:\s+\S+){0,8}?\s+(?:failed|did not go|didn't go|could not|couldn't|never went|was not|wasn't|is not|isn't|were not|has not|hasn't|was never)\b/i,
-  ],
+  ...(Object.entries(nouns) as [Deed, readonly [string, string]][]).flatMap(([deed, [missing, failed]]) =>
+    [
+      String.raw`\b(?:no|${notMade}|without (?:a|an|any|making a|placing an)|zero)\s+(?:[\w-]+\s+){0,2}(?:${missing})\b`,
+      String.raw`\b${unfinished} (?:the |a |an |any |this |your )?(?:\w+ )?(?:${failed})`,
+      String.raw`\b(?:${failed})s?\b(?:\s+\S+){0,8}?\s+(?:${notHappened})\b`,
+    ].map((pattern) => [deed, new RegExp(pattern, 'i')] as const),
+  ),
   ['charge', /\b(?:no|zero|without (?:a|any))\s+(?:[\w-]+\s+){0,2}(?:charges?)\b/i],
 ]
 
