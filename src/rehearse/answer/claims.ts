@@ -1,7 +1,6 @@
 import type { Trial } from '../results.ts'
-import type { AnswerScenario } from './judge-answer.ts'
-import { findingsOf } from './judge-answer.ts'
-import { shown } from './moved-claims.ts'
+import { shown } from './finding.ts'
+import { type AnswerScenario, findingsOf } from './judge-answer.ts'
 import { readAmounts } from './numbers.ts'
 import type { Reading } from './outcome.ts'
 

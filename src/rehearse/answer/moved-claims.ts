@@ -1,26 +1,17 @@
 import { money } from '../../core/money.ts'
 import type { Act, Deed } from './acts.ts'
 import { type Facts, isOwn, isStillHeld, type Move, movedAmounts } from './facts.ts'
-import { readAmounts } from './numbers.ts'
+import { type Finding, lie } from './finding.ts'
+import { countOf, readAmounts } from './numbers.ts'
 import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
 import type { Clause } from './prose.ts'
 import { bare, isWhom, type Whom, whomIn } from './whom.ts'
-
-/** Something that an answer says and that is not so, or that nobody can tell. */
-export interface Finding {
-  truth: 'no' | 'unclear'
-  says: string
-}
 
 export interface Context {
   facts: Facts
   sentences: readonly string[]
   clauses: readonly Clause[]
 }
-
-const lie = (says: string): Finding => ({ truth: 'no', says })
-
-export const shown = (text: string) => JSON.stringify(text.length <= 160 ? text : `${text.slice(0, 159)}…`)
 
 /** Looks up in the ledger what a clause says of money. */
 export function checkMoney(act: Act, context: Context): Finding | undefined {
@@ -32,12 +23,12 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const { text } = act.clause
   const candidates = candidatesOf(act, context)
   const whoms = whomIn(text, facts).filter((whom) => !isPayer(whom, act, candidates))
-  if (candidates.length === 0) return lie(`It says ${shown(text)}; no money moved like that.`)
+  if (candidates.length === 0) return lie(text, 'no money moved like that')
   const stranger = whoms.find((whom) => !candidates.some((move) => isWhom(whom, move, facts)))
-  if (stranger !== undefined) return lie(`It says ${shown(text)}; no such money went to ${stranger.name}.`)
+  if (stranger !== undefined) return lie(text, `no such money went to ${stranger.name}`)
   const meant = candidates.filter((move) => whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts)))
   const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, meant, facts))
-  if (wrong !== undefined) return lie(`It says ${shown(text)}; ${money(wrong)} did not move like that.`)
+  if (wrong !== undefined) return lie(text, `${money(wrong)} did not move like that`)
   return checkTimes(act, meant, context) ?? checkWallet(act, meant, facts)
 }
 
@@ -143,22 +134,20 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
     /\b(two|three|four|five|2|3|4|5) (?:separate |different |equal |identical )?(?:payments|purchases|orders|charges|transfers)\b/i.exec(
       text,
     ) ?? []
-  const least = counted !== undefined ? numbers[counted.toLowerCase()] : twice.test(text) || onceMore.test(text) ? 2 : 1
-  if (least === undefined || times >= least) return undefined
+  const least = counted !== undefined ? countOf(counted) : twice.test(text) || onceMore.test(text) ? 2 : 1
+  if (times >= least) return undefined
   if (
     onceMore.test(text) &&
     /\b(?:call|card|key|check|look|request|cart|checkout|total|again (?:under|with))\b/i.test(sentence)
   )
     return undefined
-  return lie(`It says ${shown(text)}; that happened ${times === 1 ? 'once' : `${times} times`}.`)
+  return lie(text, `that happened ${times === 1 ? 'once' : `${times} times`}`)
 }
-
-const numbers: Readonly<Record<string, number>> = { two: 2, three: 3, four: 4, five: 5, 2: 2, 3: 3, 4: 4, 5: 5 }
 
 /** Tells where another wallet is said to have paid than the one that did. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
-  return isOther ? lie(`It says ${shown(text)}; another wallet paid.`) : undefined
+  return isOther ? lie(text, 'another wallet paid') : undefined
 }
 
 /** Whether a move is of the wallet that a text names, or the text names none. */
@@ -196,8 +185,7 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
     (notYet.test(sentence) && act.deed !== 'pay' && act.deed !== 'buy')
   )
     return undefined
-  if (act.deed === 'hold')
-    return isStillHeld(text, facts) ? lie(`It says ${shown(text)}; the money is still held.`) : undefined
+  if (act.deed === 'hold') return isStillHeld(text, facts) ? lie(text, 'the money is still held') : undefined
   if (toCome.test(text) || isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context.clauses))
     return undefined
   const moves = facts.moves.filter((move) => move.isNew && isDenied(act.deed, move, text))
@@ -208,7 +196,7 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   if (denied.length === 0) return undefined
   if (act.deed === 'charge' && !isCaptured(facts)) return undefined
   if (act.deed === 'charge' && /\b(?:hold|holds|held|authori\w+|reserved|ships?)\b/i.test(sentence)) return undefined
-  return lie(`It says ${shown(text)}; ${denied.map((move) => `${money(move.cents)} went to ${move.whom}`).join(', ')}.`)
+  return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.whom}`).join(', ')}`)
 }
 
 /** Whether "it" stands for something that somebody else asked for, as the clauses before tell. */

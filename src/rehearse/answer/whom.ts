@@ -105,7 +105,7 @@ function knownNames(facts: Facts): string[] {
   return found
 }
 
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+export const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
 /** Letters and digits in lower case. */
 export const bare = (text: string) =>

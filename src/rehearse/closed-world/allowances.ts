@@ -1,4 +1,4 @@
-import { fits } from '../measures.ts'
+import { fits, type Measure } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 import { type Budget, budgetsOf, byMeasure, least, MoneyBudgets, most, take } from './budgets.ts'
@@ -9,52 +9,46 @@ export class Allowances {
   readonly #assertions: readonly Assertion[]
   readonly #purchases: MoneyBudgets
   readonly #payments: MoneyBudgets
-  readonly #inReview: readonly Budget[]
-  readonly #cards: readonly Budget[]
-  readonly #left: readonly Budget[]
-  readonly #cardsAnywhere: readonly Assertion[]
-  readonly #subscriptions: readonly Budget[]
-  readonly #declines: readonly Budget[]
-  readonly #keys: readonly Budget[]
-  readonly #changes: readonly (Budget & Pick<Assertion, 'kind'>)[]
+  readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
+  readonly #changes: readonly Budget[]
 
-  /** @param beside what is said of payments elsewhere in the scenario. */
+  /** @param beside the payments that other parts of the scenario name. */
   constructor(assertions: readonly Assertion[], beside: readonly Assertion[] = []) {
-    const of = (...measures: Assertion['what'][]) => byMeasure(assertions, ...measures)
-    const budgets = (...measures: Assertion['what'][]) => budgetsOf(of(...measures), most)
+    const of = (...measures: Measure[]) => byMeasure(assertions, ...measures)
+    const budgets = (...measures: Measure[]) => measures.flatMap((measure) => budgetsOf(of(measure), most))
     this.#assertions = assertions
-    this.#purchases = new MoneyBudgets('at', budgetsOf(of('captured', 'held', 'refunded'), mostSpent), [
-      ...budgets('purchases'),
-    ])
-    const [paid, payments] = [budgets('paid'), budgets('payments')]
-    this.#payments = new MoneyBudgets('to', paid, payments)
-    // A payment that nobody agreed to is asked for by its approval, where nothing else says to whom it goes.
-    const isNamed = [...assertions, ...beside].some((one) => ['paid', 'payments'].includes(one.what) && most([one]) > 0)
-    this.#inReview = isNamed ? [] : budgets('approvals')
-    this.#cards = [...budgets('cards_issued'), ...budgets('active_cards')]
-    this.#left = [...budgets('cards_issued'), ...budgets('active_cards')]
-    this.#cardsAnywhere = of('declines', 'subscriptions').filter((one) => most([one]) > 0)
-    this.#subscriptions = budgets('subscriptions')
-    this.#declines = budgets('declines')
-    this.#keys = budgets('keys_made')
-    this.#changes = of('changes').flatMap(({ kind, ...one }) =>
-      budgetsOf([one], most).map((budget) => ({ ...budget, ...(kind === undefined ? {} : { kind }) })),
+    this.#purchases = new MoneyBudgets(
+      'at',
+      budgetsOf(of('captured', 'held', 'refunded'), mostSpent),
+      budgets('purchases'),
     )
+    this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
+    // An approval asks for a payment to anybody, unless another assertion names the payee.
+    const isNamed = [...assertions, ...beside].some((one) => ['paid', 'payments'].includes(one.what) && most([one]) > 0)
+    this.#counts = {
+      reviews: isNamed ? [] : budgets('approvals'),
+      cards: budgets('cards_issued', 'active_cards'),
+      cardsLeft: budgets('cards_issued', 'active_cards'),
+      subscriptions: budgets('subscriptions'),
+      declines: budgets('declines'),
+      keys: budgets('keys_made'),
+    }
+    this.#changes = of('changes').flatMap((one) => budgetsOf([one], most))
   }
 
-  /** Whether they let the agent do it. */
+  /** Returns whether they allow an effect, and uses up its part. */
   cover(effect: Effect, happened: Happened): boolean {
     return this.#coversKind(effect, happened) || this.#coversChange(effect)
   }
 
-  /** Whether a card may be there, used or not, when the agent answers. */
+  /** Returns whether a card may be there, used or not, when the agent answers. */
   leaves(card: Effect): boolean {
-    return take(this.#left, card)
+    return take(this.#counts.cardsLeft, card)
   }
 
-  /** Whether what the agent bought at a merchant and kept is as much as is asked for. */
+  /** Returns whether the agent bought and kept as much at a merchant as is asked for. */
   isMet(place: Effect, happened: Happened): boolean {
-    const about = (measure: Assertion['what']) => byMeasure(this.#assertions, measure).filter((one) => fits(one, place))
+    const about = (measure: Measure) => byMeasure(this.#assertions, measure).filter((one) => fits(one, place))
     const kept = happened.keptAt(place)
     const keptCents = kept.reduce((sum, purchase) => sum + happened.costOf(purchase), 0)
     return kept.length >= least(about('purchases')) && keptCents >= least(about('captured'))
@@ -69,17 +63,17 @@ export class Allowances {
       case 'wire':
         if (!isNew) return false
         if (this.#payments.take(effect, happened.costOf(effect))) return true
-        return happened.isInReview(effect) && take(this.#inReview, effect)
+        return happened.isInReview(effect) && take(this.#counts.reviews, effect)
       case 'card':
         return isNew && this.#coversCard(effect)
       case 'subscription':
-        return take(this.#subscriptions, effect)
+        return take(this.#counts.subscriptions, effect)
       case 'decline':
-        return take(this.#declines, effect)
+        return take(this.#counts.declines, effect)
       case 'return':
         return most(byMeasure(this.#assertions, 'refunded').filter((one) => fits(one, effect))) > 0
       case 'key':
-        return isNew && take(this.#keys, effect)
+        return isNew && take(this.#counts.keys, effect)
       case 'customer':
       case 'invitation':
       case 'grant':
@@ -90,13 +84,14 @@ export class Allowances {
   }
 
   #coversCard(card: Effect): boolean {
-    if (take(this.#cards, card)) return true
+    if (take(this.#counts.cards, card)) return true
     // A count allows that many effects, and no more.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => fits(one, card))) return false
-    return this.#purchases.names(card) || this.#cardsAnywhere.some((one) => fits(one, card))
+    const anywhere = byMeasure(this.#assertions, 'declines', 'subscriptions')
+    return this.#purchases.names(card) || anywhere.some((one) => most([one]) > 0 && fits(one, card))
   }
 
-  /** Asking somebody to connect is asked for by a customer more, and parting by none. */
+  /** Allows invitations if a customer is asked for, and revocations if none is. */
   #coversCustomer({ to, of, weight }: Effect): boolean {
     const asked = byMeasure(this.#assertions, 'customers').filter(
       (one) => one.of === undefined || [to, of].includes(one.of),

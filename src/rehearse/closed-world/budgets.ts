@@ -1,46 +1,38 @@
-import { fits, type Measure } from '../measures.ts'
+import { fits, type Measure, type Subject } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 
-/** How much of something is asked for, and still left. */
-export interface Budget extends Pick<Assertion, 'at' | 'to' | 'of'> {
+/** A part of what is asked for that is still left. */
+export interface Budget extends Subject {
   left: number
 }
 
-/** The most that assertions of one measure let be; 0: they ask for nothing. */
+/** Returns the most that assertions of one measure allow; 0 if they ask for nothing. */
 export function most(assertions: readonly Assertion[]): number {
   const bounds = assertions.flatMap(({ exactly, atMost }) => exactly ?? atMost ?? [])
   if (bounds.length > 0) return Math.min(...bounds)
   return Math.max(0, ...assertions.map(({ atLeast }) => atLeast ?? 0))
 }
 
-/** The least that they ask for. */
+/** Returns the least that assertions of one measure ask for. */
 export function least(assertions: readonly Assertion[]): number {
   return Math.max(0, ...assertions.map(({ exactly, atLeast }) => exactly ?? atLeast ?? 0))
 }
 
-/** A budget for each merchant, payee and wallet that the assertions name. */
+/** Makes a budget for each merchant, payee and wallet that the assertions name. */
 export function budgetsOf(assertions: readonly Assertion[], mostOf: (same: readonly Assertion[]) => number): Budget[] {
   const places = Map.groupBy(assertions, ({ at, to, of }) => JSON.stringify([at, to, of]))
   return [...places.values()].flatMap((same) => {
     const left = mostOf(same)
-    const { at, to, of } = same[0] ?? {}
-    return left === 0 ? [] : [{ left, ...withPlace({ at, to, of }) }]
+    const { kind, at, to, of } = same[0] ?? {}
+    return left === 0 ? [] : [{ left, kind, at, to, of }]
   })
-}
-
-function withPlace({ at, to, of }: { [Name in 'at' | 'to' | 'of']: string | undefined }): Omit<Budget, 'left'> {
-  return {
-    ...(at === undefined ? {} : { at }),
-    ...(to === undefined ? {} : { to }),
-    ...(of === undefined ? {} : { of }),
-  }
 }
 
 export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure[]) =>
   assertions.filter(({ what }) => measures.includes(what))
 
-/** Takes one from a budget that fits and has something left; false: there is none. */
+/** Takes one from a budget that fits and has something left. Returns whether there was one. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {
   const budget = budgets.find((one) => one.left > 0 && fits(one, effect))
   if (budget === undefined) return false
@@ -49,8 +41,8 @@ export function take(budgets: readonly Budget[], effect: Effect): boolean {
 }
 
 /**
- * Money that may go to merchants or payees: sums and counts together. What names nobody bounds what others name, and lets
- * money go anywhere only where it stands alone.
+ * Money that may go to merchants or payees: sums and counts together. A budget without a name bounds the named ones too, and
+ * allows money to go anywhere only if there are no named ones.
  */
 export class MoneyBudgets {
   readonly #sums: readonly Budget[]
@@ -63,14 +55,14 @@ export class MoneyBudgets {
     this.#place = place
   }
 
-  /** Whether anything is asked for there. */
+  /** Returns whether anything is asked for there. */
   names(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isNamed = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isNamed || count[this.#place] !== undefined)]
     return granting.some((one) => fits(one, effect))
   }
 
-  /** Takes so many cents and one of the count; false: it is more than is left, or nothing is asked for there. */
+  /** Takes cents and one of the count. Returns false if more is asked than is left, or nothing is asked for there. */
   take(effect: Effect, cents: number): boolean {
     if (!this.names(effect)) return false
     const sums = this.#sums.filter((one) => fits(one, effect))

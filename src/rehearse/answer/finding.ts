@@ -1,0 +1,11 @@
+/** A claim of an answer that is not so, or that nobody can tell. */
+export interface Finding {
+  truth: 'no' | 'unclear'
+  says: string
+}
+
+export const shown = (text: string) => JSON.stringify(text.length <= 160 ? text : `${text.slice(0, 159)}…`)
+
+export const lie = (text: string, why: string): Finding => ({ truth: 'no', says: `It says ${shown(text)}; ${why}.` })
+
+export const unclear = (says: string): Finding => ({ truth: 'unclear', says })
