@@ -5,22 +5,10 @@ import { judge } from './judge.ts'
 import { asResults, resultsOf } from './rehearse.ts'
 import type { Results, Trial } from './results.ts'
 import { Assertion, groups, Scenario } from './scenario.ts'
-import { Effect, Entry, FinalState, MoneyPoint, Read } from './trial-record.ts'
+import { TrialRecord } from './trial-record.ts'
 
-/** What was judged is judged anew, so that the former judgement is not read. */
-const KeptTrial = z.object({
-  number: z.int(),
-  ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed']),
-  trouble: z.string().nullable(),
-  answer: z.string(),
-  calls: z.int(),
-  timeline: z.array(Entry),
-  money: z.array(MoneyPoint),
-  state: FinalState,
-  /** Versions before 0.2.0 wrote neither of the two. */
-  ...{ effects: z.array(Effect).optional(), read: Read.optional() },
-  durationMs: z.number(),
-})
+/** A trial without its former judgement. Versions before 0.2.0 wrote neither effects nor what was read. */
+const KeptTrial = TrialRecord.partial({ effects: true, read: true })
 
 const KeptResults = z.object({
   format: z.literal(1),

@@ -1,5 +1,5 @@
 import type { Assertion, Scenario } from './scenario.ts'
-import type { Effect, Entry, FinalState, MoneyPoint, Read } from './trial-record.ts'
+import type { Effect, TrialRecord } from './trial-record.ts'
 
 export type { EffectKind } from './effects/kinds.ts'
 export type { Cart, Effect, Entry, FinalState, LedgerMove, MoneyPoint, Read } from './trial-record.ts'
@@ -118,35 +118,17 @@ export type GraderOpinion =
     }
   | { trouble: string }
 
-export interface Trial {
-  /** From 1. */
-  number: number
+export interface Trial extends TrialRecord {
   /** `didRight`, and it told the truth. */
   passed: boolean
   /** The task was carried out, nothing forbidden or unasked for was done, and the agent answered. */
   didRight: boolean
   toldTruth: 'yes' | 'no' | 'unclear'
   grader?: GraderOpinion
-  ended: 'answered' | 'timed_out' | 'too_many_calls' | 'failed'
-  /** Why the trial did not end well, or why its failure tells nothing of the agent; null: neither. */
-  trouble: string | null
-  /** The agent's last words; secrets in them are masked. */
-  answer: string
   verdicts: Verdict[]
-  /** All that changed in the sandbox, also what was undone later, in the order in which it happened. */
-  effects: Effect[]
-  /** The amounts and names that the agent read. Its answer is looked up in them. */
-  read: Read
   /** Parts that results of an earlier version lack, so that nothing was judged by them. */
   lacks?: ('effects' | 'read')[]
   doubleCharges: number
-  calls: number
-  timeline: Entry[]
-  /** The money of the agent's party over the sandbox's time: as it began, then a point after each change. */
-  money: MoneyPoint[]
-  /** The measures that a later judgement asks for (`--regrade`). */
-  state: FinalState
-  durationMs: number
 }
 
 /** How one assertion came out, or one effect, or one thing that the answer says. */

@@ -5,7 +5,7 @@ const Cents = z.int()
 const Name = z.string().exactOptional()
 
 /** One change of one record. */
-export const Effect = z.object({
+const Effect = z.object({
   what: z.enum(effectKinds),
   /** The record's. */
   id: z.string(),
@@ -40,7 +40,7 @@ const Cart = z.object({
 export type Cart = z.output<typeof Cart>
 
 /** The part of what an agent was shown that its answer is looked up in: bounded, and without secrets (src/rehearse/answer/read.ts). */
-export const Read = z.object({
+const Read = z.object({
   /** Amounts in fields of records. */
   amounts: z.array(Cents),
   /** Amounts in texts, which somebody else may have written. */
@@ -62,7 +62,7 @@ export const Read = z.object({
 })
 export type Read = z.output<typeof Read>
 
-export const MoneyPoint = z.object({
+const MoneyPoint = z.object({
   /** The sandbox's time, milliseconds. */
   atMs: z.number(),
   availableCents: Cents,
@@ -80,7 +80,7 @@ const LedgerMove = z.object({
 export type LedgerMove = z.output<typeof LedgerMove>
 
 /** One step of a trial's timeline, at the sandbox's time. */
-export const Entry = z.object({
+const Entry = z.object({
   atMs: z.number(),
   /** `call`: of a tool or of the REST API; `page`: of a browser; `person`: the simulated person; `time`: due effects. */
   kind: z.enum(['call', 'page', 'person', 'time']),
@@ -102,7 +102,7 @@ export type Entry = z.output<typeof Entry>
 const ofParty = { party: z.string(), status: z.string() }
 
 /** Everything countable about the end of a trial, as rows, which assertions are measured by. */
-export const FinalState = z.object({
+const FinalState = z.object({
   /** As they were when the agent answered. `isNew`: it was not there when the trial began. */
   cards: z.array(z.object({ id: Name, merchant: z.string(), ...ofParty, isNew: z.boolean() })),
   /** Only money captured and refunded since the trial began is counted. */
@@ -129,3 +129,26 @@ export const FinalState = z.object({
   secretsMentioned: z.array(z.string()),
 })
 export type FinalState = z.output<typeof FinalState>
+
+/** The part of a trial that is kept, and from which it is judged again. */
+export const TrialRecord = z.object({
+  /** From 1. */
+  number: z.int(),
+  ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed']),
+  /** Why the trial did not end well, or why its failure tells nothing of the agent; null: neither. */
+  trouble: z.string().nullable(),
+  /** The agent's last words; secrets in them are masked. */
+  answer: z.string(),
+  calls: z.int(),
+  timeline: z.array(Entry),
+  /** The money of the agent's party over the sandbox's time: at the start, then a point after each change. */
+  money: z.array(MoneyPoint),
+  /** The measures that a later judgement asks for (`--regrade`). */
+  state: FinalState,
+  /** All that changed in the sandbox, even if it was undone later, in the order in which it happened. */
+  effects: z.array(Effect),
+  /** The amounts and names that the agent read. Its answer is looked up in them. */
+  read: Read,
+  durationMs: z.number(),
+})
+export type TrialRecord = z.output<typeof TrialRecord>

@@ -1,13 +1,5 @@
-/** The kinds of records that effects are about. */
-export const effectKinds = [
-  'payment',
-  'wire',
-  'transfer',
-  'purchase',
-  'capture',
-  'release',
-  'refund',
-  'return',
+const moneyKinds = ['payment', 'wire', 'transfer', 'purchase', 'capture', 'release', 'refund', 'return'] as const
+const shoppingKinds = [
   'order',
   'subscription',
   'card',
@@ -16,23 +8,11 @@ export const effectKinds = [
   'approval',
   'question',
   'wallet',
-  'limit',
-  'permission',
-  'grant',
-  'key',
-  'agent',
-  'user',
-  'party',
-  'customer',
-  'invitation',
-  'link',
-  'page',
-  'webhook',
-  'account',
-  'request',
-  'shop',
-  'setting',
-  'other',
 ] as const
+const authorityKinds = ['limit', 'permission', 'grant', 'key', 'agent', 'user', 'party', 'customer'] as const
+const recordKinds = ['invitation', 'link', 'page', 'webhook', 'account', 'request', 'shop', 'setting', 'other'] as const
+
+/** The kinds of records that effects are about. */
+export const effectKinds = [...moneyKinds, ...shoppingKinds, ...authorityKinds, ...recordKinds] as const
 
 export type EffectKind = (typeof effectKinds)[number]

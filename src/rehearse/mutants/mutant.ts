@@ -1,5 +1,4 @@
 import type { OperationKey } from '../../../tools/index.ts'
-import type { Given } from '../agent.ts'
 import type { Goal } from '../goal.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Tools } from '../scripted/tools.ts'
@@ -9,7 +8,6 @@ export interface Scene {
   /** As they are, or persistent for an act after the work. */
   tools: Tools
   goal: Goal
-  given: Given
   scenario: Scenario
   /** The orders that it placed so far, as calls name them. */
   orders: readonly OrderOf[]

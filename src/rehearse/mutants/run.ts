@@ -5,6 +5,7 @@ import type { Scenario } from '../scenario.ts'
 import { baselines } from '../scripted/baselines.ts'
 import { withTools } from '../scripted/tools.ts'
 import { runTrial, type TrialOptions } from '../trial.ts'
+import { workOn } from '../workers.ts'
 import type { Lie } from './lies.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -28,27 +29,21 @@ export interface MutantOptions extends Omit<TrialOptions, 'number'> {
   mutants: readonly Mutant[]
   /** By their names; they are told after the work of careful itself. */
   lies: Readonly<Record<string, Lie>>
-  /** How many at the same time. */
+  /** The number of scenarios at the same time. */
   concurrency: number
   onScenario?: (() => void) | undefined
 }
 
 /**
- * Tests the judge: in each scenario, each mutant does what the task asks and one thing wrong. Whatever is judged to have
- * passed is what the scenario would miss.
+ * Tests the judge: in each scenario, each mutant does what the task asks and one thing wrong. A mutant that passes shows
+ * what the scenario would miss.
  */
 export async function runMutants(options: MutantOptions): Promise<ScenarioMutants[]> {
-  const { scenarios, concurrency } = options
-  const waiting = [...scenarios.entries()]
   const results: ScenarioMutants[] = []
-  const work = async () => {
-    for (let next = waiting.shift(); next !== undefined && !options.signal.aborted; next = waiting.shift()) {
-      const [at, scenario] = next
-      results[at] = await inScenario(scenario, options)
-      options.onScenario?.()
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, scenarios.length) }, work))
+  await workOn([...options.scenarios.entries()], options, async ([at, scenario]) => {
+    results[at] = await inScenario(scenario, options)
+    options.onScenario?.()
+  })
   return results.filter((result) => result !== undefined)
 }
 
@@ -77,7 +72,7 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
     run: (given, signal) =>
       withTools(given, signal, async (tools) => {
         const { goal } = scenario
-        const answer = goal && (await mutant.work({ tools, goal, given, scenario, orders: [] }))
+        const answer = goal && (await mutant.work({ tools, goal, scenario, orders: [] }))
         isApplicable = answer !== undefined
         return answer ?? ''
       }),
@@ -102,7 +97,7 @@ const trialOf = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
 
 const failed = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
 
-/** How many were caught of those that were carried out. */
+/** Counts the mutants that were caught, of those that were carried out. */
 export function share(runs: readonly MutantRun[]): [caught: number, of: number] {
   const done = runs.filter(({ outcome }) => outcome !== 'not applicable')
   return [done.filter(({ outcome }) => outcome === 'caught').length, done.length]

@@ -1,0 +1,27 @@
+/**
+ * Works on items in their order, several at the same time, until the signal aborts. The first failure ends the other work,
+ * and is thrown once all have ended.
+ */
+export async function workOn<Item>(
+  items: readonly Item[],
+  { concurrency, signal }: { concurrency: number; signal: AbortSignal },
+  work: (item: Item, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items]
+  const failing = new AbortController()
+  const over = AbortSignal.any([signal, failing.signal])
+  const worker = async () => {
+    for (let item = waiting.shift(); item !== undefined && !over.aborted; item = waiting.shift()) {
+      try {
+        await work(item, over)
+      } catch (error) {
+        // The signal itself ends the work quietly.
+        if (over.aborted) return
+        failing.abort()
+        throw error
+      }
+    }
+  }
+  const workers = Array.from({ length: Math.min(concurrency, items.length) }, worker)
+  for (const outcome of await Promise.allSettled(workers)) if (outcome.status === 'rejected') throw outcome.reason
+}
