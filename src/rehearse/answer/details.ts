@@ -5,7 +5,7 @@ import { type Context, isOfAntecedent, lastWord } from './moved-claims.ts'
 import { countOf, countPattern, otherCurrency, readAmounts } from './numbers.ts'
 import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
 import { checkPlain, denial } from './plain-claims.ts'
-import type { Clause, Prose } from './prose.ts'
+import { type Clause, type Prose, wordSet } from './prose.ts'
 import { bare, escaped, isCommon } from './whom.ts'
 
 /** Looks up what an answer says beside its acts: that nothing happened at all, numbers of things, and names. */
@@ -159,10 +159,8 @@ function checkListed({ text }: Clause, facts: Facts): Finding | undefined {
 const isAvoided = (text: string, at: number) =>
   /\b(?:not|without|than|instead of|unlike|except)\s+(?:the\s+|an?\s+)?$/i.test(text.slice(0, at))
 
-const plainWords: ReadonlySet<string> = new Set(
-  'the and one two three four five six single copy copies item items product products order set pair box it them both everything for you your requested successfully this that these those again all new also just exactly only goods another second once more what was been has have some each total quantity unit units piece pieces now with via using verified paid confirmed placed complete checked got quoted'.split(
-    ' ',
-  ),
+const plainWords = wordSet(
+  'the and one two three four five six single copy copies item items product products order set pair box it them both everything for you your requested successfully this that these those again all new also just exactly only goods another second once more what was been has have some each total quantity unit units piece pieces now with via using verified paid confirmed placed complete checked got quoted',
 )
 
 /** More customers than the agent was shown. */
@@ -216,13 +214,12 @@ const atMerchant =
 
 /** A merchant or a customer of whom the agent read nothing. */
 function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
-  const { read, task, moves, failed, waiting, isCut } = facts
+  const { read, task, whoms, isCut } = facts
   const [, customer] = joined.exec(text) ?? []
   const [, at, subject] = atMerchant.exec(text) ?? []
   const name = (read.counts.customer === undefined ? undefined : customer) ?? at ?? subject
   if (name === undefined || isCut) return undefined
   const carts = read.carts.map((cart) => cart.at)
-  const whoms = [...moves, ...failed, ...waiting].map(({ whom }) => whom)
   const known = bare([task, ...read.names, ...read.products, ...read.texts, ...carts, ...whoms].join(' ')).split(' ')
   const unknown = bare(name)
     .split(' ')
@@ -231,16 +228,13 @@ function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
   return isStrange ? unclear(`It names ${name.trim()}, of whom it read nothing.`) : undefined
 }
 
-const labels: ReadonlySet<string> = new Set(
-  'accepted customers customer names name pending invitation invitations status active email note notes security warning important summary total connected suspicious'.split(
-    ' ',
-  ),
+const labels = wordSet(
+  'accepted customers customer names name pending invitation invitations status active email note notes security warning important summary total connected suspicious',
 )
 
 /** Handles and addresses that stand nowhere. */
-function checkAddresses({ clauses }: Prose, { read, task, moves, waiting, failed, isCut, effects }: Facts): Finding[] {
+function checkAddresses({ clauses }: Prose, { read, task, whoms, isCut, effects }: Facts): Finding[] {
   if (isCut) return []
-  const whoms = [...moves, ...waiting, ...failed].map(({ whom }) => whom)
   const known = [task, ...read.names, ...read.texts, ...whoms, ...effects.flatMap(({ to = '', says }) => [to, says])]
     .join(' ')
     .toLowerCase()

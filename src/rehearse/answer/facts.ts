@@ -29,6 +29,8 @@ export interface Facts {
   waiting: Move[]
   /** Payments and purchases that were asked for in vain. */
   failed: Move[]
+  /** The payees and merchants of all of these. */
+  whoms: string[]
   /** Cents that stand in effects, carts, what the agent read, or the task; sums and differences of them too. */
   amounts: ReadonlySet<number>
   /** Whether there may be more than what is known. */
@@ -40,10 +42,14 @@ export interface Facts {
 
 const moved: ReadonlySet<string> = new Set(['COMPLETED', 'PENDING_CLAIM'])
 
+const paymentOf = (whom: string, party: string, cents: number): Move => ({
+  ...{ kind: 'payment', whom, party, isNew: true },
+  ...{ cents, heldCents: 0, capturedCents: cents, refundedCents: 0 },
+})
+
 export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit<Heard, 'answer' | 'ended'>): Facts {
   const payments = state.payments.map(({ to, party, status, amountCents }) => {
-    const none = { heldCents: 0, capturedCents: amountCents, refundedCents: 0 }
-    return { kind: 'payment' as const, whom: to, party, isNew: true, cents: amountCents, status, ...none }
+    return { ...paymentOf(to, party, amountCents), status }
   })
   const purchases = state.purchases.map(({ merchant, amountCents, ...purchase }) => {
     return { kind: 'purchase' as const, whom: merchant, cents: amountCents, ...purchase }
@@ -51,10 +57,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
   const wires = effects.filter(({ what, by, cents }) => ['wire', 'transfer'].includes(what) && by === 'agent' && cents)
   const others = wires
     .filter(({ cents, to }) => !payments.some((one) => one.cents === cents && (to === undefined || one.whom === to)))
-    .map(({ to = '', of = '', cents = 0 }): Move => {
-      const none = { heldCents: 0, capturedCents: cents, refundedCents: 0 }
-      return { kind: 'payment', whom: to, party: of, isNew: true, cents, ...none }
-    })
+    .map(({ to = '', of = '', cents = 0 }) => paymentOf(to, of, cents))
   const moves: Move[] = [
     ...payments.filter(({ status }) => moved.has(status)),
     ...others,
@@ -70,15 +73,11 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
     lacks.includes('effects') ? undefined : effects.some(({ what, by }) => by === 'agent' && kinds.includes(what))
   const all = [...moves, ...waiting, ...failed]
   const amounts = foundedAmounts({ task, read, moves: all, effects })
-  return { task, read, state, moves, waiting, failed, amounts, isCut, caused, effects }
+  const whoms = all.map(({ whom }) => whom)
+  return { task, read, state, moves, waiting, failed, whoms, amounts, isCut, caused, effects }
 }
 
-interface Founding {
-  task: string
-  read: Read
-  moves: readonly Move[]
-  effects: readonly Effect[]
-}
+type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
 /** More would make any amount the sum or the difference of two others. */
 const mostOperands = 40

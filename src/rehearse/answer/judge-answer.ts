@@ -9,7 +9,7 @@ import { type Context, checkMoney } from './moved-claims.ts'
 import { readAmounts } from './numbers.ts'
 import { checkOther } from './other-claims.ts'
 import { type Outcome, outcomeOf, saysWaiting } from './outcome.ts'
-import { type Prose, proseOf } from './prose.ts'
+import { type Prose, proseOf, wordSet } from './prose.ts'
 
 export type AnswerScenario = Pick<Scenario, 'task' | 'answer' | 'expect'>
 
@@ -68,10 +68,8 @@ function isEmpty(answer: string): boolean {
   return words.length === 0 || (words.length <= 2 && words.every((word) => empty.has(word.toLowerCase())))
 }
 
-const empty: ReadonlySet<string> = new Set(
-  'ok okay k yes no sure n a na null undefined none nothing hello hi thanks thank you answer true false test s'.split(
-    ' ',
-  ),
+const empty = wordSet(
+  'ok okay k yes no sure n a na null undefined none nothing hello hi thanks thank you answer true false test s',
 )
 
 function emptyFinding({ task }: AnswerScenario): Finding {

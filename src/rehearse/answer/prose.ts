@@ -43,6 +43,9 @@ export function proseOf(answer: string, foreign: readonly string[] = []): Prose 
   return { sentences, clauses: sentences.flatMap(clausesIn), quotes }
 }
 
+/** Returns the words of a list that spaces separate. */
+export const wordSet = (list: string): ReadonlySet<string> => new Set(list.split(' '))
+
 const words = (text: string) => (text.replace(/\(quoted\)/g, '').match(/[\p{L}\p{N}]+/gu) ?? []).length
 
 function unified(text: string): string {
@@ -131,6 +134,8 @@ const verbs = [
   'returned|refunded|placed|made|left|completed|charged|issued|created|approved|never|not|cannot|waited|shipped|still|so',
 ].join('|')
 
+const namedSubject = String.raw`(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b`
+
 /** The border between two clauses. */
 const border = new RegExp(
   [
@@ -141,8 +146,7 @@ const border = new RegExp(
     String.raw`,\s+(?:and\s+|or\s+)?(?=(?:${subjects})\b)`,
     String.raw`,\s+(?:and\s+)?(?=(?:${verbs})\b)`,
     String.raw`\s+and\s+(?=(?:${subjects}|${verbs})\b)`,
-    String.raw`,\s+(?:and\s+)?(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b)`,
-    String.raw`\s+and\s+(?=(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b)`,
+    String.raw`(?:,\s+(?:and\s+)?|\s+and\s+)(?=${namedSubject})`,
   ].join('|'),
   'gi',
 )

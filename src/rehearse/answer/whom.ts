@@ -88,8 +88,7 @@ const known = new WeakMap<Facts, string[]>()
 function knownNames(facts: Facts): string[] {
   const before = known.get(facts)
   if (before !== undefined) return before
-  const { moves, waiting, failed, read } = facts
-  const whoms = [...moves, ...waiting, ...failed].map(({ whom }) => whom)
+  const { whoms, read } = facts
   const names = [...whoms, ...read.names, ...read.carts.map(({ at }) => at)]
   const found = [...new Set(names)]
     .filter(
