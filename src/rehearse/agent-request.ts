@@ -4,33 +4,33 @@ import { WaitSeconds } from '../../tools/schemas.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { maskText, maskValue } from './mask.ts'
 
-/** A request of the agent's, as the recorder understands it. */
+/** An agent's request, as it is recorded. */
 export interface Asked {
-  /** It is passed on in its place. */
+  /** The request that is passed on instead. */
   request: Request
-  /** What is written down and counted; none of what only connects, lists or loads. */
+  /** The recorded and counted steps: none if the request only connects, lists tools or loads a file. */
   deeds: Deed[]
 }
 
-/** One thing that the agent does. */
+/** One step of the agent. */
 export interface Deed {
   kind: 'call' | 'page'
   what: string
   /** Without secrets. */
   sent: unknown
-  /** By which field it told others what; secrets stand in it. */
+  /** The texts that others may read, with their fields. Secrets are not masked here. */
   said: { where: string; text: string }[]
-  /** How long it wants to wait for a change. */
+  /** How long the request waits for a change. */
   waitMs: number
-  /** The id of the message of MCP. */
+  /** The id of the MCP message. */
   id?: unknown
 }
 
 const mcp = /^\/mcp(?:\/(?!server-card)|$)/
-/** What browsers and hosts load of themselves. */
+/** Paths that browsers and hosts load on their own. */
 const loaded = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
 
-/** Reads what a request asks. The body of a request is small: the sandbox takes no large ones. */
+/** Reads a request. The sandbox refuses large bodies, so it is read whole. */
 export async function readAsked(request: Request): Promise<Asked> {
   const { pathname, searchParams } = new URL(request.url)
   if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, deeds: [] }
@@ -49,7 +49,7 @@ export async function readAsked(request: Request): Promise<Asked> {
   return { request: withoutWait(request, body, waitMs > 0), deeds: [deed] }
 }
 
-/** By then everything that it waits for has happened. */
+/** Removes the wait: the trial's time has already passed by then. */
 function withoutWait(request: Request, body: string, waited: boolean): Request {
   const url = new URL(request.url)
   if (waited) url.searchParams.delete('waitSeconds')
@@ -123,10 +123,10 @@ function readMessage(message: Message): { message: Message; deed?: Deed } {
   return { message: { ...asking, params }, deed }
 }
 
-/** As long as a call waits for the decision that it is made again with. */
+/** How long a call waits for the decision with which it is repeated. */
 const heldWaitMs = 50_000
 
-/** In a trial nobody sits at the host: who would be asked there decides on their page. */
+/** Removes elicitation from the client's capabilities. Nobody sits at the host, so decisions are made on the page. */
 function unasked(params: Record<string, unknown>): Record<string, unknown> {
   const without = (given: unknown) => {
     const { elicitation: _, ...others } = { ...(given as Record<string, unknown>) }
@@ -147,20 +147,20 @@ const operations = new Map(
 
 const mostShown = 2_000
 
-/** Secrets are masked, and what is very long is cut. */
+/** Masks secrets, and cuts long inputs. */
 function sentOf(fields: Record<string, unknown>): unknown {
   const masked = maskValue(fields)
   const text = JSON.stringify(masked)
   return text.length <= mostShown ? masked : `${text.slice(0, mostShown)}…`
 }
 
-/** Fields that are for a card, or for numbers that only look like one's. */
+/** Fields that hold a card's data, or numbers that only look like it. */
 const ownFields: ReadonlySet<string> = new Set([
   ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
   ...['idempotencyKey', 'decision', 'formToken', 'token'],
 ])
 
-/** All texts of a request that changes something: others read them, or may. */
+/** Lists all texts of a request that changes something, since others may read them. */
 function toldBy(fields: unknown, where: string): { where: string; text: string }[] {
   if (typeof fields === 'string') return [{ where, text: fields }]
   if (typeof fields !== 'object' || fields === null) return []

@@ -1,24 +1,24 @@
 import type { Goal } from './goal.ts'
 
-/** What is rehearsed: a program, a person's host, or one of the scripted baselines. */
+/** The agent under rehearsal: a program, a person's host, or a scripted baseline. */
 export interface Agent {
-  /** As the report names it. */
+  /** The name in reports. */
   name: string
   /** Runs in this process, so that nothing has to listen and no wait is longer than 2 s of real time. */
   isScripted: boolean
-  /** A person carries it out: one trial at a time, for as long as it takes, and without a bar that would be in the way. */
+  /** A person runs it: one trial at a time, without a time limit or a progress bar. */
   byPerson?: boolean
   /**
-   * Carries a task out, and gives what it says last.
-   * @throws AgentError where it could not be started, or ended badly; the reason of the signal, once it aborts.
+   * Carries out a task, and returns the final answer.
+   * @throws AgentError if it could not be started or ended badly; the signal's reason once it aborts
    */
   run(given: Given, signal: AbortSignal): Promise<string>
 }
 
-/** What an agent is given in a trial. */
+/** The input of an agent in a trial. */
 export interface Given {
   task: string
-  /** The task as a program understands it, for scripted agents alone; undefined: the scenario tells none. */
+  /** The task in a form for programs, for scripted agents alone; undefined if the scenario has none. */
   goal: Goal | undefined
   /** The address of the trial's API, without a slash at its end. Nobody listens there for a scripted agent. */
   url: string
@@ -27,11 +27,11 @@ export interface Given {
   shopsUrl: string
   /** The key of the agent that it acts as. */
   key: string
-  /** As the global one, answered in this process. */
+  /** Works as the global `fetch`, and is answered in this process. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
-  /** An empty folder of its own, by its full path, which is deleted when the trial is over. */
+  /** The full path of an empty folder that is deleted after the trial. */
   folder: string
-  /** A text that is another one in each trial, and the same in each run of it. */
+  /** A text that differs between trials, and is the same in each run of a trial. */
   seed: string
 }
 

@@ -9,13 +9,13 @@ import type {
 } from './results.ts'
 import { clustered } from './statistics.ts'
 
-/** Changes that chance alone makes more often than this are told as being within chance. */
+/** Changes with a higher probability than this are reported as within chance. */
 export const mostByChance = 0.05
 
 /**
- * Compares results with earlier ones, scenario by scenario. Both are to be judged by the same scenarios, so that a
- * difference is the agent's.
- * @param tasks the tasks that the earlier trials were given, by scenario: another task under the same id is not compared
+ * Compares results with earlier ones, scenario by scenario. Judge both by the same scenarios, so that only the agent
+ * differs.
+ * @param tasks the earlier trials' tasks by scenario; scenarios with another task now are not compared
  */
 export function compare(now: Results, before: Results, tasks: ReadonlyMap<string, string>): Comparison {
   const earlier = new Map(before.scenarios.map((one) => [one.scenario.id, one]))
@@ -64,13 +64,13 @@ interface Change {
   now: CountedTrials
 }
 
-/** More cells than that make a comparison of many scenarios slow; the differences are then rounded. */
+/** The size of the distribution above which differences are rounded, to keep large comparisons fast. */
 const mostCells = 50_000
 
 /**
- * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts as one:
- * were the agents equal, its difference would as often have the other sign. The distribution of all signs is exact (the
- * paired randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each it is McNemar's exact test).
+ * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts once: for
+ * equal agents, both signs of its difference are equally likely. The distribution over all signs is exact (the paired
+ * randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each it is McNemar's exact test).
  */
 function chanceOfShares(changes: readonly Change[]): number {
   const exact = changes.reduce((multiple, { before, now }) => lcm(lcm(multiple, before.of), now.of), 1)
@@ -104,7 +104,7 @@ function lcm(one: number, other: number): number {
   return Math.min(mostCells, (one / a) * other)
 }
 
-/** Each scenario's change, the worst first. */
+/** Lists each scenario's change, the worst first. */
 function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
   const changes = pairs.map(({ one, other }) => ({
     id: one.scenario.id,
@@ -120,7 +120,7 @@ function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
 export const difference = ({ before, now }: Change) => now.passed / now.of - before.passed / before.of
 
 /**
- * Returns how often trials of equal agents fall apart as much as these or more: Fisher's exact test of two shares, two-sided
+ * Returns how often trials of equal agents differ as much as these or more: Fisher's exact test of two shares, two-sided
  * (R. A. Fisher, Statistical Methods for Research Workers, 1934).
  */
 function chanceOfScenario({ before, now }: Change): number {
@@ -143,7 +143,7 @@ function logChoose(of: number, count: number): number {
 }
 
 /**
- * Corrects chances for the number of scenarios, of which one in twenty would otherwise change beyond chance by itself
+ * Corrects probabilities for the number of scenarios. Without it, one in twenty would seem to change beyond chance
  * (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
  */
 function corrected(chances: readonly number[]): number[] {

@@ -10,21 +10,21 @@ import type { Course } from './trial-timeline.ts'
 interface DoorOptions {
   course: Course
   serve(request: Request): Promise<Response>
-  /** How many calls an agent may make. */
+  /** The limit of an agent's calls. */
   mostCalls: number
-  /** Called with the first call beyond. */
+  /** Called at the first call over the limit. */
   onTooMany(): void
 }
 
-/** The time that a call takes, and what the agent does before it. */
+/** The time that passes for a call, and for the agent's work before it. */
 const callMs = 1_000
 
 /**
- * What stands between an agent and its sandbox: counts and writes down what it does, and lets time pass by it. One deed is
- * carried out after the other, so that it is known what the ledger did by which.
+ * The gateway between an agent and its sandbox: counts and records the agent's steps, and lets time pass with them. Steps
+ * run one after another, so that each change in the ledger belongs to one step.
  */
 export class Door {
-  /** Deeds that were passed on. */
+  /** The number of steps that were passed on. */
   calls = 0
   readonly #options: DoorOptions
   readonly #told = new Set<string>()
@@ -36,12 +36,12 @@ export class Door {
     this.#options = options
   }
 
-  /** The kinds of secrets that were told, with where. */
+  /** The kinds of secrets that were told, each with the field. */
   get secretsTold(): readonly string[] {
     return [...this.#told]
   }
 
-  /** The record of what the agent was shown. */
+  /** The record of the answers that the agent read. */
   get read(): Read {
     return this.#reading.value
   }
@@ -58,7 +58,7 @@ export class Door {
     return turn
   }
 
-  /** Answers nothing more, once what is under way is done. */
+  /** Refuses further requests, and waits for those under way. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#turn
@@ -80,7 +80,7 @@ export class Door {
     return this.#carry(asked)
   }
 
-  /** Several deeds of one request are written down one by one; what the ledger did stands with the first. */
+  /** Records the steps of one request one by one; the ledger's moves belong to the first. */
   async #carry({ request, deeds }: Asked): Promise<Response> {
     const { course, serve } = this.#options
     const [first, ...others] = deeds
@@ -100,7 +100,7 @@ export class Door {
   }
 }
 
-/** An answer that was read; undefined: the connection was cut. */
+/** An answer with its body; undefined if the connection was cut. */
 type Answered = { response: Response; body: string } | undefined
 
 async function answerTo(serve: DoorOptions['serve'], request: Request): Promise<Answered> {
@@ -125,7 +125,7 @@ function outcomeOf(kind: Deed['kind'], id: unknown, answered: Answered): Outcome
   return (kind === 'page' ? pageOutcome : restOutcome)(status, answered.body)
 }
 
-/** Shops and the person of the scenario play everybody else: an agent that plays them itself would pay itself. */
+/** Refuses requests by which the agent would act as a shop, a customer or the sandbox, and so pay itself. */
 function notOffered({ method, url }: Request): Promise<Answered> | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
   const detail = 'In a rehearsal an agent does not play shops, customers or the sandbox itself.'

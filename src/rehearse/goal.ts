@@ -3,7 +3,7 @@ import { RequestedCents, Text } from '../../tools/schemas.ts'
 
 const Name = Text(200)
 
-/** What a task asks for, as the scripted agents understand it. No other agent is shown it. */
+/** The goal of a task in a form for scripted agents. Other agents never see it. */
 export const Goal = z.discriminatedUnion('do', [
   z.strictObject({
     do: z.literal('buy'),

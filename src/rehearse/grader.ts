@@ -8,20 +8,20 @@ import type { GraderOpinion, Results, Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
 export interface GraderOptions {
-  /** The variables of its environment: a model needs its key. */
+  /** The grader's environment variables: a model needs its key. */
   env: Readonly<Record<string, string | undefined>>
   system: Pick<System, 'sleep'>
   signal: AbortSignal
 }
 
-/** The object that a grader reads on its standard input. */
+/** The JSON that a grader reads on its standard input. */
 export interface Question extends Pick<Trial, 'effects'> {
   task: string
   answer: string
   claims: Claim[]
 }
 
-/** More of a reply is no reply. */
+/** The limits of a valid reply. */
 const most = { claims: 200, text: 500, trouble: 300 }
 const answersWithinMs = 120_000
 
@@ -31,8 +31,8 @@ const Reply = z.object({
 })
 
 /**
- * Asks a command for its opinion of each answer, one after the other. Verdicts stay as they are: the opinion stands beside
- * them, with whether it agrees.
+ * Asks a command for its opinion of each answer, one after another. The opinion is kept beside the verdicts, which it never
+ * changes.
  */
 export async function graded(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []
@@ -54,7 +54,7 @@ async function withOpinion(scenario: Asked, trial: Trial, command: string, optio
   const question: Question = { task: scenario.task, answer: trial.answer, effects: trial.effects, claims }
   try {
     const reply = await replyTo(question, command, options)
-    // An answer may say more than one outcome, or none where the task only asks for information.
+    // An answer may tell several outcomes, or none if the task only asks for information.
     const isEither = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
     const isSameOutcome = reading === reply.outcome || isEither
     const isSameTruth = reply.claims.every(({ founded }) => founded) === (trial.toldTruth === 'yes')
@@ -69,7 +69,7 @@ const told = (text: string): string => maskText(text).replace(/\s+/g, ' ').slice
 
 type Reply = Pick<Extract<GraderOpinion, { agrees: boolean }>, 'claims' | 'outcome'>
 
-/** @throws Error where it printed no such JSON, failed, or took too long */
+/** @throws Error if it failed, took too long or printed something else than a reply */
 async function replyTo(question: Question, command: string, { env, system, signal }: GraderOptions): Promise<Reply> {
   const ending = new AbortController()
   const interrupt = () => ending.abort(signal.reason)
@@ -87,7 +87,7 @@ async function replyTo(question: Question, command: string, { env, system, signa
   }
 }
 
-/** Reads what a grader printed. @throws Error where it is no such JSON */
+/** Reads a grader's output. @throws Error if it is no valid reply */
 export function readReply(printed: string): Reply {
   const { data, success } = Reply.safeParse(parseJson(printed))
   if (!success) {

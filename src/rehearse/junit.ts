@@ -3,8 +3,8 @@ import { withoutSecrets } from './report-text.ts'
 import type { Results, ScenarioResults, Trial } from './results.ts'
 
 /**
- * The results as CI systems read them: a suite for each scenario, a case for each trial. What the agent failed at is a
- * failure; that it could not be run to its end is an error.
+ * Writes results as JUnit XML for CI systems: a suite for each scenario, a case for each trial. A trial that the agent
+ * failed is a failure; a trial that could not be run is an error.
  */
 export function junitXml({ agent, seed, scenarios }: Results): string {
   const trials = scenarios.flatMap((scenario) => scenario.trials)
@@ -38,7 +38,7 @@ function outcome(trial: Trial): string {
   return `<${element}${attributes({ message, type: typeOf(trial) })}>${escaped(lines.join('\n'))}</${element}>`
 }
 
-/** The reason a trial failed: the first of its acts, its answer, or an unclear answer. */
+/** Returns why a trial failed: its acts, an untrue answer, or an unclear one. */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
   if (ended !== 'answered') return ended
   if (!didRight) return 'assertion'
@@ -62,7 +62,7 @@ function attributes(values: Record<string, string | number>): string {
     .join('')
 }
 
-/** A text as XML 1.0 can have it: characters that it has no way to write are replaced by a mark. */
+/** Escapes a text for XML 1.0. Characters that it cannot express become U+FFFD. */
 function escaped(text: string): string {
   return withoutSecrets(text)
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\p{Bidi_Control}/gu, '\ufffd')

@@ -8,7 +8,7 @@ import { readText } from '../worlds/read-text.ts'
 import type { World } from '../worlds/schema.ts'
 import { groups, Scenario } from './scenario.ts'
 
-/** The package's own, a file a pair. They are read at run time: the build puts them beside the code. */
+/** The package's own scenarios, a file for each pair. The build copies them beside the code. */
 const ownFolder = new URL('./scenarios/', import.meta.url)
 
 /** A file is a list of scenarios, or a map of them by their ids (docs/rehearse.md#scenarios-of-your-own). */
@@ -21,9 +21,9 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
 })
 
 /**
- * The scenarios that are meant, each once: a name is the id of a scenario, a pair or a group of the package's; a path,
- * which ends like one, is a file of one's own. None: all of the package's.
- * @throws ConfigError with a line for each mistake.
+ * Loads scenarios, each once. A word is the id of a package scenario, a pair or a group, or the path of a file. Without words,
+ * loads all of the package's.
+ * @throws ConfigError with a line for each mistake
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
   const own = await ownScenarios()
@@ -32,7 +32,7 @@ export async function loadScenarios(chosen: readonly string[] = []): Promise<Sce
   return once(meant.flat())
 }
 
-/** All of the package's, in the order of groups. */
+/** Loads the package's scenarios in the order of groups. */
 async function ownScenarios(): Promise<Scenario[]> {
   const names = (await readdir(ownFolder)).filter((name) => name.endsWith('.yaml')).sort()
   const files = await Promise.all(
@@ -43,7 +43,7 @@ async function ownScenarios(): Promise<Scenario[]> {
 
 const rank = ({ group }: Scenario) => (group === undefined ? groups.length : groups.indexOf(group))
 
-/** The scenarios that a file holds. @throws WorldFileError with a line for each mistake, those of its worlds too. */
+/** Reads the scenarios of a file. @throws WorldFileError with a line for each mistake, including those in worlds */
 export function parseScenarios(given: string | object, name: string): Scenario[] {
   const { value, refusal } = parsedFile(given, name, scenarioFile)
   for (const [at, scenario] of value.entries()) {
@@ -55,7 +55,7 @@ export function parseScenarios(given: string | object, name: string): Scenario[]
 
 const refusals = new WeakMap<Scenario, ParsedFile<World>['refusal']>()
 
-/** Returns how to refuse a mistake in a scenario's world by its place in the file; undefined where no file was read. */
+/** Returns a function that reports a mistake in a scenario's world by its place in the file; undefined without a file. */
 export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
   return refusals.get(scenario)
 }
@@ -82,7 +82,7 @@ async function fromFile(path: string): Promise<Scenario[]> {
   }
 }
 
-/** Reports are by id, so that no two scenarios of a rehearsal may share one. */
+/** Removes repeated scenarios, and refuses two with the same id, since reports name scenarios by it. */
 function once(scenarios: readonly Scenario[]): Scenario[] {
   const byId = new Map<string, Scenario>()
   for (const scenario of scenarios) {

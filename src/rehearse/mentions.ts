@@ -1,11 +1,11 @@
-/** Tells whether an answer says a text; an amount in dollars fits however either of the two writes it. */
+/** Returns whether an answer contains a text. Amounts in dollars match in any notation. */
 export function isMentioned(text: string, answer: string): boolean {
   const cents = amountOf(text)
   if (cents !== undefined) return amountsIn(answer).some((amount) => amount.cents === cents)
   return plain(answer).includes(plain(text))
 }
 
-/** Upper case, spaces and kinds of quotes make no difference. */
+/** Normalizes case, spaces and quotation marks. */
 function plain(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, ' ').trim()
 }
@@ -13,10 +13,10 @@ function plain(text: string): string {
 /** An amount of money in a text. */
 export interface Amount {
   cents: number
-  /** The index of its first character in the text. */
+  /** The position in the text. */
   at: number
   length: number
-  /** Has neither a sign nor a unit, only decimals. */
+  /** Whether it has only decimals, and neither a sign nor a unit. */
   isBare: boolean
 }
 
@@ -25,7 +25,7 @@ const sign = String.raw`(?:US\s?\$|USD|\$)`
 const dollars = String.raw`(?:US\s?dollars?|dollars?|USD|bucks)`
 const cents = String.raw`(?:US\s?cents?|cents?|¢|ct)`
 
-/** An amount as people write it, with its unit or without one: then only with the decimals that make it an amount. */
+/** Matches amounts with a unit, and bare numbers with decimals. */
 const amounts = new RegExp(
   [
     String.raw`(?<![\w.,])${sign}\s*(?<signed>${digits})(?<kilo>k\b)?(?![\d])`,

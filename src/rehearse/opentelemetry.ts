@@ -4,9 +4,9 @@ import { withoutSecrets } from './report-text.ts'
 import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
 
 /**
- * The runs as OTLP JSON, on one line, as a collector's file receiver reads it: a trace for each trial, by OpenTelemetry's
+ * Writes trials as one line of OTLP JSON for a collector's file receiver: a trace for each trial, by OpenTelemetry's
  * conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai) and its JSON mapping of protocol
- * buffers. Times are those of the sandbox's clock, and ids come from the seed: the same seed gives the same file.
+ * buffers. Times come from the sandbox's clock and ids from the seed, so the same seed gives the same file.
  */
 export function openTelemetryJson(results: Results): string {
   const spans = results.scenarios.flatMap(({ scenario, trials }) =>
@@ -22,7 +22,7 @@ const statusCode = { ok: 1, error: 2 } as const
 
 type Scenario = ScenarioResults['scenario']
 
-/** The agent's work as a span, a call of a tool or a page as a span in it, and how it was judged as events. */
+/** Makes a trace: a span for the agent, a child span for each call or page, and an event for each judgement. */
 function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   const ids = { agent, seed, scenario: scenario.id, trial: trial.number }
   const traceId = idOf({ ...ids, of: 'trace' }, 16)
@@ -63,7 +63,7 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
 
 const finishReasons = { answered: 'stop', timed_out: 'error', too_many_calls: 'length', failed: 'error' } as const
 
-/** A call of a tool; a request of a page or of the REST API is one of HTTP, as its path tells. */
+/** Makes the span of a tool call, or of an HTTP request to a page or the REST API. */
 function stepSpan(entry: Entry, number: number) {
   const { what, sent, answer, atMs } = entry
   const isGood = entry.outcome === 'ok' || /^[23]\d\d$/.test(entry.outcome)
@@ -132,7 +132,7 @@ function evaluations(trial: Trial, timeUnixNano: string) {
   }))
 }
 
-/** A number that is a double for the protocol also where it is whole. */
+/** A number that the protocol encodes as a double even if it is an integer. */
 class Score {
   readonly value: number
   constructor(value: number) {
@@ -148,7 +148,7 @@ function attributes(values: Record<string, string | number | Score>) {
   return Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }))
 }
 
-/** 64-bit integers are texts in the JSON mapping of protocol buffers. */
+/** Encodes a value. 64-bit integers are strings in the JSON mapping of protocol buffers. */
 function anyValue(value: string | number | Score) {
   if (value instanceof Score) return { doubleValue: value.value }
   return typeof value === 'number' ? { intValue: String(value) } : { stringValue: masked(value) }
@@ -159,7 +159,7 @@ const statusOf = (trouble: string | null) =>
 
 const masked = (text: string) => withoutSecrets(text).toWellFormed()
 
-/** A moment of the sandbox's clock; steps of one millisecond keep their order by nanoseconds. */
+/** Converts the sandbox's time to nanoseconds, which keep the order of steps in the same millisecond. */
 const nanos = (atMs: number, step: number) => String(BigInt(Math.round(atMs)) * 1_000_000n + BigInt(step))
 
 const idOf = (of: object, bytes: number) => sha256(JSON.stringify(of)).slice(0, 2 * bytes)

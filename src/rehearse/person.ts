@@ -18,14 +18,14 @@ interface Waiting {
   id: string
   kind: 'approval' | 'question'
   partyId: string
-  /** The sandbox's time at which it was seen first. */
+  /** The sandbox's time when it was first seen. */
   sinceMs: number
-  /** What it is about, in words. */
+  /** The subject in words. */
   about: string
   amountCents: number
 }
 
-/** What the person did. */
+/** An act of the person. */
 export interface PersonAct {
   what: string
   outcome: string
@@ -38,8 +38,8 @@ interface PersonOptions {
 }
 
 /**
- * The person of a scenario: decides on what waits for them, as a user of the world who is signed in would, so long of the
- * sandbox's time after it began to wait.
+ * The person of a scenario, who decides on approvals and questions as a signed-in user of the world would, after a delay of
+ * the sandbox's time.
  */
 export class Person {
   readonly #options: PersonOptions
@@ -50,7 +50,7 @@ export class Person {
     this.#options = options
   }
 
-  /** Finds what has begun to wait. */
+  /** Finds new approvals and questions. */
   async look(): Promise<void> {
     const { store } = this.#options.stage
     for (const found of await store.transaction(waitingIn)) {
@@ -60,13 +60,13 @@ export class Person {
     }
   }
 
-  /** When they decide next, by the sandbox's time; undefined: nothing waits for them that they will decide. */
+  /** The sandbox's time of the next decision; undefined if there is none. */
   get nextMs(): number | undefined {
     const times = [...this.#waiting.values()].map((one) => this.#decidesAtMs(one))
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Decides on one thing that it is time for; undefined: there is none. */
+  /** Makes one decision that is due; undefined if there is none. */
   async act(nowMs: number): Promise<PersonAct | undefined> {
     const one = [...this.#waiting.values()].find((waiting) => this.#decidesAtMs(waiting) <= nowMs)
     if (one === undefined) return undefined
@@ -106,7 +106,7 @@ export class Person {
     return outcomeOf(status, body)
   }
 
-  /** They prove their second factor. What they type there is no part of a rehearsal. */
+  /** Marks the user's second factor as verified, without the page where they would type a code. */
   async #verify(user: UserRow): Promise<void> {
     const { stage, system } = this.#options
     await change({ store: stage.store, system }, async ({ tx, nowMs }) => {
@@ -115,7 +115,7 @@ export class Person {
     })
   }
 
-  /** A customer whom nobody signs in for decides as the sandbox's simulation of them does. */
+  /** Decides for a customer without users, through the sandbox's simulation. */
   async #simulate({ id }: Waiting, agrees: boolean): Promise<string> {
     const { stage, system } = this.#options
     const path = `/simulations/approvals/${id}/${agrees ? 'approve' : 'deny'}`

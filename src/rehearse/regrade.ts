@@ -33,21 +33,21 @@ const KeptResults = z.object({
 export type KeptResults = z.output<typeof KeptResults>
 
 /**
- * The text of a `results.json`.
- * @param name the file, as its mistakes name it
- * @throws WorldFileError with its first mistake
+ * Reads the text of a `results.json`.
+ * @param name the file's name in errors
+ * @throws WorldFileError with the first mistake
  */
 export function readResults(text: string, name: string): KeptResults {
   try {
     return parseFile(text, name, KeptResults)
   } catch (error) {
     if (!(error instanceof WorldFileError)) throw error
-    // Nobody writes such a file by hand: its first mistake tells that it is another one.
+    // Nobody writes this file by hand, so one mistake is enough to show that it is the wrong file.
     throw new WorldFileError([`${error.lines[0]} Name the results.json that a rehearsal wrote.`])
   }
 }
 
-/** Judges results anew: a scenario that is known by its id as it is now, any other one as it was. */
+/** Judges results again, by the current scenario of the same id, or by the recorded one if there is none. */
 export function regrade(kept: KeptResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
   const judged = kept.scenarios.map(({ scenario, trials }) => {
@@ -63,7 +63,7 @@ export function regrade(kept: KeptResults, scenarios: readonly Scenario[], { isS
   return asResults(kept, judged)
 }
 
-/** A trial with all that is judged, and with what an earlier version did not write down. */
+/** Completes a trial of an earlier version, and lists the parts it lacks. */
 function withParts({ effects, read, ...trial }: z.output<typeof KeptTrial>) {
   const lacks = [effects === undefined ? ['effects' as const] : [], read === undefined ? ['read' as const] : []].flat()
   const parts = { effects: effects ?? [], read: read ?? nothingRead }

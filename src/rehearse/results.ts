@@ -4,7 +4,7 @@ import type { Effect, TrialRecord } from './trial-record.ts'
 export type { EffectKind } from './effects/kinds.ts'
 export type { Cart, Effect, Entry, FinalState, LedgerMove, MoneyPoint, Read } from './trial-record.ts'
 
-/** What a rehearsal found out: `results.json`, from which the reports are made (docs/rehearse.md#results). */
+/** The results of a rehearsal: `results.json`, from which reports are made (docs/rehearse.md#results). */
 export interface Results {
   format: 1
   agent: string
@@ -13,9 +13,9 @@ export interface Results {
   trials: number
   scenarios: ScenarioResults[]
   summary: Summary
-  /** How agents that carry nothing out, or say nothing, come out in the same scenarios, each with one trial. */
+  /** Results of agents that do nothing or say nothing, with one trial of each scenario. */
   trivial?: TrivialResults[]
-  /** How these results differ from earlier ones (`--compare`). */
+  /** The differences from earlier results (`--compare`). */
   comparison?: Comparison
 }
 
@@ -24,20 +24,20 @@ export interface TrivialResults {
   passed: Share
   didRight: Share
   toldTruth: Share
-  /** The scenarios that it passes, by their ids: those say little of other agents. */
+  /** The ids of the scenarios that it passes, which say little of other agents. */
   passes: string[]
 }
 
 export interface Comparison {
   before: Pick<Results, 'agent' | 'seed' | 'trials'>
   otherSeed: boolean
-  /** Shares of the scenarios that both have, before and now. */
+  /** Shares of the scenarios in both results. */
   passed: ShareChange
   didRight: ShareChange
   toldTruth: ShareChange
   /** The worst change first. */
   scenarios: ScenarioChange[]
-  /** Scenarios with another task than before, which are not compared. */
+  /** Scenarios that are not compared because their task changed. */
   otherTask: string[]
   onlyBefore: string[]
   onlyNow: string[]
@@ -73,7 +73,7 @@ export interface ScenarioResults {
   trials: Trial[]
 }
 
-/** A share of trials, and its interval of 95 % (`clustered`); null: there is nothing that it would be a share of. */
+/** A share of trials, and its 95 % interval (`clustered`); null if there are no trials. */
 export interface Share {
   passed: number
   of: number
@@ -85,26 +85,26 @@ export interface Share {
 export interface Summary {
   /** Share of all trials that passed. */
   passed: Share
-  /** Share of all trials whose agent did what was asked, nothing that is forbidden, and nothing that nobody asked for. */
+  /** Share of all trials whose agent did everything that was asked, and nothing forbidden or unasked for. */
   didRight: Share
   /** Share of all trials whose agent's answer is true, as far as it is judged. */
   toldTruth: Share
   /** Trials whose answer could not be judged. */
   unclear: number
-  /** Effects of all trials that nobody asked for and that give nothing away, such as an abandoned cart. */
+  /** Harmless effects that nobody asked for, such as abandoned carts. */
   clutter: number
   /** pass^k for k = 1 …: how likely k trials of a scenario all pass. */
   passK: number[]
-  /** Trials without an attack that did what was asked: all held that was expected. */
+  /** Trials without an attack in which all expectations held. */
   utility: Share
-  /** Trials under attack that did what was asked, whatever else they did. */
+  /** Trials under attack in which all expectations held, even if something else went wrong. */
   utilityUnderAttack: Share
-  /** Trials under attack in which happened what an attacker wants, or a secret was told. */
+  /** Trials under attack in which the attacker succeeded, or a secret was told. */
   attackSuccess: Share
-  /** Purchases that were made once more than was asked, in all trials. */
+  /** Purchases beyond the number that was asked for. */
   doubleCharges: number
   calls: number
-  /** How often the opinion of `--grader` agrees with the package's reader, of all answers that it was asked about. */
+  /** How often the `--grader` agrees with the package's reader, of the answers that it graded. */
   grader?: { agreed: number; of: number }
 }
 
@@ -113,7 +113,7 @@ export type GraderOpinion =
   | {
       claims: { text: string; founded: boolean }[]
       outcome: 'done' | 'not_done' | 'waiting' | 'unclear'
-      /** Whether its outcome and the package's are the same, and whether both find the answer true or both do not. */
+      /** Whether it agrees with the package on the outcome and on the truth of the answer. */
       agrees: boolean
     }
   | { trouble: string }
@@ -131,19 +131,19 @@ export interface Trial extends TrialRecord {
   doubleCharges: number
 }
 
-/** How one assertion came out, or one effect, or one thing that the answer says. */
+/** The verdict on an assertion, an effect or a claim of the answer. */
 export interface Verdict {
   kind: 'expect' | 'never' | 'unasked' | 'answer'
   /** The assertion of `expect` or `never`. */
   assertion?: Assertion
   /** The value that was found for the assertion. */
   actual?: number
-  /** How grave it is that nobody asked for it. */
+  /** The weight of an effect that nobody asked for. */
   weight?: Effect['weight']
   /** Whether it counts against the trial. */
   failed: boolean
-  /** In words: what was expected, and what was found. */
+  /** The expected and the actual value in words. */
   says: string
-  /** The step of the timeline that caused what nobody asked for, from 1. */
+  /** The timeline step that caused an effect nobody asked for, from 1. */
   step?: number
 }

@@ -9,10 +9,10 @@ import { effectKinds } from './effects/kinds.ts'
 import { Goal } from './goal.ts'
 import { measureNames, measures } from './measures.ts'
 
-/** What scenarios are about, in the order of reports. */
+/** The subjects of scenarios, in the order of reports. */
 export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'injections'] as const
 
-/** What must be so in the end, or must not. */
+/** A condition on the final state. */
 export const Assertion = z
   .strictObject({
     what: z.enum(measureNames),
@@ -52,7 +52,7 @@ export const Assertion = z
 
 export type Assertion = z.output<typeof Assertion>
 
-/** An assertion about what the task asks for, which nobody attacks with. */
+/** An assertion about the task itself, which no attacker wants. */
 const Asked = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
   path: ['wantedBy'],
   message: 'goes with never alone',
@@ -70,7 +70,7 @@ const FinalAnswer = z.strictObject({
 
 const Answer = z.enum(['yes', 'no', 'never'])
 
-/** How the simulated person answers. */
+/** The answers of the simulated person. */
 const Person = z.strictObject({
   approvals: Answer.default('yes').describe('To payments under review'),
   questions: Answer.default('yes').describe('To calls that ask first'),
@@ -82,13 +82,13 @@ const Person = z.strictObject({
     .describe("How long they take, of the sandbox's time"),
 })
 
-/** As a world file has it; which shops are open, the scenario says. */
+/** The world in the format of a world file. The scenario itself says which shops are open. */
 const ScenarioWorld = worldShape
   .omit({ shops: true, rehearsal: true })
   .extend({ clock: worldShape.shape.clock.default('2026-03-02T09:00:00Z') })
   .superRefine(checkWorld)
 
-/** A scenario is data (docs/rehearse.md): a task, a world, what goes wrong, and what must be so in the end. */
+/** A scenario as data (docs/rehearse.md): a task, a world, faults, and conditions on the final state. */
 export const Scenario = z.strictObject({
   id: Slug,
   pair: Slug.optional().describe('What it shares with its twin'),

@@ -8,18 +8,18 @@ import { writeMcpConfigs } from './mcp-config.ts'
 import { type Ended, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
-  /** What the command finds in its environment besides the trial: a host needs its own keys. */
+  /** Environment variables besides the trial's: a host needs its own keys. */
   env: Readonly<Record<string, string | undefined>>
-  /** How this package is started, for hosts that only start servers. */
+  /** The command that starts this package, for hosts that only start servers. */
   start: Start
   system: Pick<System, 'sleep'>
 }
 
-/** What a person would read of an answer, and of a failure. */
+/** Characters that are kept of an answer, and of a failure. */
 const mostOfAnswer = 16_000
 const mostOfFailure = 500
 
-/** An agent that is a command: it finds its task in the environment, and what it prints is its answer (docs/rehearse.md). */
+/** Makes an agent of a command that finds its task in the environment and prints its answer (docs/rehearse.md). */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
   const groups = new ProcessGroups(system)
   return {
@@ -33,7 +33,7 @@ export function commandAgent(command: string, { env, start, system }: CommandOpt
   }
 }
 
-/** The trial, as a command finds it in its environment. */
+/** Returns the environment variables that describe a trial. */
 function variablesOf({ task, url, mcpUrl, key, shopsUrl, folder, seed }: Given) {
   return {
     TASK: task,
@@ -42,12 +42,12 @@ function variablesOf({ task, url, mcpUrl, key, shopsUrl, folder, seed }: Given) 
     API_URL: url,
     SHOPS_URL: shopsUrl,
     TRIAL_FOLDER: folder,
-    // What it is made of names the scenario, which is not for the agent to know.
+    // The seed itself names the scenario, which the agent must not know.
     TRIAL_SEED: sha256(seed).slice(0, 16),
   }
 }
 
-/** @throws AgentError where the shell itself could not be started */
+/** @throws AgentError if the shell itself could not be started */
 async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<Ended> {
   try {
     return await run()
@@ -57,7 +57,7 @@ async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<
   }
 }
 
-/** @throws AgentError where the command failed, or said nothing */
+/** @throws AgentError if the command failed or printed nothing */
 function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
   const said = lastWords(stderr)
   if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` It said: ${said}`}`)
@@ -68,7 +68,7 @@ function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
   )
 }
 
-/** What went wrong, and what to do, by the exit codes of shells (POSIX.1-2024, Shell Command Language, 2.8.2). */
+/** Explains an exit code of a shell, and how to go on (POSIX.1-2024, Shell Command Language, 2.8.2). */
 function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `The command was ended by ${signal}.`
   if (exitCode === 127)
@@ -77,7 +77,7 @@ function failure(exitCode: number | null, signal: NodeJS.Signals | null): string
   return `The command ended with exit code ${exitCode}; 0 is expected, and the answer on stdout.`
 }
 
-/** The end of what was written to stderr, on one line, without secrets. */
+/** Returns the end of stderr on one line, without secrets. */
 function lastWords(stderr: string): string {
   const text = maskSecrets(foreignText(stripVTControlCharacters(stderr)))
   return text.length <= mostOfFailure ? text : `… ${text.slice(-mostOfFailure)}`

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { type Start, serverName } from '../../core/host-setups.ts'
 import type { Given } from '../agent.ts'
 
-/** The paths of two files that hosts are configured by: the trial's MCP endpoint at its address, and as what they start. */
+/** The paths of two host configurations: one with the address of the trial's MCP endpoint, one that starts a server. */
 export interface McpConfigs {
   http: string
   stdio: string
 }
 
 /**
- * Writes both into the trial's folder. Over stdio the messages are passed on to the same endpoint, so that tools, faults
- * and the person who decides are the same whichever way a host takes.
- * @param start How this package is started.
+ * Writes both configurations into the trial's folder. The stdio server forwards messages to the same endpoint, so tools,
+ * faults and decisions are the same either way.
+ * @param start the command that starts this package
  */
 export async function writeMcpConfigs({ folder, mcpUrl, key }: Given, start: Start): Promise<McpConfigs> {
   const { command, args, env } = start

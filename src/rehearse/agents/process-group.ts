@@ -6,7 +6,7 @@ import type { System } from '../../core/system.ts'
 export interface Ended {
   exitCode: number | null
   signal: NodeJS.Signals | null
-  /** The ends of what it printed: no more is kept. */
+  /** The end of the output; the rest is not kept. */
   stdout: string
   stderr: string
 }
@@ -17,10 +17,10 @@ export interface GroupOptions {
   input?: string
 }
 
-/** How much is kept of each stream. */
+/** Bytes that are kept of each stream. */
 const mostBytes = 64 * 1024
 
-/** How long processes may take to end: after they were asked to, and after they were made to. */
+/** How long processes may take to end after each signal. */
 const graceMs = { SIGTERM: 2_000, SIGKILL: 200 } as const
 const lookMs = 10
 
@@ -83,7 +83,7 @@ export class ProcessGroups {
     }
   }
 
-  /** Asks the group to end, and ends what is left of it after a while. */
+  /** Asks the group to end, and kills the rest of it after a while. */
   async #end(child: ChildProcess): Promise<void> {
     for (const name of ['SIGTERM', 'SIGKILL'] as const) {
       if (!kill(child, name)) return
@@ -97,11 +97,11 @@ export class ProcessGroups {
 
 type Child = ChildProcessByStdio<Writable | null, Readable, Readable>
 
-/** Sends a signal to the group; false: nobody is in it any more. */
+/** Sends a signal to the group. Returns false if the group is empty. */
 function kill({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false
   if (process.platform === 'win32') {
-    // There are no groups there, but the tree below a process that still runs.
+    // Windows has no process groups, only the tree below a running process.
     if (exitCode !== null || signalCode !== null) return false
     if (name !== 0) spawnSync('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore' })
     return true
@@ -113,7 +113,7 @@ function kill({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals 
   }
 }
 
-/** The end of a stream, however long it is. */
+/** A buffer of the last bytes of a stream. */
 class Tail {
   #chunks: Buffer[] = []
   #length = 0
@@ -128,13 +128,13 @@ class Tail {
 
   text(): string {
     const end = this.#end()
-    // A character that was cut in two is left out.
+    // Leaves out a character that was cut in two.
     const first = end.findIndex((byte) => (byte & 0xc0) !== 0x80)
     return end.subarray(Math.max(0, first)).toString('utf8')
   }
 
   #end(): Buffer {
-    // A copy: a part would keep all of it in memory.
+    // A copy, since a view would keep the whole buffer in memory.
     return Buffer.from(Buffer.concat(this.#chunks).subarray(-mostBytes))
   }
 }

@@ -5,14 +5,14 @@ import { type Agent, AgentError, type Given } from '../agent.ts'
 import { type McpConfigs, writeMcpConfigs } from './mcp-config.ts'
 
 interface WaitingOptions {
-  /** Where the person writes the answer: lines, ended by an empty one. */
+  /** The person's answers: lines, ended by an empty one. */
   input: Readable
   output: Writable
-  /** How this package is started, for hosts that only start servers. */
+  /** The command that starts this package, for hosts that only start servers. */
   start: Start
 }
 
-/** An agent that a person runs elsewhere: it is told where, and its last words are pasted here (docs/rehearse.md). */
+/** Makes an agent that a person runs elsewhere: prints the task and the addresses, and reads the pasted answer (docs/rehearse.md). */
 export function waitingAgent({ input, output, start }: WaitingOptions): Agent {
   let typed: Lines | undefined
   return {
@@ -46,7 +46,7 @@ When it is done, paste what it said last, and an empty line after it.
 `
 }
 
-/** Lines as they come in, from one trial to the next: between them nothing is read, so that the process can end. */
+/** The lines of an input across trials. The input is paused between trials, so that the process can end. */
 class Lines {
   readonly #reader: Interface
   readonly #lines: string[] = []
@@ -66,8 +66,8 @@ class Lines {
   }
 
   /**
-   * What was written before an empty line, or before the end.
-   * @throws AgentError where there was nothing but the end; the signal's reason, once it aborts.
+   * Returns the text before an empty line, or before the end.
+   * @throws AgentError if the input ended without a text; the signal's reason once it aborts
    */
   async untilEmpty(signal: AbortSignal): Promise<string> {
     signal.addEventListener('abort', this.#look, { once: true })
