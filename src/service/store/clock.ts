@@ -3,6 +3,7 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { SandboxSeen } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
 import { lastFinished } from './idempotency-records.ts'
+import { keysVersionIn } from './root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
@@ -58,13 +59,15 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
   const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = reading(sql<null>`null`, moments)
   return async (tx) => {
-    const [row] = (await (tx.clock.shared ? readShared : readOwn)(tx, {})).rows
+    const reading = (tx.clock.shared ? readShared : readOwn)(tx, {})
+    tx.journal.keysVersion = reading.then(({ rows }) => rows[0]?.keysVersion)
+    tx.journal.keysVersion.catch(() => {})
+    const [row] = (await reading).rows
     if (row === undefined) throw new Error('Bug: the clock has no row.')
-    const { offsetMs, lastFinishedAtMs, nextAtMs, faultRules, staleRules, ...read } = row
-    // What was recorded at some time was recorded by somebody who had seen that time.
-    const highestMs = Math.max(read.highestMs, (lastFinishedAtMs ?? 0) - offsetMs)
-    const { realNowMs, earliestMs } = tx.clock.read({ ...read, highestMs })
-    const { epoch } = read
+    const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
+    // Whoever recorded something had seen the time that it is recorded with.
+    const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
+    const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
     const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
     const faults = { faultRules, staleRules }
     tx.clock.sandbox = { offsetMs, ...faults }
@@ -90,6 +93,7 @@ function reading(databaseNow: RawBuilder<number | null>, moments: readonly Momen
       databaseNow.as('databaseNowMs'),
       lastFinished(db).as('lastFinishedAtMs'),
       nextMoment(db, moments).as('nextAtMs'),
+      keysVersionIn(db).as('keysVersion'),
     ]),
   )
 }

@@ -1,10 +1,12 @@
-import { sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { equalSecrets, hmac, newSecret, type System, seal, unseal } from '../../core/system.ts'
 import { carriedSecrets } from './carried-secrets.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import type { LoadedKey } from './engine/wrapping.ts'
 import type { CarriedSecretRow } from './schema/carried-secrets.ts'
 import type { RootKeyRow } from './schema/root-keys.ts'
+import type { Tables } from './schema/tables.ts'
 
 /**
  * The keys that the service derives its own secrets and signatures from. Each use mixes in what it is for. A key that was
@@ -47,13 +49,6 @@ const wholeSignature = new RegExp(`^${signaturePattern}$`)
 /** Whether a text can be a signature at all. */
 export function looksLikeSignature(text: string): boolean {
   return wholeSignature.test(text)
-}
-
-/** A key with what it derives of a text; undefined where it is retired and the text does not last. */
-interface Loaded {
-  id: number
-  isRetired: boolean
-  of(text: string): string | undefined
 }
 
 export async function rootKeys(tx: Transaction): Promise<RootKeys> {
@@ -126,6 +121,7 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
   const id = (await rootKeys(tx)).newestId + 1
   const secret = await tx.wrapping.wrap(newSecret(system))
   await tx.db.insertInto('rootKeys').values({ id, secret, createdAtMs, lasting: null }).execute()
+  tx.journal.keysVersion = undefined
   return id
 }
 
@@ -154,6 +150,7 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
       .where('id', '=', key.id)
       .execute()
   }
+  tx.journal.keysVersion = undefined
 }
 
 /** What the box of a carried secret is sealed with. */
@@ -172,7 +169,26 @@ export async function openCarried(
   return secret
 }
 
-async function loadedKeys(tx: Transaction): Promise<Loaded[]> {
+/**
+ * Selects a number that changes with every key that is made or retired. The query that reads the clock asks for it, so that
+ * a process need not read and open the keys again for each transaction.
+ */
+export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
+  const [made, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
+  return sql<number>`(select ${made} * 1000000 + ${retired} from ${sql.table('rootKeys')})`
+}
+
+/** Loads the keys, or returns those of the same version that this process has loaded before. */
+async function loadedKeys(tx: Transaction): Promise<readonly LoadedKey[]> {
+  const version = await tx.journal.keysVersion
+  const { loaded } = tx.wrapping
+  if (version !== undefined && loaded?.version === version) return loaded.keys
+  const keys = await loadKeys(tx)
+  if (version !== undefined) tx.wrapping.loaded = { version, keys }
+  return keys
+}
+
+async function loadKeys(tx: Transaction): Promise<LoadedKey[]> {
   const rows = (await newestFirst(tx, {})).rows
   const live = new Map<number, string>()
   for (const row of rows) if (row.lasting === null) live.set(row.id, await tx.wrapping.open(row.secret))
@@ -193,7 +209,7 @@ function openedLasting(live: ReadonlyMap<number, string>, id: number, text: Root
   return JSON.parse(json) as Record<string, string | undefined>
 }
 
-function signaturesBy(keys: readonly Loaded[], text: string): string[] {
+function signaturesBy(keys: readonly LoadedKey[], text: string): string[] {
   return keys.flatMap(({ id, of }) => {
     const secret = of(text)
     return secret === undefined ? [] : [signatureOf(id, secret)]

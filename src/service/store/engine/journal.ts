@@ -15,7 +15,7 @@ export interface Posted extends DatedPosting {
   byItself: boolean
 }
 
-/** The events and postings of one transaction, for those who hear of them once it is committed. */
+/** What one transaction knows and leaves for others: its events and postings are told once it is committed. */
 export class Journal {
   /** The parties that an event was written for. */
   readonly parties = new Set<string>()
@@ -23,4 +23,6 @@ export class Journal {
   readonly postings: Posted[] = []
   /** Whether due effects are being applied, to which the postings made meanwhile belong. */
   byItself = false
+  /** The version of the root keys, from when the transaction asks for the time until it changes a key. */
+  keysVersion: Promise<number | undefined> | undefined
 }

@@ -8,6 +8,13 @@ export class WrongSecretError extends Error {
 /** As for passwords (OWASP Password Storage Cheat Sheet): people may choose the secret themselves. Once a start. */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
+/** A root key with what it derives of a text: nothing where it is retired and the text does not last. */
+export interface LoadedKey {
+  id: number
+  isRetired: boolean
+  of(text: string): string | undefined
+}
+
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
@@ -16,6 +23,8 @@ const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
  * Without secrets keys lie there as they are.
  */
 export class Wrapping {
+  /** The root keys that this process opened last. */
+  loaded: { version: number; keys: readonly LoadedKey[] } | undefined
   readonly #secrets: readonly string[]
   readonly #system: Pick<System, 'randomBytes'>
   /** The key that a secret makes with a salt, by both. */
