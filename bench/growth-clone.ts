@@ -1,6 +1,7 @@
 import { newId, realSystem } from '../src/core/system.ts'
 import { hashOf } from '../src/service/request/activity.ts'
-import type { ActivityHead, ActivityRow } from '../src/service/store/schema/activity.ts'
+import type { ActivityRow } from '../src/service/store/schema/activity.ts'
+import type { ActivityHead } from '../src/service/store/schema/party-heads.ts'
 import { columnsOf } from '../src/service/store/schema/table.ts'
 import { type Tables, tables } from '../src/service/store/schema/tables.ts'
 

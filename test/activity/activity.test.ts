@@ -219,11 +219,11 @@ onEachDatabase('activity', (database) => {
       // An end that fits is not sealed by whoever has the database only.
       const fitting = cut(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
-        const end = { sequence: last - 2, hash: row?.hash ?? '' }
-        await tx.db.updateTable('activityHeads').set(end).where('partyId', '=', partyId).execute()
+        const end = { activitySequence: last - 2, hash: row?.hash ?? '' }
+        await tx.db.updateTable('partyHeads').set(end).where('partyId', '=', partyId).execute()
       })
       await expect(fitting).rejects.toEqual(new Found(last - 1))
-      const headless = cut((tx) => tx.db.deleteFrom('activityHeads').where('partyId', '=', partyId).execute())
+      const headless = cut((tx) => tx.db.deleteFrom('partyHeads').where('partyId', '=', partyId).execute())
       await expect(headless).rejects.toEqual(new Found(last - 1))
     })
   })

@@ -27,13 +27,23 @@ export interface Left {
 
 export const nothing: Left = { made: [], gone: [], alarms: [] }
 
+/** A party's head ends its activity, which an attacker's own request extends, and its events, which it does not. */
+function partsOf(table: string, row: Record<string, unknown>): [part: string, row: object][] {
+  if (table !== 'partyHeads') return [[table, row]]
+  const { partyId, eventSequence, ...end } = row
+  return [
+    ['activityHead', { partyId, ...end }],
+    ['eventHead', { partyId, eventSequence }],
+  ]
+}
+
 async function rowsOf({ store }: World): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>()
   for (const [table, all] of await allTables(store)) {
     if (told.includes(table)) continue
-    for (const row of all) {
+    for (const [part, row] of all.flatMap((row) => partsOf(table, row))) {
       const text = JSON.stringify(row, (name, value) => (whoCalled.includes(name) ? undefined : value))
-      rows.set(`${table}: ${text}`, { table, text })
+      rows.set(`${part}: ${text}`, { table: part, text })
     }
   }
   return rows

@@ -56,7 +56,7 @@ onEachDatabase('report and verify', (database) => {
     await report.issueCard({}, sent)
     const { partyId } = await report.whoami()
     const [older] = await report.store.read(({ db }) =>
-      db.selectFrom('activityHeads').selectAll().where('partyId', '=', partyId).execute(),
+      db.selectFrom('partyHeads').selectAll().where('partyId', '=', partyId).execute(),
     )
     await report.issueCard({}, sent)
     await report.service.runLog.flush()
@@ -66,7 +66,7 @@ onEachDatabase('report and verify', (database) => {
     )
     const putHead = (head: object) =>
       report.store.transaction(({ db }) =>
-        db.updateTable('activityHeads').set(head).where('partyId', '=', partyId).execute(),
+        db.updateTable('partyHeads').set(head).where('partyId', '=', partyId).execute(),
       )
     const [first, last] = [rows[0]?.sequence ?? 0, rows.at(-1)?.sequence ?? 0]
     const rewrite = (change: object, sequence: number) =>

@@ -15,7 +15,9 @@ async function authorized(world: World): Promise<string> {
 
 async function captured(world: World): Promise<string> {
   const id = await authorized(world)
-  expect((await world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' })).status).toBe(200)
+  expect(
+    (await world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' })).status,
+  ).toBe(200)
   return id
 }
 

@@ -4,16 +4,18 @@ import { worldTables } from '../../src/service/store/schema/belonging.ts'
 
 /** Rows about the snapshots themselves: a restore is the last entry in the world that it restored. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
-/** Tables derived from the activity's rows: its index and its head. */
-const ofActivity = ['activityHeads', 'activityResources']
+/** The end of the activity follows from its rows, as does the table that it is found by. */
+const ofActivity = { activitySequence: 0, hash: null, seal: null }
 
 /** Every row of the world, by table, but for the activity of saving and restoring it. */
 export async function worldRows(store: Store): Promise<Record<string, string[]>> {
   return store.transaction(async ({ db }) => {
     const tables: Record<string, string[]> = {}
-    for (const name of worldTables.filter((table) => !ofActivity.includes(table))) {
+    for (const name of worldTables.filter((table) => table !== 'activityResources')) {
       const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db)
-      const kept = rows.filter((row) => !isOfSnapshots(row))
+      const kept = rows
+        .filter((row) => !isOfSnapshots(row))
+        .map((row) => (name === 'partyHeads' ? { ...row, ...ofActivity } : row))
       tables[name] = kept.map((row) => JSON.stringify(row)).sort()
     }
     return tables

@@ -17,8 +17,8 @@ const hints = new Map(toolList(everyTool('sandbox')).map(({ name, annotations })
 /** A second one of these is refused, though each that succeeds makes something: a new secret, a payment by card. */
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
-const everyRequests = ['activity', 'activityHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
-everyRequests.push('events', 'eventHeads', 'runs', 'runEntries')
+const everyRequests = ['activity', 'partyHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
+everyRequests.push('events', 'runs', 'runEntries')
 // Saving a snapshot again replaces its row.
 everyRequests.push('snapshots', 'snapshotRows')
 

@@ -10,10 +10,9 @@ export type TableName = keyof Tables
  */
 export const bookkeeping: { readonly [Name in TableName]?: string } = {
   activity: 'tells of what other tables hold',
-  activityHeads: 'seals the activity',
   activityResources: 'finds the activity of a record',
   events: 'tells of what other tables hold',
-  eventHeads: 'counts the events',
+  partyHeads: 'seals the activity and counts the events',
   sandboxMessages: 'says what would have been mailed about other records',
   failedEffects: "is the service's own",
   ledgerEntries: 'is the other side of payments and purchases',

@@ -62,7 +62,7 @@ export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, 
   }
   const hash = hashOf(row)
   await insertActivity(tx, { ...row, hash })
-  await sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
+  sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
 /** Records what the request did, or was refused. */

@@ -1,10 +1,12 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
-import { changingOne, prepared, writing } from './engine/prepared.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { findPartyHead, leaveEnd, leftEnd, nextActiveParty, type SealedEnd } from './party-heads.ts'
 import { isSignatureOf, type RootKeys, rootKeys } from './root-keys.ts'
-import { type ActivityHead, type ActivityHeadRow, type ActivityRow, sealedText } from './schema/activity.ts'
+import type { ActivityRow } from './schema/activity.ts'
+import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** What tells that a fault of the sandbox befell a request. It names no agent, so that none reads it. */
@@ -120,10 +122,10 @@ export async function activityAfter(
 }
 
 /** Finds the first party, in the order of their ids after `after`, that has rows of activity or a head. */
-export async function nextChain({ db }: Transaction, after: string): Promise<string | undefined> {
-  const first = (table: 'activity' | 'activityHeads') =>
-    db.selectFrom(table).select('partyId').where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst()
-  const found = [await first('activity'), await first('activityHeads')].flatMap((row) => row?.partyId ?? [])
+export async function nextChain(tx: Transaction, after: string): Promise<string | undefined> {
+  const activity = tx.db.selectFrom('activity').select('partyId').where('partyId', '>', after)
+  const listed = await activity.orderBy('partyId').limit(1).executeTakeFirst()
+  const found = [listed?.partyId, await nextActiveParty(tx, after)].filter((id) => id !== undefined)
   return found.toSorted()[0]
 }
 
@@ -137,16 +139,21 @@ export async function activityIdAt(
   return (await row.executeTakeFirst())?.id
 }
 
-/** Where a party's chain ends, as it was kept; undefined before its first row. */
-export async function activityHead(tx: Transaction, partyId: string): Promise<ActivityHeadRow | undefined> {
-  return (await headOf(tx, { partyId })).rows[0]
+/** Returns the end of a party's chain as it was kept; undefined before its first row. */
+export async function activityHead(tx: Transaction, partyId: string): Promise<SealedHead | undefined> {
+  return sealedHead(await findPartyHead(tx, partyId))
 }
 
-const headOf = prepared((db, by: { partyId: string }) =>
-  db.selectFrom('activityHeads').selectAll().where('partyId', '=', by.partyId),
-)
+interface SealedHead extends ActivityHead {
+  seal: string
+}
 
-/** Where a party's chain ends, and the keys that seal a new end. */
+function sealedHead(head: SealedEnd | undefined): SealedHead | undefined {
+  if (head === undefined || head.hash === null || head.seal === null) return undefined
+  return { partyId: head.partyId, sequence: head.activitySequence, hash: head.hash, seal: head.seal }
+}
+
+/** The end of a party's chain, and the keys that seal a new one. */
 export interface ChainEnd {
   sequence: number
   /** Undefined before the first row. */
@@ -154,32 +161,22 @@ export interface ChainEnd {
   keys: Pick<RootKeys, 'sign'>
 }
 
-/** The next row follows the end that was sealed, not the last that is found: what was cut off stays missing. */
+/** Finds the end that was sealed, not the last row that is there: rows that were cut off stay missing. */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
-  const [keys, head] = await Promise.all([tx.shared(rootKeys), activityHead(tx, partyId)])
+  const left = leftEnd(tx, partyId)
+  const [keys, kept] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
+  const head = sealedHead(kept)
   return { sequence: head?.sequence ?? (await lastSequence(tx, partyId)), hash: head?.hash, keys }
 }
 
-/** Keeps where the chain ends now, sealed: whoever changes the database only cannot seal another end. */
-export async function sealActivityHead(
-  tx: Transaction,
-  keys: Pick<RootKeys, 'sign'>,
-  { partyId, sequence, hash }: ActivityHead,
-): Promise<void> {
-  await upsert(tx, { partyId, sequence, hash, seal: keys.sign(sealedText({ partyId, sequence, hash })) })
+/** Seals the new end of a chain, for the end of the transaction. Access to the database alone is not enough to seal one. */
+export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
+  const { partyId, sequence, hash } = head
+  leaveEnd(tx, { partyId, activitySequence: sequence, hash, seal: keys.sign(sealedText(head)) })
 }
 
-const upsert = writing((db, row: ActivityHeadRow) =>
-  db
-    .insertInto('activityHeads')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.column('partyId').doUpdateSet({ sequence: row.sequence, hash: row.hash, seal: row.seal }),
-    ),
-)
-
 /** Whether the head is as it was sealed. */
-export async function headIsSealed(tx: Transaction, head: ActivityHeadRow): Promise<boolean> {
+export async function headIsSealed(tx: Transaction, head: SealedHead): Promise<boolean> {
   return await isSignatureOf(tx, sealedText(head), head.seal)
 }
 

@@ -142,15 +142,6 @@ export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardT
     .where('agentCards.agentId', '=', agentId)
 }
 
-/** Which agent a card was issued to: for a statement that writes something of that agent. */
-export function ownerOfCard(db: Kysely<Tables>, partyId: string, id: string) {
-  return db
-    .selectFrom('agentCards')
-    .select(['agentCards.partyId', 'agentCards.agentId'])
-    .where('agentCards.partyId', '=', partyId)
-    .where('agentCards.id', '=', id)
-}
-
 /** Whose cards a merchant may charge: those of one agent on a party's wallets, or of any. */
 interface Chargeable {
   partyId: string

@@ -3,7 +3,7 @@ import { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import { holdLifetimeMs, type PurchaseStatus } from '../rules/card-purchases.ts'
 import { purchaseEvent } from '../rules/events.ts'
 import { countedOfPurchase } from '../rules/limits.ts'
-import { type CardScope, cardIssuedTo, findAgentCard, ownerOfCard } from './agent-cards.ts'
+import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
@@ -11,11 +11,11 @@ import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
-import { telling } from './events.ts'
+import { tell } from './events.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { Tables } from './schema/tables.ts'
-import { addCardSpending } from './spending.ts'
+import { addSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
@@ -95,12 +95,17 @@ export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransacti
 /** Adds a purchase or refund, and what it uses up of the limits. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, row, [purchaseEvent(undefined, row)], row.createdAtMs)
-  await addCardSpending(tx, row, {
+  tell(tx, ofCardOwner(row), [purchaseEvent(undefined, row)], row.createdAtMs)
+  await addSpending(tx, ofCardOwner(row), {
     cents: countedOfPurchase(row),
     atMs: row.createdAtMs,
     nowMs: row.createdAtMs,
   })
+}
+
+/** Events and limits are of the agent that the card was issued to, not of the one that caused the transaction. */
+function ofCardOwner(row: CardTransactionRow): CardTransactionRow & { agentId: string } {
+  return { ...row, agentId: row.cardAgentId }
 }
 
 const insert = inserting('cardTransactions')
@@ -112,19 +117,11 @@ export async function replaceCardTransaction(
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
   await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
-  tell(tx, after, [purchaseEvent(before, after)], after.updatedAtMs)
+  tell(tx, ofCardOwner(after), [purchaseEvent(before, after)], after.updatedAtMs)
   const cents = countedOfPurchase(after) - countedOfPurchase(before)
-  await addCardSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
+  await addSpending(tx, ofCardOwner(before), { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }
 }
-
-/** Who caused it may be another agent than whose card it is. */
-const tell = telling('cardId', (db, { partyId, of }) => {
-  const owner = ownerOfCard(db, partyId, of as string)
-    .clearSelect()
-    .select('agentCards.agentId')
-  return sql<string>`(${owner})`
-})
 
 const replace = changingOne(
   (db, row: CardTransactionRow & { nextVersion: number }) =>

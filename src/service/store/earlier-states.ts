@@ -40,10 +40,9 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   ledgerEntries: null,
   // Only what is asked to be paid is held against it.
   spending: null,
-  activityHeads: null,
   activityResources: null,
   events: null,
-  eventHeads: null,
+  partyHeads: null,
   releasedHandles: null,
   failedEffects: null,
   idempotencyRecords: null,

@@ -1,14 +1,14 @@
 import type { Feed } from '../../core/watch.ts'
-import { epochIn } from './clock.ts'
 import type { Store, Transaction } from './engine/store.ts'
+import { type LastNumber, lastNumbers } from './party-heads.ts'
 
 /** At one time: what would not fit into a query, and what a process should not read in one piece. */
 const mostParties = 500
 const mostRows = 500
 
 interface FeedRows<Row, Change> {
-  /** The table of the last number of each party. */
-  heads: 'activityHeads' | 'eventHeads'
+  /** The column of a party's head that has the number of its last row. */
+  head: LastNumber
   /** At most `limit` rows of the party's behind a number up to another, in their order. */
   rows(tx: Transaction, by: { partyId: string; sequence: number; upTo: number; limit: number }): Promise<Row[]>
   /** What a row tells. */
@@ -25,20 +25,14 @@ const rowsOfWorld = 2 ** 32
  */
 export function feedOf<Row extends { sequence: number }, Change>(
   store: Store,
-  { heads, rows, changeOf }: FeedRows<Row, Change>,
+  { head, rows, changeOf }: FeedRows<Row, Change>,
 ): Pick<Feed<Change>, 'ends' | 'after'> {
   return {
     ends: async (partyIds) => {
       const ends = new Map<string, number>()
       for (let first = 0; first < partyIds.length; first += mostParties) {
         const some = partyIds.slice(first, first + mostParties)
-        const found = await store.read(({ db }) => {
-          return db
-            .selectFrom(heads)
-            .select(['partyId', 'sequence', epochIn(db).as('epoch')])
-            .where('partyId', 'in', some)
-            .execute()
-        })
+        const found = await store.read((tx) => lastNumbers(tx, some, head))
         for (const { partyId, sequence, epoch } of found) ends.set(partyId, (epoch ?? 0) * rowsOfWorld + sequence)
       }
       return ends

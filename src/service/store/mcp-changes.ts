@@ -5,7 +5,7 @@ import { feedOf } from './feed.ts'
 /** Reads from the activity what was done with which credential, whichever process did it. */
 export function createMcpChanges(store: Store) {
   return feedOf(store, {
-    heads: 'activityHeads',
+    head: 'activitySequence',
     rows: ({ db }, { partyId, sequence, upTo, limit }) =>
       db
         .selectFrom('activity')

@@ -1,10 +1,8 @@
 import { type Kysely, type OnConflictBuilder, sql } from 'kysely'
 import { startOfDayAndMonth } from '../rules/calendar.ts'
 import type { Spent } from '../rules/limits.ts'
-import { ownerOfCard } from './agent-cards.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -61,22 +59,11 @@ export async function addSpending(tx: Transaction, spender: Spender, difference:
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...added(difference) })
 }
 
-/** The same of a purchase: it is of the agent that its card was issued to, whoever rehearsed it. */
-export async function addCardSpending(
-  tx: Transaction,
-  { partyId, cardId }: OfCard,
-  difference: Difference,
-): Promise<void> {
-  if (isUnasked(difference)) return
-  await addOfCard(tx, { partyId, cardId, ...added(difference) })
-}
-
 /** Nobody asks for a month that is over. */
 function isUnasked({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
 }
 
-type OfCard = Pick<CardTransactionRow, 'partyId' | 'cardId'>
 type Added = Omit<SpendingRow, 'partyId' | 'agentId'>
 
 function added({ cents, atMs }: Difference): Added {
@@ -85,22 +72,6 @@ function added({ cents, atMs }: Difference): Added {
 }
 
 const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(moved))
-
-const addOfCard = writing((db, row: Added & OfCard) => {
-  const given = (value: number) => sql<number>`cast(${value} as bigint)`
-  return db
-    .insertInto('spending')
-    .columns(['partyId', 'agentId', 'dayMs', 'dayCents', 'monthMs', 'monthCents'])
-    .expression(
-      ownerOfCard(db, row.partyId, row.cardId).select([
-        given(row.dayMs).as('dayMs'),
-        given(row.dayCents).as('dayCents'),
-        given(row.monthMs).as('monthMs'),
-        given(row.monthCents).as('monthCents'),
-      ]),
-    )
-    .onConflict(moved)
-})
 
 /** The total of the same day moves, that of a later day takes its place, and one that is over stays as it is. */
 function moved(conflict: OnConflictBuilder<Tables, 'spending'>) {

@@ -62,10 +62,10 @@ export async function untoldWebhooks(tx: Transaction, limit: number): Promise<We
 const untold = prepared((db, { limit }: { limit: number }) =>
   db
     .selectFrom('webhooks')
-    .innerJoin('eventHeads', 'eventHeads.partyId', 'webhooks.partyId')
+    .innerJoin('partyHeads', 'partyHeads.partyId', 'webhooks.partyId')
     .select(['webhooks.partyId', 'webhooks.id'])
     .where('webhooks.status', '=', 'ENABLED')
-    .where('eventHeads.sequence', '>', sql.ref<number>('webhooks.toldUpTo'))
+    .where('partyHeads.eventSequence', '>', sql.ref<number>('webhooks.toldUpTo'))
     .limit(limit),
 )
 
@@ -146,7 +146,7 @@ export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
 
 const skipToHeads = writing((db, _none: object) =>
   db.updateTable('webhooks').set({
-    toldUpTo: sql<number>`coalesce((select "sequence" from "eventHeads" where "eventHeads"."partyId" = "webhooks"."partyId"), 0)`,
+    toldUpTo: sql<number>`coalesce((select "eventSequence" from "partyHeads" where "partyHeads"."partyId" = "webhooks"."partyId"), 0)`,
     nextDueAtMs: null,
   }),
 )

@@ -2,7 +2,7 @@ import { sha256 } from '../../core/system.ts'
 import { hasEnded } from '../rules/subscriptions.ts'
 import { decisionText } from '../store/pending-decisions.ts'
 import { keyOfSignature } from '../store/root-keys.ts'
-import { sealedText } from '../store/schema/activity.ts'
+import { sealedText } from '../store/schema/party-heads.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import {
   checkoutPageText,
@@ -40,7 +40,8 @@ export const carriedTexts: {
   customerInvitations: ({ id, tokenHash }, key) => ifMade(key, connectText(id), tokenHash),
   partyInvitations: ({ id, tokenHash }, key) => ifMade(key, joinText(id), tokenHash),
   paymentRequests: ({ id, tokenHash }, key) => ifMade(key, requestText(id), tokenHash),
-  activityHeads: (head, { id }) => (keyOfSignature(head.seal) === id ? [sealedText(head)] : []),
+  partyHeads: ({ partyId, activitySequence: sequence, hash, seal }, { id }) =>
+    hash !== null && seal !== null && keyOfSignature(seal) === id ? [sealedText({ partyId, sequence, hash })] : [],
   webhooks: ({ id, secretNumber, secretKeyId, previousKeyId }, key) => [
     ...(secretKeyId === key.id ? [webhookText(id, secretNumber)] : []),
     ...(previousKeyId === key.id ? [webhookText(id, secretNumber - 1)] : []),

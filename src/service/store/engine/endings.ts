@@ -18,6 +18,11 @@ export class Endings {
     this.#left.push({ finish: finish as Finish<unknown>, item })
   }
 
+  /** Returns what was left for one finish so far. */
+  for<Item>(finish: Finish<Item>): Item[] {
+    return this.#left.filter((one) => one.finish === finish).map(({ item }) => item as Item)
+  }
+
   /** Forgets all but the first so many. */
   backTo(count: number): void {
     this.#left.length = count

@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 import { writing } from './prepared.ts'
 import type { Transaction } from './store.ts'
@@ -15,10 +16,14 @@ export function inserting<Table extends keyof Tables>(
 /** Keeps the number of statements small that are prepared for it. */
 const mostRows = 8
 
-/** What inserts several whole rows into a table by one statement, or by few. */
-export function insertingSeveral<Table extends keyof Tables>(
+/**
+ * Makes what inserts several whole rows into a table by one statement, or by few.
+ * @param valuesOf Makes the values of a row where some are not given but selected; it sees marks in place of what is given.
+ */
+export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,
-): (tx: Transaction, rows: readonly Tables[Table][]) => Promise<void> {
+  valuesOf: (db: Kysely<Tables>, row: Given) => object = (_db, row) => row,
+): (tx: Transaction, rows: readonly Given[]) => Promise<void> {
   const byCount = Array.from({ length: mostRows + 1 }, (_, count) =>
     writing((db, marks: Record<string, unknown>) => {
       const rows: Record<string, unknown>[] = Array.from({ length: count }, () => ({}))
@@ -27,7 +32,7 @@ export function insertingSeveral<Table extends keyof Tables>(
         const row = rows[Number(index)]
         if (row !== undefined) row[column] = mark
       }
-      return db.insertInto(table).values(rows as never)
+      return db.insertInto(table).values(rows.map((row) => valuesOf(db, row as Given)) as never)
     }),
   )
   return async (tx, rows) => {

@@ -90,6 +90,10 @@ export class PostgresTransaction implements Transaction {
     this.#endings.add(finish, item)
   }
 
+  left<Item>(finish: Finish<Item>): Item[] {
+    return this.#endings.for(finish)
+  }
+
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
     this.#depth += 1
     const { count } = this.#endings

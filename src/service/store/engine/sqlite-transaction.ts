@@ -47,6 +47,10 @@ export class SqliteTransaction implements Transaction {
     this.#endings.add(finish, item)
   }
 
+  left<Item>(finish: Finish<Item>): Item[] {
+    return this.#endings.for(finish)
+  }
+
   /** Whoever shares a commit runs after the others, and sees what the one before it changed. */
   async shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T> {
     return read(this)

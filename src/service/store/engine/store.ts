@@ -70,6 +70,8 @@ export interface Transaction {
    * last, since it locks what others wait for. What a savepoint undoes is not handed over.
    */
   atEnd<Item>(finish: Finish<Item>, item: Item): void
+  /** Returns the items that were handed to `finish` so far. */
+  left<Item>(finish: Finish<Item>): readonly Item[]
   /**
    * Reads what is the same for all whose work shares one transaction of the database: there it is read once. Nobody who
    * shares one changes it.

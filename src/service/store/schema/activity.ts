@@ -40,23 +40,3 @@ export const activityResources = table({
   $key: ['partyId', 'resourceId', 'sequence'],
   $keyOnly: true,
 })
-
-/** How far a party's chain of activity reaches, sealed: rows that are cut off its end are missed. */
-export const activityHeads = table({
-  partyId: text,
-  hash: text,
-  /** A root key's signature of the rest. */
-  seal: text,
-  /** The number of the last row, which is also how many there are. */
-  sequence: bigint,
-  $key: ['partyId'],
-})
-
-export type ActivityHeadRow = RowOf<typeof activityHeads>
-
-export type ActivityHead = Omit<ActivityHeadRow, 'seal'>
-
-/** What the seal of a head signs. */
-export function sealedText({ partyId, sequence, hash }: ActivityHead): string {
-  return `activity ${partyId} ${sequence} ${hash}`
-}

@@ -42,10 +42,9 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   sandboxMessages: 'world',
   failedEffects: 'world',
   activity: 'world',
-  activityHeads: 'world',
   activityResources: 'world',
   events: 'world',
-  eventHeads: 'world',
+  partyHeads: 'world',
 
   idempotencyRecords: 'forgotten',
   sentCalls: 'forgotten',

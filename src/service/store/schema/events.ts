@@ -26,13 +26,3 @@ export const events = table({
 })
 
 export type EventRow = RowOf<typeof events>
-
-/** The number of a party's last event, deleted ones included. Who writes one holds this row until the commit. */
-export const eventHeads = table({
-  partyId: text,
-  sequence: bigint,
-  $key: ['partyId'],
-  $keyOnly: true,
-})
-
-export type EventHeadRow = RowOf<typeof eventHeads>

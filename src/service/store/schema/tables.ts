@@ -1,5 +1,5 @@
 import { accessTokens, grantTokens } from './access-tokens.ts'
-import { activity, activityHeads, activityResources } from './activity.ts'
+import { activity, activityResources } from './activity.ts'
 import { agentCards } from './agent-cards.ts'
 import { agents } from './agents.ts'
 import { approvals } from './approvals.ts'
@@ -14,7 +14,7 @@ import { customerInvitations } from './customer-invitations.ts'
 import { delegations } from './delegations.ts'
 import { deployment } from './deployment.ts'
 import { earlierStates } from './earlier-states.ts'
-import { eventHeads, events } from './events.ts'
+import { events } from './events.ts'
 import { externalAccounts } from './external-accounts.ts'
 import { failedEffects } from './failed-effects.ts'
 import { faults } from './faults.ts'
@@ -27,6 +27,7 @@ import { mcpEvents, mcpMail, mcpSessions } from './mcp-sessions.ts'
 import { oauthGrants } from './oauth-grants.ts'
 import { oauthRecords } from './oauth-records.ts'
 import { parties } from './parties.ts'
+import { partyHeads } from './party-heads.ts'
 import { partyInvitations } from './party-invitations.ts'
 import { passwords, refusedPasswords } from './passwords.ts'
 import { paymentRequests } from './payment-requests.ts'
@@ -72,7 +73,6 @@ export const tables = {
   credentials,
   accessTokens,
   activity,
-  activityHeads,
   activityResources,
   delegations,
   customerInvitations,
@@ -90,7 +90,7 @@ export const tables = {
   rootKeys,
   carriedSecrets,
   events,
-  eventHeads,
+  partyHeads,
   idempotencyRecords,
   schemas,
   clock,

@@ -1,0 +1,114 @@
+import { type Kysely, sql } from 'kysely'
+import { epochIn } from './clock.ts'
+import { insertingSeveral } from './engine/insert.ts'
+import { prepared, writing } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { EventRow } from './schema/events.ts'
+import type { PartyHeadRow } from './schema/party-heads.ts'
+import type { Tables } from './schema/tables.ts'
+
+/** An event before it has its number. */
+export type NewEvent = Omit<EventRow, 'sequence' | 'recordedAtMs'>
+
+/** The end of a party's chain of activity, sealed. */
+export type SealedEnd = Pick<PartyHeadRow, 'partyId' | 'activitySequence' | 'hash' | 'seal'>
+
+export async function findPartyHead(tx: Transaction, partyId: string): Promise<PartyHeadRow | undefined> {
+  return (await headOf(tx, { partyId })).rows[0]
+}
+
+const headOf = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('partyHeads').selectAll().where('partyId', '=', by.partyId),
+)
+
+/** The numbers that a head keeps: those of the last row of activity and of the last event. */
+export type LastNumber = 'activitySequence' | 'eventSequence'
+
+/** Reads the last numbers of parties, as far as they have any, and the clock's epoch that they belong to. */
+export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of: LastNumber) {
+  return db
+    .selectFrom('partyHeads')
+    .select(['partyId', `${of} as sequence`, epochIn(db).as('epoch')])
+    .where('partyId', 'in', partyIds)
+    .where(of, '>', 0)
+    .execute()
+}
+
+/** Finds the first party with activity, in the order of their ids after `after`. */
+export async function nextActiveParty({ db }: Transaction, after: string): Promise<string | undefined> {
+  const active = db.selectFrom('partyHeads').select('partyId').where('activitySequence', '>', 0)
+  return (await active.where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst())?.partyId
+}
+
+/** Leaves an event for the end of the transaction, which gives it the next number of its party. */
+export function leaveEvent(tx: Transaction, event: NewEvent): void {
+  tx.atEnd(writeHeads, event)
+}
+
+/** Leaves the new end of a party's chain for the end of the transaction. */
+export function leaveEnd(tx: Transaction, end: SealedEnd): void {
+  tx.atEnd(writeHeads, end)
+}
+
+/** Returns the end of a party's chain that this transaction has left, which the database does not have yet. */
+export function leftEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
+  return tx.left(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
+}
+
+/** Writes the heads of all parties at once, in the order of their ids, so that two transactions wait for one another. */
+async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)[]): Promise<void> {
+  const byParty = [...Map.groupBy(left, ({ partyId }) => partyId)].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [partyId, of] of byParty) {
+    const events = of.filter((one) => 'type' in one)
+    const end = of.findLast((one) => 'seal' in one)
+    if (end === undefined) await advance(tx, { partyId, count: events.length })
+    else await extend(tx, { ...end, eventSequence: events.length })
+    const recordedAtMs = tx.clock.lastMs
+    await insertEvents(
+      tx,
+      events.map((event, at) => ({ ...event, recordedAtMs, behind: events.length - 1 - at })),
+    )
+  }
+}
+
+interface NumberedEvent extends Omit<EventRow, 'sequence'> {
+  /** How many events of the same party follow it: the head has the number of the last. */
+  behind: number
+}
+
+const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { behind, ...event }: NumberedEvent) => {
+  const last = db.selectFrom('partyHeads').select('eventSequence').where('partyId', '=', event.partyId)
+  return { ...event, sequence: sql<number>`(${last}) - cast(${behind} as bigint)` }
+})
+
+const extend = writing((db, row: PartyHeadRow) =>
+  db
+    .insertInto('partyHeads')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('partyId').doUpdateSet((head) => ({
+        activitySequence: row.activitySequence,
+        hash: row.hash,
+        seal: row.seal,
+        eventSequence: head('partyHeads.eventSequence', '+', row.eventSequence),
+      })),
+    ),
+)
+
+const advance = writing((db, { partyId, count }: { partyId: string; count: number }) =>
+  db
+    .insertInto('partyHeads')
+    .values({ partyId, activitySequence: 0, hash: null, seal: null, eventSequence: count })
+    .onConflict((conflict) =>
+      conflict
+        .column('partyId')
+        .doUpdateSet((head) => ({ eventSequence: head('partyHeads.eventSequence', '+', count) })),
+    ),
+)
+
+/** Takes the number of a party's next event at once. Until the transaction ends, others wait for the next one. */
+export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
+  tx.apart()
+  await advance(tx, { partyId, count: 1 })
+  return (await findPartyHead(tx, partyId))?.eventSequence ?? 0
+}
