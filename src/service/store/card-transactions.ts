@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import { holdLifetimeMs, type PurchaseStatus } from '../rules/card-purchases.ts'
 import { purchaseEvent } from '../rules/events.ts'
