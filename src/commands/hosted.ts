@@ -1,0 +1,61 @@
+import type { Logger } from '../config/log.ts'
+import type { Config } from '../config/settings.ts'
+import type { System } from '../core/system.ts'
+import { type Listener, listen } from '../service/listen.ts'
+import { openSignals } from '../service/store/engine/open-signals.ts'
+import type { ParsedFile } from '../worlds/parse-file.ts'
+import type { World } from '../worlds/schema.ts'
+import { embeddedAddress } from './addresses.ts'
+import { openEmbedded } from './embedded.ts'
+import type { McpOverHttp } from './mcp-over-http.ts'
+import { createSite, type Site } from './site.ts'
+
+interface HostedOptions extends Pick<McpOverHttp, 'offers'> {
+  config: Config
+  system: System
+  log: Logger
+  /** The world, if it is not that of the file that the settings name. */
+  given: ParsedFile<World> | undefined
+  keepsUp?: boolean
+}
+
+/** How long closing waits for a client that stalls in the middle of a request, or never reads the answer. */
+const closeWithinMs = 250
+
+/** Opens a sandbox in this process with all that `serve` answers. It listens at no port before it is told to. */
+export async function openHosted({ config, system, log, given, keepsUp = true, ...site }: HostedOptions) {
+  let listener: Listener | undefined
+  const publicUrl = () => listener?.url ?? embeddedAddress
+  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { given, keepsUp })
+  try {
+    const credentials = await service.seed({ apiKey: undefined, agentKey: undefined })
+    const signals = await openSignals({ url: config.databaseUrl, system, log })
+    const { isEnding } = service.readiness
+    const { fetch, corsPaths, publicPaths, ...opened } = await createSite({
+      ...{ config, service, store, publicUrl, system, log, signals },
+      ...site,
+    })
+    return {
+      service,
+      store,
+      credentials,
+      publicUrl,
+      fetch: (request: Request) => fetch(request),
+      /** Listens from now on, and answers by `door`. */
+      listen: async (port: number, door: Site['fetch'] = fetch) => {
+        const given = { fetch: door, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
+        listener = await listen({ ...given, system, log })
+      },
+      close: async () => {
+        // Requests that wait for a status are answered first.
+        await service.readiness.end().catch(() => {})
+        await Promise.all([opened.close(), listener?.close()])
+        await signals.close()
+        await close()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
