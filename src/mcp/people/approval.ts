@@ -1,9 +1,4 @@
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  inputRequired,
-  type ServerContext,
-} from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { approvalPagePath, approvals } from '../../../tools/approvals.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -17,7 +12,7 @@ import {
   isNotShown,
   mostRounds,
   notShown,
-  seal,
+  openPage,
   stateOf,
   waitsMs,
 } from './elicitation.ts'
@@ -48,10 +43,7 @@ export async function offerPage(
     const { name: operation } = approvals.approveApproval
     noteQuestion(dependencies, context, { way: 'page', operation, facts: [`Decide on ${String(input.approvalId)}.`] })
   }
-  return inputRequired({
-    inputRequests: { page: inputRequired.elicitUrl({ message, url }) },
-    requestState: await seal(dependencies, { of: ofPage(input)(), step: 'page', round }, context),
-  })
+  return openPage(dependencies, context, { message, url }, { of: ofPage(input)(), step: 'page', round })
 }
 
 /** What came of it: the approval as it was decided there. undefined: nobody was sent to the page by this call. */

@@ -1,9 +1,4 @@
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  inputRequired,
-  type ServerContext,
-} from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallResult } from '../../client/client.ts'
@@ -12,7 +7,7 @@ import { maskedCard } from '../answers/masked-card.ts'
 import { success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { note, noteAnswer, noteQuestion } from '../noted.ts'
-import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
+import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, openPage, stateOf } from './elicitation.ts'
 
 interface CardRequest {
   result: CallResult<OperationDefinition>
@@ -58,12 +53,8 @@ export async function showMasked(
     operation,
     facts: ['See the number of the card on a page that opens once.'],
   })
-  return inputRequired({
-    inputRequests: {
-      card: inputRequired.elicitUrl({ message: 'Open this page to see the number of the card. It opens once.', url }),
-    },
-    requestState: await seal(dependencies, { of: of(), step: 'card' }, context),
-  })
+  const message = 'Open this page to see the number of the card. It opens once.'
+  return openPage(dependencies, context, { message, url }, { of: of(), step: 'card' })
 }
 
 /** The address of a page that shows the number once; undefined where the API makes none. */

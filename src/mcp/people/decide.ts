@@ -24,8 +24,11 @@ import {
   stateOf,
 } from './elicitation.ts'
 import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision } from './pending.ts'
-import type { Question } from './question.ts'
+import type { Question as Drafted } from './question.ts'
 import { questions } from './questions.ts'
+
+/** What a person is asked, without the facts that could not be read. */
+type Question = Drafted & { facts: string[] }
 
 export interface ToolCall {
   operation: OperationDefinition
@@ -54,12 +57,16 @@ export interface Go {
   held: Held | undefined
 }
 
-/** What a person is asked about a call. */
+/** A call that a person is asked about. */
 interface Asked {
+  dependencies: Dependencies
+  context: ServerContext
   call: ToolCall
   question: Question
   shown: string
   of: Fingerprint
+  /** The page where people decide on what this tool would do. */
+  page: string | undefined
 }
 
 /**
@@ -79,32 +86,25 @@ export async function decide(
   if (decided !== undefined) return { go: false, answer: decided }
   const before = held === undefined && mayAsk(dependencies, operation) && (await wasDecided())
   const question = before ? undefined : await questionOf(dependencies, call, context)
-  const shown = question === undefined ? '' : messageOf(question)
+  const shown = question === undefined ? '' : [...question.facts, question.effect].join('\n')
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
   const key = held === undefined ? idempotencyKey : keyOf(held)
   // The call goes on where there is nothing to decide, and where its second factor is checked after the decision.
   const goesOn = question === undefined || stateOf(context, of, 'verification') !== undefined
   const decidedBefore = before || question !== undefined
   if (goesOn || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
-  const asked = { call, question, shown, of }
-  return (await answered(dependencies, asked, page, context)) ?? (await ask(dependencies, asked, page, context))
+  const asked = { dependencies, context, call, question, shown, of, page }
+  return (await answered(asked)) ?? { go: false, answer: await ask(asked) }
 }
 
-/** What the person answered to the question; undefined: they were not asked it. */
-async function answered(
-  dependencies: Dependencies,
-  asked: Asked,
-  page: string | undefined,
-  context: ServerContext,
-): Promise<Decision | undefined> {
-  const { of, call } = asked
-  const { decisions } = dependencies.people
-  if (decisions !== undefined) {
-    const onPage = await afterDecisionPage({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
-    if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
-    if (onPage !== undefined) {
-      return { go: true, of, idempotencyKey: keyOf(onPage.held), decided: true, held: onPage.held }
-    }
+/** Returns what the person's answer comes to; undefined: they were not asked. */
+async function answered(asked: Asked): Promise<Decision | undefined> {
+  const { dependencies, context, of, call } = asked
+  const asking = askingOf(asked)
+  const onPage = asking && (await afterDecisionPage(asking))
+  if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
+  if (onPage !== undefined) {
+    return { go: true, of, idempotencyKey: keyOf(onPage.held), decided: true, held: onPage.held }
   }
   const state = stateOf(context, of, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
@@ -114,79 +114,63 @@ async function answered(
     noteAnswer(dependencies, context, { ...told, outcome: 'agreed' })
     return { go: true, of, idempotencyKey: state.key, decided: true, held: undefined }
   }
-  const isUnseen = isNotShown(dependencies, state, { action, confirmed })
-  if (!isUnseen) {
-    noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
-    return { go: false, answer: failed(declined) }
+  if (isNotShown(dependencies, state, { action, confirmed })) {
+    return { go: false, answer: await onPageOr(notShown, asked) }
   }
-  return { go: false, answer: await onPageOr(notShown, dependencies, asked, page, context) }
+  noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
+  return { go: false, answer: failed(declined) }
 }
 
 /** Asks in the first way that the host has: by the address of a page, by a form, or through the model by a link. */
-async function ask(
-  dependencies: Dependencies,
-  asked: Asked,
-  page: string | undefined,
-  context: ServerContext,
-): Promise<Decision> {
-  const { call, question, shown, of } = asked
-  const { people, server } = dependencies
-  const { decisions } = people
-  const modes = modesOf(server, context)
-  if (modes.url && (decisions !== undefined || !modes.form)) {
-    if (page !== undefined) return { go: false, answer: await offerPage(dependencies, page, call.input, context) }
-    const offer = decisions && offerDecision({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
-    if (offer !== undefined) return { go: false, answer: await offer }
+async function ask(asked: Asked): Promise<Answer> {
+  const { dependencies, context, call, question, shown, of, page } = asked
+  const modes = modesOf(dependencies.server, context)
+  const asking = askingOf(asked)
+  if (modes.url && (asking !== undefined || !modes.form)) {
+    if (page !== undefined) return offerPage(dependencies, page, call.input, context)
+    if (asking !== undefined) return offerDecision(asking)
   }
   const { operation, given } = call
   const cannot = (where: string) =>
     refused(dependencies, context, { operation: operation.name, arguments: given, error: cannotAsk(where) })
-  if (!modes.form) return { go: false, answer: await onPageOr(cannot, dependencies, asked, page, context) }
+  if (!modes.form) return onPageOr(cannot, asked)
   const key = keyFor(dependencies, call)
   // A host that sends the call again without an answer shows its person the same question.
   if (stateOf(context, of, 'decision') === undefined) {
     noteQuestion(dependencies, context, { way: 'form', ...toldOf(asked) })
   }
-  const requestState = await seal(
-    dependencies,
-    { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) },
-    context,
-  )
-  return {
-    go: false,
-    answer: inputRequired({ inputRequests: { decision: decisionForm(shown, question.tick) }, requestState }),
-  }
+  const state = { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) } as const
+  return inputRequired({
+    inputRequests: { decision: decisionForm(shown, question.tick) },
+    requestState: await seal(dependencies, state, context),
+  })
 }
 
 /** Leads the person to a page through the model; where there is none, says where they can do it. */
-async function onPageOr(
-  otherwise: (where: string) => CallToolResult,
-  dependencies: Dependencies,
-  asked: Asked,
-  page: string | undefined,
-  context: ServerContext,
-): Promise<CallToolResult> {
-  const { decisions } = dependencies.people
-  if (decisions === undefined) return otherwise(whereToDecide(dependencies, page))
-  const hasChanged = asked.call.held !== undefined
-  return await holdForPerson({ ...dependencies, decisions }, askingOf(dependencies, asked), context, hasChanged)
+async function onPageOr(otherwise: (where: string) => CallToolResult, asked: Asked): Promise<CallToolResult> {
+  const { dependencies, call, page } = asked
+  const asking = askingOf(asked)
+  if (asking !== undefined) return holdForPerson(asking, call.held !== undefined)
+  return otherwise(page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`)
 }
 
-function askingOf(dependencies: Dependencies, { call, question, of }: Asked): Asking {
-  const { facts, effect, tick } = question
-  const told = facts.filter((fact) => fact !== undefined)
-  const key = keyFor(dependencies, call)
+/** Returns the call as it is kept for a page of decisions; undefined where there are none. */
+function askingOf({ dependencies, context, call, question, of }: Asked): Asking | undefined {
+  const { decisions } = dependencies.people
+  if (decisions === undefined) return undefined
   const { name } = call.operation
   const spends = questions[name]?.amount !== undefined
-  return { tool: name, arguments: call.given, key, of: of(), facts: told, effect, tick, spends }
+  const key = keyFor(dependencies, call)
+  const kept = { tool: name, arguments: call.given, key, of: of(), ...question, spends }
+  return { dependencies, decisions, context, call: kept }
 }
 
-/** What a person is asked, for the run. */
+/** Returns the question as the run tells of it. */
 function toldOf({ call: { operation, input }, question: { facts, effect } }: Asked) {
   const { name } = operation
   const amount = Number(input[questions[name]?.amount ?? ''])
-  const told = [...facts.filter((fact) => fact !== undefined), effect]
-  return { operation: name, facts: told, amountCents: Number.isSafeInteger(amount) ? amount : undefined }
+  const amountCents = Number.isSafeInteger(amount) ? amount : undefined
+  return { operation: name, facts: [...facts, effect], amountCents }
 }
 
 /** The key under which the call is to be carried out once the person agreed. */
@@ -199,15 +183,15 @@ function keyOf({ call: { key }, tries }: Held): string | undefined {
   return key === undefined || tries === 0 ? key : `${key}.${tries}`
 }
 
-function whereToDecide(dependencies: Dependencies, page: string | undefined): string {
-  return page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`
-}
-
 function mayAsk({ people, choice }: Dependencies, { name }: OperationDefinition): boolean {
   return Object.hasOwn(questions, name) && asksPeople(people.confirm, choice.environment)
 }
 
-async function questionOf(dependencies: Dependencies, { operation, input }: ToolCall, context: ServerContext) {
+async function questionOf(
+  dependencies: Dependencies,
+  { operation, input }: ToolCall,
+  context: ServerContext,
+): Promise<Question | undefined> {
   const { people, api } = dependencies
   const rule = mayAsk(dependencies, operation) ? questions[operation.name] : undefined
   if (rule === undefined) return undefined
@@ -215,13 +199,10 @@ async function questionOf(dependencies: Dependencies, { operation, input }: Tool
   prepare(operation, input)
   if (rule.amount !== undefined && Number(input[rule.amount]) <= people.confirm.aboveCents) return undefined
   const { call } = await api.client()
-  return await rule.ask(input, (read, arguments_, options) =>
+  const question = await rule.ask(input, (read, arguments_, options) =>
     call(read, arguments_, { ...options, signal: context.mcpReq.signal }),
   )
-}
-
-function messageOf({ facts, effect }: Question): string {
-  return [...facts.filter((fact) => fact !== undefined), effect].join('\n')
+  return question && { ...question, facts: question.facts.filter((fact) => fact !== undefined) }
 }
 
 function cannotAsk(where: string) {

@@ -3,6 +3,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
   type InputRequest,
+  type InputRequiredResult,
   inputRequired,
   inputResponse,
   type Server,
@@ -41,6 +42,19 @@ export function seal(
   context: ServerContext,
 ): Promise<string> {
   return people.states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
+}
+
+/** Has the host open a page for its person. The call comes back with their answer and the sealed state. */
+export async function openPage(
+  dependencies: Dependencies,
+  context: ServerContext,
+  page: { message: string; url: string },
+  state: Omit<AskedState, 'askedAtMs'>,
+): Promise<InputRequiredResult> {
+  return inputRequired({
+    inputRequests: { [state.step]: inputRequired.elicitUrl(page) },
+    requestState: await seal(dependencies, state, context),
+  })
 }
 
 /** Nobody reads a question and decides in less. */

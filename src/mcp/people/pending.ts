@@ -1,44 +1,28 @@
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  inputRequired,
-  type ServerContext,
-} from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import type { HeldCall } from '../../core/held-call.ts'
 import { timestamp } from '../../core/system.ts'
 import { failed } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
 import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refused } from '../noted.ts'
-import {
-  answerTo,
-  askNoMore,
-  type Fingerprint,
-  isNotShown,
-  mostRounds,
-  pageWaitMs,
-  seal,
-  stateOf,
-} from './elicitation.ts'
+import { answerTo, askNoMore, isNotShown, mostRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
 /** Less than the minute that hosts give a request which is silent. */
 const longestWaitMs = 50_000
 const progressEveryMs = 10_000
 
-type Deciding = Dependencies & { decisions: Decisions }
+/** A call that a person is asked about on a page. */
+export interface Asking {
+  dependencies: Dependencies
+  decisions: Decisions
+  context: ServerContext
+  /** The call as it is kept, but for what is known of its host. */
+  call: Omit<HeldCall, 'host' | 'instanceId'>
+}
 
-/** What a call is kept with, but for what is known of its host. */
-export type Asking = Omit<HeldCall, 'host' | 'instanceId'>
-
-/** Keeps the call until a person decides, whom the model is to show the link. */
-export async function holdForPerson(
-  dependencies: Deciding,
-  asking: Asking,
-  context: ServerContext,
-  hasChanged = false,
-): Promise<CallToolResult> {
-  const { decisions } = dependencies
-  const { answer, kept } = await keep(dependencies, asking, context, 'person')
+/** Keeps the call until a person decides, to whom the model is to show the link. */
+export async function holdForPerson(asking: Asking, hasChanged = false): Promise<CallToolResult> {
+  const { answer, kept } = await keep(asking, 'person')
   if (kept === undefined) return answer
   const { id, url, endsAtMs } = kept
   const detail = hasChanged
@@ -47,7 +31,7 @@ export async function holdForPerson(
   return failed({
     code: 'confirmation_pending',
     detail,
-    next: showLink(asking.tool, kept, decisions.isLocal),
+    next: showLink(asking.call.tool, kept, asking.decisions.isLocal),
     decision: id,
     url,
     ends: timestamp(endsAtMs),
@@ -56,14 +40,12 @@ export async function holdForPerson(
 
 /** Keeps the call, and tells that a person is asked: once, while it waits. */
 async function keep(
-  dependencies: Deciding,
-  asking: Asking,
-  context: ServerContext,
+  { dependencies, decisions, context, call }: Asking,
   by: 'host' | 'person',
 ): Promise<{ kept: Kept; answer?: undefined } | { kept?: undefined; answer: CallToolResult }> {
-  const { decisions, server, run } = dependencies
-  const { tool: operation, arguments: given, facts, effect } = asking
-  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name, instanceId: run.id() }, by)
+  const { server, run } = dependencies
+  const { tool: operation, arguments: given, facts, effect } = call
+  const kept = await decisions.keep({ ...call, host: hostOf(server, context)?.name, instanceId: run.id() }, by)
   if ('refused' in kept) {
     const error = { ...unavailable, next: kept.refused }
     return { answer: refused(dependencies, context, { operation, arguments: given, error }) }
@@ -92,7 +74,7 @@ function callWith(tool: string, id: string): string {
 
 /** Waits until the person decided, as long as a host waits, and tells the host meanwhile that it goes on. */
 export async function awaitDecision(
-  { decisions, log }: Deciding,
+  { decisions, log }: Pick<Asking, 'decisions'> & Pick<Dependencies, 'log'>,
   { id, ...before }: Held,
   context: ServerContext,
 ): Promise<Held> {
@@ -137,50 +119,33 @@ export const declined = {
 }
 
 /** Lets the host open the page for its person. */
-export async function offerDecision(
-  dependencies: Deciding,
-  asking: Asking,
-  of: Fingerprint,
-  context: ServerContext,
-  round = 1,
-): Promise<CallToolResult | InputRequiredResult> {
-  const { answer, kept } = await keep(dependencies, asking, context, 'host')
+export async function offerDecision(asking: Asking, round = 1): Promise<CallToolResult | InputRequiredResult> {
+  const { answer, kept } = await keep(asking, 'host')
   if (kept === undefined) return answer
+  const { dependencies, context, call } = asking
   const message = `${round === 1 ? 'Your decision is asked for' : 'Your decision is still asked for'}. Open the page to see what it is about, and to decide.`
-  return inputRequired({
-    inputRequests: { decisionPage: inputRequired.elicitUrl({ message, url: kept.address }) },
-    requestState: await seal(dependencies, { of: of(), step: 'decisionPage', round, decision: kept.id }, context),
-  })
+  const state = { of: call.of, step: 'decisionPage', round, decision: kept.id } as const
+  return openPage(dependencies, context, { message, url: kept.address }, state)
 }
 
-/** What came of the page that the host was to open. undefined: it was to open none. */
+/** Returns what came of the page that the host was to open; undefined: it was to open none. */
 export async function afterDecisionPage(
-  dependencies: Deciding,
   asking: Asking,
-  of: Fingerprint,
-  context: ServerContext,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {
-  const state = stateOf(context, of, 'decisionPage')
+  const { dependencies, decisions, context, call } = asking
+  const state = stateOf(context, () => call.of, 'decisionPage')
   if (state?.decision === undefined) return undefined
-  const { decisions } = dependencies
   const answer = answerTo(context, 'decisionPage')
   if (answer.action !== 'accept') {
-    if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(dependencies, asking, context) }
-    const told = { state, operation: asking.tool, remark: 'The person at the host did not open the page.' }
+    if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(asking) }
+    const told = { state, operation: call.tool, remark: 'The person at the host did not open the page.' }
     noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
     return { answer: failed(declined) }
   }
   await decisions.wait(state.decision, pageWaitMs, context.mcpReq.signal)
   const held = await decisions.find(state.decision)
   if (held?.state === 'yes') return { held }
-  if (held === undefined || held.state !== 'pending') {
-    return held === undefined ? undefined : { answer: notDecided(held) }
-  }
+  if (held?.state !== 'pending') return held && { answer: notDecided(held) }
   const { round = mostRounds } = state
-  const again = round < mostRounds
-  return {
-    answer: again
-      ? await offerDecision(dependencies, asking, of, context, round + 1)
-      : await holdForPerson(dependencies, asking, context),
-  }
+  return { answer: await (round < mostRounds ? offerDecision(asking, round + 1) : holdForPerson(asking)) }
 }

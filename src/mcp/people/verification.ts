@@ -1,9 +1,4 @@
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  inputRequired,
-  type ServerContext,
-} from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
 import { failed } from '../answers/results.ts'
@@ -19,7 +14,7 @@ import {
   mostRounds,
   newKey,
   notShown,
-  seal,
+  openPage,
   stateOf,
   waitsMs,
 } from './elicitation.ts'
@@ -66,11 +61,10 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > mostRounds || !modesOf(dependencies.server, context).url) throw error
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
-    const inputRequests = { verification: inputRequired.elicitUrl({ message: messages[round === 1 ? 0 : 1], url }) }
     // By one decision it happens once, however often the call is made: so its keys are the same for all who try.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
     const next = { of: of(), step: 'verification', key, round, page: url } as const
-    return { answer: inputRequired({ inputRequests, requestState: await seal(dependencies, next, context) }) }
+    return { answer: await openPage(dependencies, context, { message: messages[round === 1 ? 0 : 1], url }, next) }
   }
 }
 
