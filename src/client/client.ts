@@ -21,7 +21,7 @@ export interface ClientOptions {
   credential: () => Promise<string> | string
   /** X-Instance-ID, sent with every request: 1 to 1024 printable ASCII characters. */
   instanceId: string
-  /** What the requests are sent by, such as `payments-mcp/1.2.3`; undefined: they do not say. */
+  /** The program that sends the requests, such as `payments-mcp/1.2.3`; undefined: they do not name one. */
   program?: string | undefined
   system: System
   log?: Log | undefined
@@ -29,7 +29,7 @@ export interface ClientOptions {
   attemptTimeoutMs?: number
 }
 
-/** What the client and the MCP server log with; pino is one. */
+/** The log of the client and the MCP server; pino is one. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions): Client {
         operation,
         idempotencyKey,
         attempts,
-        // Who brings a key of an earlier call does not know what became of that one.
+        // The outcome of an earlier call under the given key is not known.
         unanswered: unanswered || (callOptions.idempotencyKey !== undefined && callOptions.isNewKey !== true),
         host,
         credential,

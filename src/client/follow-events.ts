@@ -17,7 +17,7 @@ interface FollowOptions {
   troubled(error: unknown): void
 }
 
-/** What is new is known within a second. */
+/** How often new events are looked for. */
 const pauseMs = 1_000
 const longestPauseMs = 30_000
 const pageSize = 100
@@ -102,7 +102,7 @@ function tooMany(): Failure {
   return new Failure('conflict', { detail })
 }
 
-/** Whoever ends it has asked for no answer. */
+/** Ignores an error after the signal aborted. */
 function unless(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []
@@ -110,7 +110,7 @@ function unless(signal: AbortSignal): (error: unknown) => string[] {
   }
 }
 
-/** What is answered as long as the same is asked. */
+/** Whether the error comes again as long as the same is asked. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof Failure) return error.code === 'conflict'
   return error instanceof ApiError && [400, 401, 403, 404].includes(error.status)

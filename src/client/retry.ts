@@ -30,7 +30,7 @@ interface RetryOptions {
 }
 
 export interface Attempted {
-  /** What the last attempt brought. */
+  /** The answer to the last attempt. */
   answer: Answer
   attempts: number
   /** An attempt before the last may have been carried out: its answer did not come. */

@@ -3,7 +3,7 @@ import type { Failure } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { deadline } from '../core/system.ts'
 
-/** What came back for one request. */
+/** The outcome of one request. */
 export type Answer =
   | {
       kind: 'answer'
@@ -105,7 +105,7 @@ const networkReasons: Record<string, string> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: tooLarge,
 }
 
-/** What can only be said before a connection is there. */
+/** Error codes that only occur before a connection is made. */
 const unreachedCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

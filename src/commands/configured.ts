@@ -3,7 +3,7 @@ import type { CommandName } from '../config/setting.ts'
 import type { Config } from '../config/settings.ts'
 import type { Service } from '../service/service.ts'
 
-/** What stands behind the command on the command line. */
+/** The flags of a command line. */
 export type Flags = NonNullable<ConfigSources['flags']>
 
 /** The settings of the command that this process runs. What it does not read, the person at the terminal is told. */

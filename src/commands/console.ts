@@ -23,7 +23,7 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const log = createLogger({ level: 'warn' })
     let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
-    // Where nothing was there, the world is now; its keys and password are made by whoever shows them.
+    // Fills an empty database with its world. The first command that shows keys and password makes them.
     await service.localAgentKey()
     // The setting is the port that serve listens on, and serve may.
     const port = flags.port === undefined ? 0 : config.port

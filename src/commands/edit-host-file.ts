@@ -12,7 +12,7 @@ export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile'
 }
 
-/** What a host's file says of the server; undefined: nothing. @throws UnreadableFile */
+/** Returns the entry of the server in a host's file, if there is one. @throws UnreadableFile */
 export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
   const all = content(format, text)[servers]
   if (all === undefined) return undefined
@@ -49,7 +49,7 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
     host.format === 'json'
       ? editJson(text, [host.servers, serverName], before, entry)
       : editToml(text, expected, before === undefined ? block : undefined)
-  // Whatever the libraries make of a file that nobody thought of: nothing in it is lost.
+  // Even if a library mishandles an unusual file, nothing in it is lost.
   if (says(host.format, next, expected)) return next
   throw new UnreadableFile('its form is one that cannot be added to here')
 }

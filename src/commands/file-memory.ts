@@ -8,7 +8,7 @@ import type { CallMemory } from '../mcp/dependencies.ts'
 
 interface FileMemoryOptions {
   path: string
-  /** Whose calls they are: nobody else's count. */
+  /** The principal whose calls are remembered. */
   principal: string
   system: System
   log: Log
@@ -17,7 +17,7 @@ interface FileMemoryOptions {
 /** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
 const keptMs = 24 * 60 * 60 * 1000
 
-/** What was sent under a name, when, and how long that counts. */
+/** The sent calls by name, with when each was sent and until when it counts. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
 /**

@@ -1,9 +1,9 @@
-/** What `doctor` found of one thing: `bad` has to be mended, `note` is to be known. */
+/** A finding of `doctor`: `bad` has to be mended, `note` is good to know. */
 export interface Finding {
   about: string
   is: 'ok' | 'note' | 'bad'
   says: string
-  /** What to do, as a sentence. */
+  /** The advice, as a sentence. */
   advice?: string
 }
 

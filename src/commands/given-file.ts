@@ -13,7 +13,7 @@ export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Pro
 }
 
 /**
- * What the file says that a setting names, which is loaded for those only who have such a file.
+ * Reads the file that a setting names. The parser is loaded only if there is such a file.
  * @throws ConfigError with a line for each mistake in it.
  */
 export async function openGivenFile<Value>(
@@ -40,7 +40,7 @@ export function refusedFile(setting: SettingKey, path: string, reason: string): 
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
 }
 
-/** What helps where a database holds another world than the start is given. */
+/** Returns advice for a start whose world is not the one that the database holds. */
 export function waysOut(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   const remove =

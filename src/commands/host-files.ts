@@ -7,11 +7,11 @@ import type { HostName } from '../core/host-setups.ts'
 interface HostFile {
   /** The file of this user that the host reads its MCP servers from. */
   path(machine: UserMachine): string
-  /** What makes the host read it again, as a sentence. */
+  /** How to have the host read it again, as a sentence. */
   reload: string
 }
 
-/** Where the hosts' own files are, by platform. */
+/** The configuration files of the hosts, by platform. */
 export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   'claude-code': {
     path: (machine) => join(machine, machine.env.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),

@@ -113,7 +113,7 @@ function forwarder(url: string, system: System) {
   return { address, described, send, close: remote.close }
 }
 
-/** What a webhook is sent. */
+/** Returns the body that a webhook is sent. */
 function bodyOf({ id, attributes }: EventResource): string {
   const { eventType: type, resourceId, resourceType, createdAt, payload } = attributes
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
@@ -131,7 +131,7 @@ function lineOf({ id, attributes }: EventResource, outcome: string | undefined):
   return maskSecrets(line.replace(/[^\x20-\x7e→]+/g, ' '))
 }
 
-/** Where a connection failed, its cause says more. */
+/** Returns the words of an error in one line. The cause of a failed connection says more than the error. */
 function oneLine(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const told = cause instanceof Error && cause.message !== '' ? cause.message : message

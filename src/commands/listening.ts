@@ -20,7 +20,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
   }
 }
 
-/** Who started the process may kill it after that. */
+/** The longest that a stop takes: whatever started the process may kill it then. */
 const stopWithinMs = 9_500
 
 /** Ends what runs in this process when it is told to stop. */

@@ -38,9 +38,9 @@ export interface McpOverHttp {
   publicUrl: () => string
   system: System
   log: Logger
-  /** What processes of one database call out to each other; without it they look into the tables. */
+  /** Signals between the processes of one database; without them they poll its tables. */
   signals?: Signals | undefined
-  /** Which operations are tools here at all; every one unless it is given. */
+  /** Tells which operations are tools here; without it every one is. */
   offers?: ToolChoice['allows']
 }
 
@@ -146,7 +146,7 @@ function serverMaker({
   return (context) => {
     const caller = () => context.principal() as Caller
     const { instanceId, isOneRun } = context
-    // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
+    // The host's token stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
     const credential = () => exchange(caller().credential)
     const api = { baseUrl: embeddedAddress, fetch, carry, credential }
     const client = createClient({ ...api, instanceId, program, system, log })
@@ -216,7 +216,7 @@ const mostNoted = 10_000
 
 const byName = new Map(Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]))
 
-/** What a call of a tool needs; what is no such call needs nothing. */
+/** Returns the scopes that a message needs; only calls of tools need any. */
 function scopesFor(message: unknown): readonly string[] {
   const { method, params } = message as { method?: unknown; params?: { name?: unknown } }
   if (method !== 'tools/call' || typeof params?.name !== 'string') return []

@@ -41,7 +41,7 @@ function idOf(line: string): string | number | undefined {
     const isRequest = typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')
     return isRequest ? id : undefined
   } catch {
-    // Whatever it is, it is no request, and the refusal stands on stderr.
+    // This is no request, and the refusal stands on stderr.
     return undefined
   }
 }

@@ -16,12 +16,12 @@ import { letYoungHeapGrow } from './start-memory.ts'
 import { program } from './version.ts'
 import { isWrongDatabase } from './wrong-database.ts'
 
-/** What a client is opened by; `rules` are those of the file of faults. */
+/** The settings of a client; `rules` are those of the file of faults. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
 
 export interface OpenClient {
   client: Client
-  /** What is known of the calls that were sent with its credential. */
+  /** Opens the memory of the calls that were sent with its credential. */
   memory(): Promise<CallMemory>
   /** The fault that a call of the tool meets, which a deployed API has none of (docs/sandbox.md#faults). */
   plan(tool: string): Promise<Fault | undefined>
@@ -70,7 +70,7 @@ export function openEmbeddedClient(
     }
   }
   opened().then(letYoungHeapGrow, (error: unknown) => {
-    // Who names a world waits until it is there, and is told why it is not.
+    // With a world file the start waits for the sandbox, and tells a failure itself.
     if (config.world === undefined && !isWrongDatabase(error)) log.warn({ err: error }, 'the sandbox is not open')
   })
   const client = createClient({
@@ -140,14 +140,14 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
 }
 
-/** What a deployed API is not asked for. */
+/** Does nothing: a deployed API knows none of it. */
 const aside = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = new Headers()
 
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
-/** Whoever has a key that is not known is refused, whatever they call. */
+/** Stands for a key that is not known, with which every call is refused. */
 const nobody = { keyId: '', partyId: '' }
 
 function openRemoteClient(
@@ -169,7 +169,7 @@ function openRemoteClient(
   let known: { principal: string; memory: CallMemory } | undefined
   const memory = async () => {
     const { fileMemory } = await import('./file-memory.ts')
-    // What one person agreed to, another who signs in at the same address did not.
+    // One person's agreement does not count for another who signs in at the same address.
     const principal = `${key ?? (await signedIn())} ${baseUrl}`
     if (known?.principal !== principal) {
       const path = dataDirectory().file('sent-calls.json')

@@ -61,7 +61,7 @@ function formatOf({ format, output }: ReportFlags): ReportFormat {
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
   const found = await store.read((tx) => runsNamed(tx, name, party))
-  // Whoever named their run by the id of another's does not stand before it.
+  // A run whose instance id is another run's id does not hide that run.
   const run = found.find(({ id }) => id === name) ?? found[0]
   if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {

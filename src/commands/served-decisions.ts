@@ -10,7 +10,7 @@ interface ServedDecisions {
   store: Store
   system: System
   publicUrl: () => string
-  /** What wakes a call when the person decided, in whichever process. */
+  /** Wakes a waiting call when the person decided, in any process. */
   waits: Service['waits']
   owner: DecisionOwner
   /** Calls of this process, by decision. */

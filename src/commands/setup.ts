@@ -122,7 +122,7 @@ async function edited(host: HostSetup, path: string, entry: Record<string, unkno
   })
 }
 
-/** What the file system or the file's own form refuses is told with its path, and the file is as it was. */
+/** Explains with the path why a file could not be read or changed; it is then as it was. @throws ConfigError */
 async function orTell<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -7,9 +7,9 @@ import type { Metrics } from './metrics.ts'
 /** All that `serve` answers: the API, its pages, signing in, and MCP. */
 export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
-  /** What pages of other sites may use: where an access token or a code says who asks, never a cookie. */
+  /** Whether pages of other sites may use a path: there a token or a code identifies the caller, never a cookie. */
   corsPaths(path: string): boolean
-  /** What pages of any other site may read. */
+  /** Whether pages of any other site may read a path. */
   publicPaths(path: string): boolean
   /** Lets the calls of AI hosts that run finish. */
   close(): Promise<void>

@@ -46,7 +46,7 @@ interface Connection {
 /** Serves an AI host on two streams, as the settings say. */
 export function serveConnection({ config, api, instanceId, log, stdin, stdout }: Connection) {
   const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
-  // Whoever deploys the API has its pages at the same address.
+  // A deployed API has its pages at the same address.
   const publicUrl = config.publicUrl ?? baseUrl
   const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
   // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
@@ -122,7 +122,7 @@ const decidedOn =
     note({ kind: 'decision', outcome, operation, host, remark: 'The person at this computer decided on the page.' })
   }
 
-/** Where people decide whom the host cannot ask. The pages are loaded when the first has to. */
+/** Keeps calls for people whom the host cannot ask. The pages are loaded for the first such call. */
 function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined

@@ -10,7 +10,7 @@ interface TokenExchange {
   system: Pick<System, 'now'>
 }
 
-/** What was exchanged is kept for this many tokens; of more, the one exchanged the longest ago goes. */
+/** How many exchanged tokens are kept; beyond it the oldest goes. */
 const mostKept = 10_000
 /** A call takes less: a token with this much left serves it to its end. */
 const renewedBeforeEndMs = 60_000

@@ -42,7 +42,7 @@ function refuse(what: string): void {
   process.exitCode = 1
 }
 
-/** What the chain in the database has otherwise. */
+/** Returns the first difference between the report and the chain in the database. */
 async function difference(store: Store, told: Verified & { result: 'verified' }): Promise<string | undefined> {
   const { partyId, first, last } = told
   for (const place of [first, last]) {

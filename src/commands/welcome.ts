@@ -5,7 +5,7 @@ import { firstQuestion } from '../core/product.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { commandLine, ownStart } from './own-start.ts'
 
-/** What a start of `serve` has to tell. */
+/** The facts that a start of `serve` tells. */
 export interface Welcome {
   config: Config
   url: string
@@ -16,7 +16,7 @@ export interface Welcome {
   link: string | undefined
 }
 
-/** What a person at a terminal sees: the keys each time, and the next step. */
+/** Returns the text for a person at a terminal: the keys each time, and the next step. */
 export function shown(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link } = welcome
   if (credentials.isEmpty) return empty(welcome)
@@ -42,7 +42,7 @@ ${commandLine('doctor')} finds what is wrong. What is called appears below. Stop
 `
 }
 
-/** What anybody sees who starts production on an empty database: how to begin. */
+/** Returns the text for a start of production on an empty database: how to begin. */
 function empty({ config, url }: Welcome): string {
   const file = /^sqlite:/.test(config.databaseUrl) ? absoluteDatabase(config.databaseUrl) : undefined
   const database = file === undefined ? [] : ['--database-url', file]
@@ -58,13 +58,13 @@ Stop with Ctrl+C.
 `
 }
 
-/** What another program gets that starts one: a line, with the keys that are known (docs/sandbox.md#ready-for-a-program). */
+/** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#ready-for-a-program). */
 export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys })}\n`
 }
 
-/** What a pipe or a file gets. Whoever keeps it keeps no key that could be told again: each is there once. */
+/** Returns the text for a pipe or a file, which may be kept: each key is printed only once, when it is made. */
 export function printed(welcome: Welcome): string {
   const { config, url, publicUrl, credentials } = welcome
   if (credentials.isEmpty) return empty(welcome)

@@ -7,7 +7,7 @@ export interface HeldCall {
   key?: string | undefined
   /** The fingerprint of the call and of what the person is told. */
   of: string
-  /** What the person is told, one fact a line, what their yes does, and the words on the button. */
+  /** The facts that the person is told, the effect of a yes, and the words on the button. */
   facts: readonly string[]
   effect: string
   tick: string
@@ -30,7 +30,7 @@ export const tooManyHeld =
 
 export type Answer = 'yes' | 'no'
 
-/** What is stored of a decision: the answer, and until when it can be given or a yes counts. */
+/** A decision as it is stored: the answer, and until when it can be given or a yes counts. */
 export interface StoredDecision {
   status: 'pending' | Answer
   endsAtMs: number

@@ -15,7 +15,7 @@ export interface SessionStore {
   remove(idHash: string): Promise<void>
   /** Changes the addresses that the session's host asked to hear of. */
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
-  /** What each of the sessions asked to hear of; one that asked for nothing may be left out. */
+  /** Returns the addresses that each session subscribed to; a session without any may be left out. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Keeps an event, of its stream and of its session no more than the latest within the bounds. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
@@ -37,7 +37,7 @@ export interface SessionRecord {
   /** SHA-256 of the session's id, hexadecimal. */
   idHash: string
   principalId: string
-  /** Whose credential it is: of the party that has the most sessions, one ends when room is needed. */
+  /** The party of the credential. When room is needed, a session of the party with the most ends. */
   partyId: string
   /** JSON of what a process needs to go on with it; the store does not look at it. */
   state: string
@@ -80,7 +80,7 @@ export interface StoredEvent {
 export interface SessionMail {
   id: string
   idHash: string
-  /** Which process it is for; empty: all that serve the session. */
+  /** The process that it is for; empty: all that serve the session. */
   addressee: string
   /** A JSON-RPC message as JSON. */
   message: string

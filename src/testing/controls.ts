@@ -10,7 +10,7 @@ export interface SandboxClock {
   advance(by: number | string): Promise<string>
 }
 
-/** What goes wrong on purpose (docs/sandbox.md#faults). */
+/** The failures that the sandbox injects (docs/sandbox.md#faults). */
 export interface SandboxFaults {
   /** Adds a rule, or replaces the one of the same id. */
   set(rule: FaultRule): Promise<SandboxFault>

@@ -9,11 +9,11 @@ import type { World, worldSchema } from '../worlds/schema.ts'
 export interface SandboxOptions {
   /** The path of a world file, its text (YAML or JSON), or the object that it would hold; or else the package's own. */
   world?: string | z.input<typeof worldSchema> | undefined
-  /** Where it listens on 127.0.0.1; 0, the default, is any free port, and with false only `fetch` reaches it. */
+  /** The port on 127.0.0.1; 0, the default, is any free one, and with false only `fetch` reaches the sandbox. */
   port?: number | false | undefined
   /** `sqlite::memory:`, the default, `sqlite:PATH` or `postgres://…`. */
   database?: string | undefined
-  /** What is logged, to stderr; by default nothing. */
+  /** The least level that is logged, to stderr; by default nothing is. */
   logLevel?: LogLevel | undefined
 }
 

@@ -28,7 +28,7 @@ export class Announcer {
   readonly #watch: Watch<Change>
   /** Follows the reader of the outbox: what happened to records, by whoever. */
   readonly #following: Following
-  /** What is told next is told behind what was told before. */
+  /** The queue of announcements: each is told after the one before. */
   #telling: Promise<void> = Promise.resolve()
 
   constructor(dependencies: AnnouncerDependencies) {
@@ -61,7 +61,7 @@ export class Announcer {
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined
     const rechecked = async () => {
       await sessions.recheck(isValid, principals)
-      // Whoever asks notices what a credential allows since.
+      // `authorize` notices changed scopes, and announces them.
       for (const { id, credential } of modern.listening()) if (principals?.has(id)) await isValid(credential)
     }
     rechecked().catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))

@@ -1,7 +1,7 @@
 import { bearerChallenge } from '../../core/bearer.ts'
 import type { Principal } from './host-context.ts'
 
-/** What a host needs to sign in: where the metadata of the resource is (RFC 9728) and what to ask for. */
+/** The data that a host needs to sign in: the address of the resource's metadata (RFC 9728) and the scopes. */
 export interface Challenge {
   resourceMetadata: string
   scope: string

@@ -8,7 +8,7 @@ export interface Happened {
   resourceId: string
 }
 
-/** What was changed with a credential. */
+/** A change that was made with a credential. */
 export interface Change {
   principalId: string
   resourceIds: readonly string[]
@@ -16,11 +16,11 @@ export interface Change {
   customerPartyId: string | null
 }
 
-/** Where it is learned what changed. */
+/** The sources of changes. */
 export interface Changes {
-  /** What was done with which credential. */
+  /** Tells what was done with which credential. */
   activity: Feed<Change>
-  /** What happened to records of parties, by whoever. */
+  /** Tells what happened to records of parties, whoever did it. */
   follow(follower: Follower<Happened>): Following
   /** Whether the principal can read now what is at the address: whoever cannot hears nothing of it. */
   mayRead(principal: Principal, address: string): Promise<boolean>

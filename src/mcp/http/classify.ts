@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { modernVersion } from '../../core/mcp-versions.ts'
 
-/** What is done with a message: as the SDK classifies it, or as it would. */
+/** The handling of a message: as the SDK classifies it, or as it would. */
 type Route =
   | { kind: 'modern' }
   | { kind: 'legacy'; reason: Extract<InboundClassificationOutcome, { kind: 'legacy' }>['reason'] }

@@ -1,4 +1,4 @@
-/** What a host in a browser may send, and what it may read besides the body. */
+/** The methods and headers that a host in a browser may send. */
 const methods = 'GET, POST, DELETE'
 const requestHeaders = [
   'Accept',

@@ -32,7 +32,7 @@ import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
 
 export interface EndpointDependencies {
-  /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
+  /** Returns the holder of a bearer credential; undefined: it is not valid. Asked at every request. */
   authorize(credential: string): Promise<Principal | undefined>
   /** Counts a request of the principal's; its failure is set when it is one too many. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
@@ -42,7 +42,7 @@ export interface EndpointDependencies {
   sessions: SessionStore
   /** Tells what was changed, whichever process did it. */
   changes: Changes
-  /** What a host needs to sign in, for the address that it used. */
+  /** Returns the data that a host needs to sign in, for the address that it used. */
   challenge(request: Request): Challenge
   /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
   scopesFor(message: unknown): readonly string[]
@@ -229,7 +229,7 @@ export class McpEndpoint {
   }
 }
 
-/** What fails unexpectedly is logged and told without its details. @throws ConnectionCutError */
+/** Answers a request. An unexpected failure is logged, and told without its details. @throws ConnectionCutError */
 async function answered(serve: () => Promise<Response>, log: Log): Promise<Response> {
   try {
     return await serve()

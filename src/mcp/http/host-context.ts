@@ -1,7 +1,7 @@
 import type { RequestId } from '@modelcontextprotocol/server'
 import type { Surface } from './surface.ts'
 
-/** Whom a bearer credential stands for. */
+/** The holder of a bearer credential. */
 export interface Principal {
   /** The id of the grant or key; sessions are bound to it. */
   id: string

@@ -13,11 +13,11 @@ export const defaultLimits = Object.freeze({
   runningPerSession: 256,
   /** Length of the bodies of all that run. */
   runningCharactersPerSession: 8 * 1024 * 1024,
-  /** What a stream keeps for a host that lost its connection. */
+  /** Events that a stream keeps for a host that lost its connection. */
   eventsPerStream: 256,
   /** A larger message goes out once and is not kept for a resumption. */
   eventBytes: 256 * 1024,
-  /** What all streams of a session keep; the oldest gives way. */
+  /** Events that all streams of a session keep; the oldest gives way. */
   eventsPerSession: 1_000,
   eventCharactersPerSession: 8 * 1024 * 1024,
   /** How long after an event a stream can be resumed. */
@@ -27,7 +27,7 @@ export const defaultLimits = Object.freeze({
   mailKeptMs: 60_000,
   /** How often the store forgets what is too old, or was delivered. */
   sweepMs: 15_000,
-  /** What waits for a reader who does not read; beyond it the connection ends, and the host may resume. */
+  /** Bytes that wait for a slow reader; beyond it the connection ends, and the host may resume. */
   unreadBytes: 256 * 1024,
   /** How often an open stream is written to, so that no proxy takes it for dead. */
   heartbeatMs: 15_000,
@@ -35,7 +35,7 @@ export const defaultLimits = Object.freeze({
   pollMs: 200,
   /** How often it is asked what changed, while a host listens. */
   watchMs: 1_000,
-  /** What changes within it is told together. */
+  /** Changes within this time are told together. */
   gatherMs: 50,
   /** How long a resumed stream waits for an answer that another process owes. */
   followMs: 5 * 60_000,

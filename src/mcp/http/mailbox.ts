@@ -9,7 +9,7 @@ export interface MailboxDependencies {
   store: SessionStore
   system: System
   limits: Pick<Limits, 'pollMs' | 'mailPerSession'>
-  /** What processes know their questions by, the same in all of them. */
+  /** The secret by which processes know their own questions, the same in all of them. */
   sealKey: string
   receive: (message: JSONRPCMessage) => void
   log: Log
@@ -125,7 +125,7 @@ export class Mailbox {
   }
 }
 
-/** Which request is cancelled, and nothing else that the host may have written there. */
+/** Makes a letter that cancels a request. Nothing else that the host may have written there is passed on. */
 function cancellation({ params }: { params?: Record<string, unknown> | undefined }, newMailId: () => string) {
   const requestId = params?.requestId
   if (!isRequestId(requestId)) return undefined

@@ -27,7 +27,7 @@ interface ModernEraOptions {
   begin(partyId: string): Promise<void>
 }
 
-/** What the SDK's handler reads of a request whose body is parsed; reading the rest of a `Request` costs time. */
+/** The parts of a parsed request that the SDK's handler reads; reading the rest of a `Request` costs time. */
 interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
@@ -92,7 +92,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
   }
 }
 
-/** What a request is answered over. */
+/** The connection that a request is answered over. */
 class Connection {
   /** Called once, when it is over. */
   readonly #over: () => void

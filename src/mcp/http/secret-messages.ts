@@ -20,7 +20,7 @@ export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest
   const operation = method === 'tools/call' ? byName.get(String(params?.name)) : undefined
   if (operation === undefined || secretFields(operation).length === 0) return false
   const { structuredContent, isError } = message.result as { structuredContent?: { data?: unknown }; isError?: boolean }
-  // What cannot be looked into may be anything, unless it says that nothing was done.
+  // An answer without structured content may hold a secret, unless it says that nothing was done.
   return structuredContent === undefined ? isError !== true : tellsSecret(operation, structuredContent.data)
 }
 

@@ -29,7 +29,7 @@ export class SessionStream {
   #response: EventResponse | undefined
   /** Secrets that go on waiting here for a host that lost its connection, while the call runs that asks for them. */
   readonly #held = new Map<string, string>()
-  /** What is sent is kept first, so that an event that was read can be resumed after; both in the order of sending. */
+  /** Stores each event and then sends it, in order, so that a host can resume after any event that it read. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(dependencies: StreamDependencies) {
@@ -112,7 +112,7 @@ export class SessionStream {
       await store.appendEvent(event, bounds)
       return eventId(this.id, sequence)
     } catch (error) {
-      // Who reads it now gets it nevertheless.
+      // The current reader still gets it.
       log.warn({ err: error }, 'an event is not resumable')
       return undefined
     }
@@ -143,7 +143,7 @@ export function isLast(message: string): boolean {
 const tooLargeWords = 'It was too large to be kept for a resumption.'
 const secretWords = 'It had a secret in it, so it was not kept for a resumption.'
 
-/** What is stored in place of a message that is not. */
+/** Returns the message that is stored in place of one that is not. */
 function standIn(message: JSONRPCMessage, text: string): JSONRPCMessage {
   if ('method' in message) {
     return { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'warning', data: text } }

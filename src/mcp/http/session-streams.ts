@@ -104,7 +104,7 @@ export class SessionStreams {
 
   async #listenAnew(response: EventResponse, after: EventPlace | undefined, primed: boolean): Promise<void> {
     const { idHash, store } = this.#dependencies
-    // What an interrupted one missed stays in the store, for a resumption later.
+    // Events that an interrupted stream missed stay in the store, for a later resumption.
     for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()
     const stream = this.#create('g')
     this.#listening = [...this.#listening.filter((other) => other.isRead()), stream]

@@ -32,7 +32,7 @@ interface SessionTransportDependencies extends Omit<MailboxDependencies, 'receiv
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
 }
 
-/** What carries a session's messages: the MCP server on one side, HTTP requests on the other. */
+/** Carries a session's messages between the MCP server and HTTP requests. */
 export class SessionTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>
   onclose?: NonNullable<Transport['onclose']>

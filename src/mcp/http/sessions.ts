@@ -25,7 +25,7 @@ export interface Session {
   readonly server: Server
   readonly transport: SessionTransport
   readonly streams: SessionStreams
-  /** Who sent the latest request: a session outlives the tokens it is used with. */
+  /** The principal of the latest request: a session outlives the tokens it is used with. */
   readonly latest: { readonly principal: Principal }
 }
 
@@ -38,14 +38,14 @@ interface SessionsDependencies {
   sweeper: Pick<Sweeper, 'delivered'>
   /** Whether a message must not be kept; `request` is what it answers or belongs to. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** What processes know their own questions by, the same in all of them. */
+  /** The secret by which processes know their own questions, the same in all of them. */
   sealKey: string
   log: Log
 }
 
 type Run = Pick<HostContext, 'instanceId' | 'isOneRun'>
 
-/** What a process needs to go on with a session. */
+/** The state that any process needs to go on with a session. */
 interface State extends Pick<HostContext, 'readOnly'>, Run {
   toolsets: HostContext['toolsets'] | null
   initialize: InitializeRequest['params']

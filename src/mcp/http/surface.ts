@@ -3,7 +3,7 @@ import { show } from '../../core/errors.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
 import type { Toolset } from '../../core/operation.ts'
 
-/** Which tools the host asked for. */
+/** The tools that the host asked for. */
 export interface Surface {
   /** Undefined: it did not say. */
   toolsets: readonly Toolset[] | undefined
@@ -11,7 +11,7 @@ export interface Surface {
 }
 
 /**
- * Which tools a request asks for, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both together) and the
+ * Returns the tools that a request asks for, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both together) and the
  * headers X-MCP-Toolsets and X-MCP-Readonly. The path wins over a header; either one can make it read-only.
  */
 export function surfaceOf(path: string, headers: Headers): Surface | { status: 400 | 404; problem: string } {

@@ -19,7 +19,7 @@ type Delivered = Parameters<SessionStore['forgetEvents']>
 
 /** Has the store forget, now and then, what no host will ask for any more. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
-  // What went out may be lost on its way: a host that reconnects at once still finds it, for a turn of the timer.
+  // A delivered event may be lost on its way, so a host that reconnects at once still finds it, for a turn of the timer.
   let fresh: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()

@@ -46,7 +46,7 @@ export async function offerPage(
   return openPage(dependencies, context, { message, url }, { of: ofPage(input)(), step: 'page', round })
 }
 
-/** What came of it: the approval as it was decided there. undefined: nobody was sent to the page by this call. */
+/** Returns the approval as it was decided on the page; undefined: this call sent nobody there. */
 export async function afterPage(
   dependencies: Dependencies,
   url: string,

@@ -27,7 +27,7 @@ import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision 
 import type { Question as Drafted } from './question.ts'
 import { questions } from './questions.ts'
 
-/** What a person is asked, without the facts that could not be read. */
+/** A question without the facts that could not be read. */
 type Question = Drafted & { facts: string[] }
 
 export interface ToolCall {
@@ -36,7 +36,7 @@ export interface ToolCall {
   idempotencyKey: string | undefined
   /** The arguments as the host sent them. */
   given: Record<string, unknown>
-  /** What a person decided about this call before. */
+  /** An earlier decision of a person about this call. */
   held: Held | undefined
 }
 
@@ -195,7 +195,7 @@ async function questionOf(
   const { people, api } = dependencies
   const rule = mayAsk(dependencies, operation) ? questions[operation.name] : undefined
   if (rule === undefined) return undefined
-  // What the service would not accept is refused before anybody is asked.
+  // Nobody is asked about a call that the service would not accept.
   prepare(operation, input)
   if (rule.amount !== undefined && Number(input[rule.amount]) <= people.confirm.aboveCents) return undefined
   const { call } = await api.client()

@@ -14,12 +14,12 @@ import { failed } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /**
- * What a call waits for: the person's decision, here, on the page of an approval or on that of a decision; that they
- * verified; that they saw a card.
+ * The step that a call waits for: a decision in the host, on the page of an approval or on that of a decision; a
+ * verification; a card that was shown.
  */
 type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
 
-/** What a call is continued with, sealed while it is away. */
+/** The state that a call is continued with, sealed while it is away. */
 export interface AskedState {
   /** The call with its arguments, and what was told to the person. */
   of: string
@@ -30,7 +30,7 @@ export interface AskedState {
   decision?: string
   /** How often a page was offered. */
   round?: number
-  /** Where the person does it, should the host not show it to them. */
+  /** The page for the person, should the host not show it to them. */
   page?: string
   askedAtMs: number
 }
@@ -93,14 +93,14 @@ export function decisionForm(message: string, tick: string): InputRequest {
   })
 }
 
-/** What the person answered to this step, as far as their host says. */
+/** Returns the person's answer to a step, as far as their host says. */
 export function answerTo(context: ServerContext, step: Step) {
   const answer = inputResponse(context.mcpReq.inputResponses, step)
   if (answer.kind !== 'elicit') return { action: 'missing', confirmed: false } as const
   return { action: answer.action, confirmed: answer.action === 'accept' && answer.content?.confirm === true }
 }
 
-/** What this call was asked in that step; undefined when it was not asked, or something else was. */
+/** Returns the sealed state of a step; undefined if this call was not asked, or something else was. */
 export function stateOf(context: ServerContext, of: Fingerprint, step: Step): AskedState | undefined {
   const state = context.mcpReq.requestState<AskedState>()
   return typeof state === 'object' && state !== null && state.step === step && state.of === of() ? state : undefined
@@ -139,7 +139,7 @@ export const pageWaitMs = waitsMs.reduce((sum, ms) => sum + ms)
 /** How often a page is offered for one call. */
 export const mostRounds = 3
 
-/** What a model does after a person said no. */
+/** The advice for a model after a person said no. */
 export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'
 
 /** Nobody decided, because nobody saw the question: people find it where they are told to look. */
@@ -156,7 +156,7 @@ export function newKey({ system }: Dependencies): string {
   return `idk_${newSecret(system, 16)}`
 }
 
-/** Where a person does what a host cannot ask them. */
+/** Returns the place where a person decides if the host cannot ask them. */
 export function dashboardOf({ people: { publicUrl } }: Dependencies): string {
   return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
 }

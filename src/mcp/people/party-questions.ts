@@ -5,7 +5,7 @@ import type { Arguments, Question, Read } from './question.ts'
 
 const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a month' } as const
 
-/** What is left out has no limit from then on, so each window is told. */
+/** Tells every window: one that is left out has no limit from then on. */
 export async function settingPartyLimits(limits: Arguments): Promise<Question> {
   const told = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,

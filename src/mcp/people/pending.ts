@@ -97,7 +97,7 @@ export async function awaitDecision(
   return held
 }
 
-/** What a model is told where there is no yes. */
+/** Returns the answer to a model whose call has no yes. */
 export function notDecided({ id, state, call }: Held): CallToolResult {
   if (state === 'no') return failed(declined)
   if (state === 'pending') {

@@ -4,11 +4,11 @@ import { ApiError } from '../../client/api-error.ts'
 import type { Client } from '../../client/client.ts'
 import { quoted, word } from '../answers/shown-text.ts'
 
-/** What a person is asked before a call is carried out. */
+/** The question to a person before a call is carried out. */
 export interface Question {
-  /** What is about to happen, one fact a line: what the service says of it, and the arguments that are executed. */
+  /** The facts, one a line: those that the service tells, and the arguments of the call. */
   facts: (string | undefined)[]
-  /** What their yes does. */
+  /** The effect of a yes. */
   effect: string
   /** Beside the box to tick. */
   tick: string
@@ -39,7 +39,7 @@ export async function wallet(walletId: string, { customerPartyId, partyId }: Arg
     : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
 }
 
-/** What makes the question easier to read, and is left out where the credential may not read it. */
+/** Reads something that makes the question easier to read; undefined if the credential may not read it. */
 export async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading

@@ -90,7 +90,7 @@ async function approving({ approvalId }: Arguments, read: Read): Promise<Questio
   }
 }
 
-/** Who gets the payment that waits, by what the payment itself says. */
+/** Tells the payee of the payment that waits, as the payment itself names them. */
 async function payee({ attributes: { target, customer } }: z.output<typeof Approval>, read: Read) {
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }

@@ -48,7 +48,7 @@ export function createRequestStates({ secrets, principal = '', system }: Request
         try {
           return await codecOf(key).verify(text, context)
         } catch (error) {
-          // What was sealed before there was a newer key opens with an older one; what none opens is refused.
+          // A state that an older key sealed opens with that one; a state that none opens is refused.
           refusal = error
         }
       }

@@ -25,7 +25,7 @@ interface Attempt<T> {
   /** Identifies the call, which is to come back unchanged. */
   of: Fingerprint
   idempotencyKey: string | undefined
-  /** What a person decided about the call. */
+  /** The decision of a person about the call. */
   held?: Held | undefined
   /** Carries the call out under a key. */
   perform(idempotencyKey: string | undefined): Promise<T>

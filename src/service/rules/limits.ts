@@ -34,13 +34,13 @@ interface Counted {
 }
 
 /**
- * What a payment uses up of the limits, in cents: nothing where its money stays with the party, where it failed or was
+ * Returns the share of the limits that a payment uses, in cents: none if its money stays with the party, if it failed or was
  * taken back, and while it waits for a decision. What is drawn from a bank account counts as what is paid does; what the
  * sandbox funds a wallet with is drawn from none.
  */
 export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
   const isMoved = leaving.has(kind) || externalAccountId !== null
-  // What a card paid leaves no wallet, and whoever has a request's link may pay by one.
+  // A payment by card leaves no wallet, and anyone with the link of a request may pay by card.
   return isMoved && method !== 'card' && !uncounted.has(status) ? amountCents : 0
 }
 
@@ -58,13 +58,13 @@ export function countedOfPurchase(purchase: { kind: string; heldCents: number; c
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
 
-/** What was already spent in the windows that an amount falls into, in cents. */
+/** The amounts already spent in the day and month of an amount, in cents. */
 export interface Spent {
   dayCents: number
   monthCents: number
 }
 
-/** Which limit was hit, how high it is, and what it would have become (docs/service.md#approval). */
+/** A limit that was hit, its height, and the sum that it would have become (docs/service.md#approval). */
 export interface LimitReason {
   type: 'limitExceeded'
   limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'

@@ -144,7 +144,7 @@ async function surplus(
   return [...ended]
 }
 
-/** Which party would have the most sessions with one more of that one; that one where others have as many. */
+/** Returns the party that would have the most sessions with one more of `partyId`; that one if others have as many. */
 async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: number): Promise<string> {
   const count = sql<number>`count(*) + case when ${sql.ref('partyId')} = ${partyId} then 1 else 0 end`
   const parties = db.selectFrom('mcpSessions').select('partyId').where('usedAtMs', '>=', usedSinceMs).groupBy('partyId')

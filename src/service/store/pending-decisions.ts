@@ -16,7 +16,7 @@ import type { Store, Transaction } from './engine/store.ts'
 import { derivedSecret, rootKeys } from './root-keys.ts'
 import type { PendingDecisionRow } from './schema/pending-decisions.ts'
 
-/** Whose decisions they are: of the party that owns the credential, about the calls of that key or grant. */
+/** The owner of decisions: the party that owns the credential, and the key or grant that called. */
 export interface DecisionOwner {
   partyId: string
   principalId: string
@@ -108,7 +108,7 @@ export async function findDecision(
   return (await decisionById(tx, by)).rows[0]
 }
 
-/** What waits for a party's users, what ends first before the rest. */
+/** Reads the decisions that wait for a party's users, the first to end first. */
 export async function waitingDecisions(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -149,7 +149,7 @@ interface Sealed {
   what: 'call' | 'answer'
 }
 
-/** What a call or its answer is sealed with. */
+/** Returns the text that names the key of a sealed call or answer. */
 export const decisionText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
 
 async function sealed(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {

@@ -33,11 +33,11 @@ export interface DecisionReview {
   asker: Asker
   /** The name of whom the call pays; null: it pays nobody whose name is known. */
   payee: string | null
-  /** What caps the spending, the agent's own limits before those of the account; empty where nothing is spent. */
+  /** The limits on the spending, the agent's own before those of the account; empty for a call that spends nothing. */
   caps: ShownCap[]
 }
 
-/** Who called. */
+/** The caller. */
 export interface Asker {
   agent: string | null
   /** The application that a user connected; null: it called with a key. */
@@ -142,7 +142,7 @@ async function payeeOf({ tx }: SettledContext, { tool, arguments: given }: HeldC
   }
 }
 
-/** Whom the call acts for, where that is not the party itself. */
+/** Returns the customer that the call acts for, if any. */
 const customerOf = ({ arguments: given }: HeldCall) =>
   [given.customerPartyId, given.partyId].find((party): party is string => typeof party === 'string' && party !== '')
 

@@ -13,7 +13,7 @@ interface Shown {
   beside: readonly Beside[]
   /** The form, or what stands in its place. It is shown while the call waits. */
   form: Html
-  /** What follows the question. */
+  /** Shown below the question. */
   after: Html | ''
   problem: string | null
   sandbox: boolean

@@ -6,7 +6,7 @@ import { hostWords } from '../frame/decision-words.ts'
 import { dollars } from '../frame/texts.ts'
 import type { Asker, DecisionReview, ShownCap } from './review.ts'
 
-/** Who is paid, who asks, through which host, and what is left of the limits. Texts, not HTML. */
+/** Returns the payee, the caller, its host and the rest of the limits, as texts without HTML. */
 export function besideWords({ asker, payee, call, caps }: DecisionReview): Beside[] {
   const host = hostWords(call.host)
   return [

@@ -2,13 +2,13 @@ import { html } from 'hono/html'
 import type { DecisionWords } from './decision-words.ts'
 import type { Html } from './document.ts'
 
-/** What only some pages know: who asks, and what is left of the limits. */
+/** A fact that only some pages know, such as the caller or the rest of a limit. */
 export interface Beside {
   label: string
   text: string
 }
 
-/** What a person is to know of a call that waits for them. */
+/** Lists the facts of a call that waits for a person. */
 export function decisionFacts({ facts, effect, asks, ends }: DecisionWords, beside: readonly Beside[] = []): Html {
   const [first, ...others] = facts
   return html`<dl>

@@ -5,12 +5,12 @@ import { momentOf } from './texts.ts'
 /** A call that waits for a person, in their words. Texts, not HTML. */
 export interface DecisionWords {
   heading: string
-  /** What became of it; empty while it waits. */
+  /** The outcome; empty while it waits. */
   outcome: string[]
   /** Whether it can be decided. */
   asks: boolean
   facts: Fact[]
-  /** What happens on yes. */
+  /** The effect of a yes. */
   effect: string
   /** On the button that says so. */
   yes: string
