@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { settings } from '../src/config/settings.ts'
 import { catalogue } from '../tools/index.ts'
 
-/** The documents and the code name each other. Each check proves on a bad sample that it can fail. */
+/** Checks the references between documents and code. Each check proves on a bad sample that it can fail. */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(root + path, 'utf8')
 
 const rulesPath = 'docs/service.md'
-/** Written by hand for people; the changelog tells of files as they were. */
+/** Documents written by hand. The changelog refers to files as they were. */
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ...readdirSync(`${root}docs`).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
@@ -105,7 +105,7 @@ describe('what documents name', () => {
 })
 
 interface Rule {
-  /** As GitHub makes it of the heading. */
+  /** The anchor that GitHub makes of the heading. */
   anchor: string
   /** The lines that name its tests. */
   held: string

@@ -9,7 +9,7 @@ import { lies } from '../src/rehearse/mutants/lies.ts'
 import { mutants } from '../src/rehearse/mutants/mutants.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
-/** All that people read of how to use it. */
+/** All documents about usage. */
 const everything = ['README.md', ...documentsWithTables, 'docs/sandbox.md'].map(read).join('\n')
 
 it.each(documentsWithTables)('%s is what npm run generate writes', (path) => {
@@ -31,7 +31,7 @@ it('the own world of the package is what npm run generate writes', () => {
 it('the table of mutants has each mutant of the judge, as it was measured last', () => {
   const names = [...mutants.map(({ name }) => name), ...Object.keys(lies)]
   const measured = readJudgeMutants().mutants
-  // npm run judge:mutants:write measures them again.
+  // `npm run judge:mutants:write` measures them again.
   expect(measured.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
   expect(measured.filter(({ kind, tried, caught }) => kind !== 'lie' && caught < tried)).toEqual([])
 })
@@ -54,7 +54,7 @@ it('the documents name only settings that exist', () => {
   const known = settings.map(({ variable }) => variable)
   expect(variables.filter((name) => !known.includes(name))).toEqual([])
   const flags = [...everything.matchAll(/^payments-mcp .*?(?= {2}|$)/gm)].flatMap(
-    // The flags of an agent's own command stand in quotes.
+    // The flags of an agent's own command are in quotes.
     ([line]) => line.replace(/'[^']*'/g, '').match(/--[a-z-]+/g) ?? [],
   )
   expect(flags.length).toBeGreaterThan(3)

@@ -3,16 +3,19 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 
-/** The rules of the house (CONTRIBUTING.md), held by reading the files. Each rule proves on a bad sample that it can fail. */
+/**
+ * Checks the rules of the house (CONTRIBUTING.md) by reading the files. Each rule proves on a bad sample that it can
+ * fail.
+ */
 
 interface Rule {
   name: string
-  /** Whether the rule is for the file at this path, relative to the repository. */
+  /** Whether the rule covers the file at this path, relative to the repository. */
   covers: (path: string) => boolean
   /** Returns the faults of the text in words; an empty list if there are none. */
   faults: (text: string, path: string) => string[]
   bad: Sample
-  /** Shows that the rule has the exception it should have. */
+  /** A sample of the rule's exception. */
   good: Sample
 }
 
@@ -28,11 +31,11 @@ const inside =
 const product = (path: string) => inside('src', 'tools')(path) && path.endsWith('.ts')
 const code = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
 
-/** A rule that a pattern does not occur in the code (comments and quoted texts apart) of the files it covers. */
+/** Returns a rule that a pattern does not occur in code; comments and quoted texts don't count. */
 const without = (pattern: RegExp) => (text: string) =>
   [...bare(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
 
-/** The service's rooms: each stands on those before it. */
+/** The service's rooms: each may import those before it. */
 const serviceFloors = floors(
   ['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
   [
@@ -50,7 +53,7 @@ const serviceFloors = floors(
   ],
 )
 
-/** The MCP server's rooms, with those that each may import of the others. */
+/** The MCP server's rooms, each with the other rooms it may import. */
 const mcpRooms = {
   'server.ts': [
     ...[
@@ -84,7 +87,10 @@ const mcpRooms = {
   'ui/': [],
 }
 
-/** The rooms of the product, and the rooms that each may import besides itself. A file is in the innermost room around it. */
+/**
+ * The rooms of the product, each with the rooms it may import besides itself. A file belongs to the innermost room
+ * around it.
+ */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/core/': [],
   'src/display/': ['src/core/'],
@@ -372,7 +378,7 @@ function roomOf(path: string): string {
   return innermost
 }
 
-/** The files that import each other in a circle, a list for each circle: the strongly connected components (Tarjan). */
+/** Returns each circle of files that import each other: the strongly connected components (Tarjan). */
 function circles(tree: ReadonlyMap<string, string>): string[][] {
   const found: string[][] = []
   const met = new Map<string, { index: number; lowest: number }>()
@@ -399,7 +405,7 @@ function circles(tree: ReadonlyMap<string, string>): string[][] {
 
 interface Import {
   from: string
-  /** The imported file's path in the repository; undefined: a package. */
+  /** Returns the imported file's path in the repository; undefined for a package. */
   file: string | undefined
   typeOnly: boolean
 }
@@ -417,7 +423,7 @@ function importsOf(text: string, path: string): Import[] {
   })
 }
 
-/** The folder of the page that the file belongs to, or its name where it belongs to none. */
+/** Returns the folder of the page that the file belongs to, or its name if it belongs to none. */
 function pageOf(path: string): string | undefined {
   return path.match(/^src\/service\/pages\/([^/]+)/)?.[1]
 }
@@ -428,7 +434,7 @@ function packageFaults(text: string, path: string, banned: RegExp): string[] {
     .map(({ from }) => `imports ${from}`)
 }
 
-/** The text without comments and quoted texts. Template literals stay: they hold code. */
+/** Returns the text without comments and quoted texts. Template literals stay, because they contain code. */
 function bare(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, '')
 }
@@ -445,7 +451,7 @@ function unused(tree: ReadonlyMap<string, string>, from: readonly string[]): str
   return [...tree.keys()].filter((path) => product(path) && !reached.has(path))
 }
 
-/** The bin and what package.json exports, as source files. */
+/** Returns the bin and the exports of package.json as source files. */
 function entries(): string[] {
   const { bin, exports } = JSON.parse(files.get('package.json') ?? '') as Record<
     'bin' | 'exports',
@@ -456,7 +462,7 @@ function entries(): string[] {
   )
 }
 
-/** Every text file of the repository that is not built or installed. */
+/** Returns every text file of the repository that is not built or installed. */
 function readTree(): Map<string, string> {
   const ignored = /(^|\/)(node_modules|dist|bundle|coverage|\.git)(\/|$)|\.(sqlite(-\w+)?|mcpb|png)$/
   const walk = (folder: string): string[] =>

@@ -4,7 +4,7 @@ import { actsAbout } from '../../src/service/store/activity.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
-/** The hash by which rows were once listed: 20 bits of it, next to the second that the id begins with. */
+/** The hash that once ordered rows: 20 bits of it, next to the second in the id. */
 const oldHash = (partyId: string, resourceId: string) =>
   Number.parseInt(sha256(JSON.stringify(['activity', partyId, null, null, resourceId])).slice(0, 13), 16) % 2 ** 20
 

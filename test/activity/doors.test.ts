@@ -15,7 +15,7 @@ import { cardFor, pay, startCheckout } from '../shops/shopping.ts'
 import { sqlite } from '../support/databases.ts'
 import type { World } from '../support/world.ts'
 
-/** Every door by which something can be changed: whatever comes through it is listed once, with who it was. */
+/** Checks that every entry point for changes adds one entry to the activity, with the right actor. */
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = operations.filter(([, { effect }]) => effect !== 'read')
@@ -73,7 +73,7 @@ describe('every operation that changes something', () => {
   })
 })
 
-/** Carries one change out; gives, for each record that is expected, the operation and who it names. */
+/** Makes one change. Returns the operation and the actor for each record that should change. */
 type Change = (
   on: Grounds,
 ) => Promise<{ act: () => Promise<unknown>; listed: readonly [operation: string, by: string][] }>
@@ -90,7 +90,7 @@ const json = ({ site }: Grounds, path: string, attributes: object) =>
     }),
   )
 
-/** The form of a page, sent by the owner or, where nobody has to sign in, by a visitor. */
+/** Sends a page's form, as the owner or, if no sign-in is needed, as a visitor. */
 const formOf =
   (
     path: (on: Grounds) => string,
@@ -110,7 +110,7 @@ const tables: Record<string, 'paymentRequests' | 'partyInvitations'> = {
   join: 'partyInvitations',
 }
 
-/** The record that a link opens, which stands for whoever has it. */
+/** The record that a link opens for anyone who has it. */
 async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
   const tokenHash = sha256(path.split('/').at(-1) ?? '')
   if (path.startsWith('/claim')) {
@@ -355,7 +355,7 @@ const form = ({ service }: World, path: string, fields: Record<string, string>) 
 
 const formKey = (number: number) => `idk_${String(number).repeat(32)}`
 
-/** A form of a page of this site, as a browser sends it. */
+/** Sends a form of this site's page, as a browser does. */
 const ownForm = ({ service }: World, path: string, fields: Record<string, string>) =>
   service.fetch(
     new Request(`http://127.0.0.1:4010${path}`, {
@@ -365,14 +365,14 @@ const ownForm = ({ service }: World, path: string, fields: Record<string, string
     }),
   )
 
-/** A cart that the agent filled, with the path of its page and a card to pay it with. */
+/** Fills a cart as the agent. Returns the path of its page and a card to pay with. */
 async function shopCart({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
   const { id, attributes } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug' }] })
   await cardFor(world, 'Plain Goods')
   return { id, path: new URL(attributes.url).pathname }
 }
 
-/** The other doors, by which nothing of a party's is changed. */
+/** The other entry points, which change nothing of a party. */
 const harmless: Record<string, string> = {
   'POST /checkout/session': 'reads a checkout',
   'POST /oauth/register': 'keeps what a client says of itself; it has no party yet',

@@ -5,24 +5,26 @@ import { addGrant, type Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
 import { addAgent, addDelegation, addKey, addParty, addUserToken, type World } from '../support/world.ts'
 
-/** Somebody who tries every operation on what belongs to a party and its agent. */
+/** An attacker that tries every operation on records of a party and its agent. */
 export interface Attacker {
   name: string
   /** Null: no credential is sent. */
   credential: string | null
   /** The cookie that its browser sends with every request. */
   cookie?: string
-  /** The party that it acts for, in whose activity it is written down; undefined: nobody knows it. */
+  /** The party that it acts for, whose activity records it; undefined if it is unknown. */
   partyId?: string
-  /** The customer that is named in requests that can act for one. */
+  /** The customer named in requests that can act for one. */
   customerPartyId?: string
-  /** The statuses that refuse the request, by the permissions table; undefined: this much is allowed. */
+  /** The statuses that refuse the request, by the permissions table; undefined if the request is allowed. */
   refusedWith(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
 }
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/** Whether the request names what is somebody's: one without ids is about the caller's own party, and shops are everybody's. */
+/**
+ * Whether the request names somebody's record. One without ids concerns the caller's own party, and shops are public.
+ */
 const namesSomething = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 

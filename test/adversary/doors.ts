@@ -21,9 +21,9 @@ type Link =
 /** The records of the sandbox's owner and its agent, with the secrets that open them. */
 export interface Grounds {
   site: PersonSite
-  /** Addresses, by what they open; the secret stands last in each. */
+  /** Addresses, by the page they open. Each ends with its secret. */
   links: Record<Link, string>
-  /** The pages for whoever is signed in. */
+  /** The pages for signed-in users. */
   paths: Record<'approval' | 'connection' | 'decision', string>
   clientSecret: string
   /** Ids, names and addresses that only the owner may see. */
@@ -31,7 +31,7 @@ export interface Grounds {
   stranger: Awaited<ReturnType<PersonSite['addUser']>>
 }
 
-/** More than a user may approve without a second factor. */
+/** An amount above which a user needs a second factor to approve. */
 const largeCents = 60_000
 
 export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
@@ -123,7 +123,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })
   const decision = await decisions.keep({ ...asked, spends: true })
   const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
-  // The first who asks for metadata lets the keys be made that tokens are signed with.
+  // The first request for metadata creates the keys that sign tokens.
   await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))
   const path = (url: string) => new URL(url, 'http://127.0.0.1:4010').pathname
   return {

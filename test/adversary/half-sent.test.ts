@@ -7,15 +7,15 @@ import { serveOn } from '../resilience/processes.ts'
 const mebibyte = 1024 * 1024
 const key = `ak_ntl_sandbox_${agentSecret}`
 
-/** One request on a connection of its own, of whose body only a part is sent. */
+/** A request on its own connection that sends only part of its body. */
 interface HalfSent {
   path: string
-  /** The length that it announces. */
+  /** Its announced length. */
   length: number
   sent: number
 }
 
-/** Sends them all at once. `answers` has the status of each that was answered, or `lost` if its connection was cut before. */
+/** Sends them all at once. `answers` has the status of each answer, or `lost` if the connection was cut first. */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []
   const head = [
@@ -47,19 +47,19 @@ function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   return { answers, end }
 }
 
-/** The memory that the operating system says a process has, and the most that it ever had, in MB. */
+/** The process's memory according to the operating system, now and at its peak, in MB. */
 function memoryOf(pid: number | undefined): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const megabytes = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') }
 }
 
-/** Lets the peak begin anew. */
+/** Resets the peak. */
 function forgetPeak(pid: number | undefined): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }
 
-/** 16 MiB are the share of one key. The rest is what connections take, and code and heap that grow with the first burst. */
+/** One key's share is 16 MiB. The rest is for connections, and for code and heap that grow with the first burst. */
 const mostMegabytes = 60
 
 const bursts = [
@@ -67,7 +67,7 @@ const bursts = [
   { count: 300, path: '/mcp', length: 3_100_000, sent: 3_000_000 },
 ]
 
-/** A few ordinary requests, after which the process is as small as one that serves can be. */
+/** After a few ordinary requests, the process is as small as a serving process can be. */
 async function warmUp(url: URL): Promise<void> {
   for (let count = 0; count < 5; count++) expect(await whoami(url)).toBe(200)
 }
@@ -78,7 +78,7 @@ async function whoami({ origin }: URL): Promise<number> {
   return response.status
 }
 
-/** Sends a burst and waits until every body that does not fit is refused. Returns its answers, and ends it. */
+/** Sends a burst, waits until every excess body is refused, and ends it. Returns the answers. */
 async function burst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
   const fitting = Math.floor((16 * mebibyte) / half.length)
   const { answers, end } = sendAll(url, count, half)
@@ -89,7 +89,7 @@ async function burst(url: URL, { count, ...half }: (typeof bursts)[number]): Pro
   return refused
 }
 
-/** Sends the largest body that is read at all. Returns what became of it. */
+/** Sends the largest accepted body. Returns its result. */
 async function wholeBody(url: URL): Promise<string | undefined> {
   const { answers, end } = sendAll(url, 1, { path: '/mcp', length: 4 * mebibyte, sent: 4 * mebibyte })
   await expect.poll(() => answers.length).toBe(1)

@@ -10,16 +10,16 @@ import { type Attacker, attackersOf } from './attackers.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
 const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** Activity first, while it does not name what its reader asked for in vain. */
+/** Activity comes first, before it contains the failed requests of its readers. */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
-/** Whole on SQLite; on PostgreSQL, which answers slower, whoever differs most from the others. */
+/** All attackers on SQLite; on PostgreSQL, which is slower, those that differ most. */
 const tables = [
   { database: sqlite, of: /./ },
   { database: postgres, of: /nobody|withdrew|another/ },
 ] as const
 
-/** A gate's refusal is written down nowhere; one that looks for the resource first, in the caller's own party. */
+/** A refusal at a gate is not recorded; one after looking up the resource is, in the caller's own party. */
 const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expected.includes(404) ? partyId : undefined)
 
 /** An agent reads its party's wallets, bank accounts and customers, whichever are its own (docs/service.md#agent-policy). */

@@ -7,7 +7,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
-/** A request of somebody who should not get in. */
+/** A request by somebody who should be refused. */
 type Attempt = [path: string, init?: RequestInit]
 
 /**
@@ -37,7 +37,7 @@ const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', expirationYear: '2026' }
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
 
-/** Every route that is no operation. A new one does not pass until it stands here. */
+/** Every route that is not an operation. A new route fails until it has an entry. */
 const doors: Record<string, Door> = {
   'GET /healthz': { public: 'whether the service works' },
   'GET /readyz': { public: 'whether requests should be sent here' },
@@ -93,7 +93,7 @@ const doors: Record<string, Door> = {
     guessed: (on) => [
       ...sent('paymentRequest', { decision: 'card', ...card })(on),
       ...sent('paymentRequest', { decision: 'decline' })(on),
-      // The link alone opens no wallet of its payer's, nor does a form that no page of it showed.
+      // The link alone opens no wallet of its payer, and neither does a form that its page never showed.
       [on.links.paymentRequest, form({ decision: 'wallet', walletId: 'wal_1' })],
       [on.links.paymentRequest, form({ decision: 'card', ...card, formToken: `1.${'0'.repeat(64)}` })],
       [on.links.paymentRequest, form({ decision: 'decline' })],
@@ -140,7 +140,7 @@ const doors: Record<string, Door> = {
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
-  // There are several parties here, and nobody can tell which of them buys.
+  // With several parties, the page cannot tell which one buys.
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },
@@ -204,7 +204,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
   })
 
   test('every route for people stands in the table of what it needs, with a session where it is one for a user', () => {
-    // An application asks at these, and no person.
+    // Applications call these, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))
     const wrong = absent.filter(([route, door]) => !/^(?:GET|OPTIONS) /.test(route) || !('public' in door))
@@ -272,7 +272,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
   })
 })
 
-/** The cookie of a session that any program on the sandbox's machine can begin. */
+/** Returns the cookie of a session that any program on the sandbox's machine can begin. */
 async function oneClickOf({ site: { world } }: Grounds): Promise<string> {
   const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/sign-in', form({ as: 'owner' })))
   return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
@@ -286,7 +286,7 @@ const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
-/** Pages about whoever asks, at an address that is the same for all. */
+/** Pages about the caller, at an address that is the same for everyone. */
 const aboutOneself: ReadonlySet<string> = new Set([
   'GET /connections',
   'GET /decisions',

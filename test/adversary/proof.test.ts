@@ -16,10 +16,10 @@ type RoutesAt<One extends Level> = {
   [Route in PageRoute]: One extends LevelsOf<(typeof pageNeeds)[Route]> ? Route : never
 }[PageRoute]
 
-/** A request at a page, with what a page of the service would have put into its form for this session. */
+/** A request to a page, with the hidden fields that the page's form has in this session. */
 interface Act {
   path: string
-  /** Undefined: the page is opened. */
+  /** The form's fields; undefined opens the page. */
   fields?: Record<string, string>
   /** The purpose of the form's token. */
   purpose?: string
@@ -31,7 +31,7 @@ type Prepare = (on: Proving, visitor: Visitor) => Act | Promise<Act>
 
 interface Proving {
   grounds: Grounds
-  /** A payment request that the owner's party is asked to pay, and its form's own token. */
+  /** A payment request to the owner's party, and its form's own token. */
   asked: { id: string; path: string; formToken: string; walletId: string }
 }
 
@@ -66,7 +66,7 @@ const yes: Record<RoutesAt<'proven'>, Prepare> = {
   }),
 }
 
-/** The answers that say no, each of which a session without proof may give. */
+/** The requests that say no, which a session without proof may send. */
 const no: Record<string, Prepare> = {
   'denying a payment': ({ grounds: { paths } }) => ({
     path: paths.approval,
@@ -116,7 +116,7 @@ const looks: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => stri
   'GET /console/*': () => '/console/nothing',
 }
 
-/** The page at which this visitor is asked to allow an application. */
+/** Returns the page that asks this visitor to allow an application. */
 async function consentPage({ grounds }: Proving, visitor: Visitor): Promise<string> {
   const known = pages.get(visitor)
   if (known !== undefined) return known
@@ -151,7 +151,7 @@ interface Person {
 
 let sessions = 0
 
-/** A browser in which the owner is signed in, by one click or with proof, and the tokens that its forms would carry. */
+/** A browser in which the owner is signed in, by one click or with proof, with the tokens of its forms. */
 async function ownerBy(how: 'one click' | 'proof', { grounds: { site } }: Proving): Promise<Person> {
   const { world, owner } = site
   const session = `session ${sessions++}`

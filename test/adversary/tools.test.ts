@@ -15,14 +15,14 @@ const operations = Object.entries(catalogue) as [OperationKey, OperationDefiniti
 
 const codes: Record<number, string> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found' }
 
-/** The arguments of the tool by which a model asks for what a request asks for. */
+/** Returns the tool arguments that are equivalent to a request. */
 function argumentsOf(on: Grounds, operation: OperationDefinition, sample: Sample, ids: Record<string, string>) {
   const named = Object.keys(operation.params?.shape ?? {}).map((name) => [name, ids[name] ?? sample.named?.[name]])
   const related = relationshipsFor(operation, ids) && { agentId: ids.agentId }
   return { ...sample.query, ...sample.attributes?.(ids, on), ...Object.fromEntries(named), ...related }
 }
 
-/** Whole on SQLite; on PostgreSQL, which answers slower, whoever differs most from the others. */
+/** All attackers on SQLite; on PostgreSQL, which is slower, those that differ most. */
 const tables = [
   { database: sqlite, of: /./ },
   { database: postgres, of: /withdrew|another/ },

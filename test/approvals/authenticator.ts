@@ -19,13 +19,13 @@ export function codeAt(base32: string, ms: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** The bytes that a base32 text stands for (RFC 4648). */
+/** Decodes a base32 text (RFC 4648). */
 export function keyOf(base32: string): Buffer {
   const bits = [...base32].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
-/** A code that no step near to the moment has. */
+/** Returns a code that is wrong at all steps near the moment. */
 export function wrongCode(base32: string, ms: number): string {
   const near = new Set(Array.from({ length: 41 }, (_, index) => codeAt(base32, ms + (index - 20) * 30_000)))
   for (let code = 0; ; code++) {
@@ -55,18 +55,21 @@ export interface Checks {
   self: Payer
   other: OtherParty
   partyId: string
-  /** A payment of that many cents that waits, and its approval. */
+  /** Makes a payment of that many cents that waits for its approval. */
   review(amount: number): Promise<{ paymentId: string; approvalId: string }>
-  /** A user who has set up an app, half a minute before at the least. */
+  /** Returns a user who set up an app at least half a minute ago. */
   approver(): Promise<Approver>
   /** A user without an app. */
   newcomer(): Promise<{ userId: string; key: string }>
-  /** Opens an address in a browser in which the user is signed in whom the address names, or another one, or nobody. */
+  /**
+   * Opens an address in a browser in which a user is signed in: the user that the address is for, another one, or
+   * nobody.
+   */
   open(url: string, userId?: string | null): Promise<Sheet>
-  /** Sends a form from the page at the address as that page shows it. */
+  /** Sends a form as the page at the address shows it. */
   send(url: string, fields: Record<string, string>, sent?: Sent): Promise<Sheet>
   submit(url: string, code: string, headers?: Record<string, string>): Promise<Sheet>
-  /** The secret of the app of the user whom the address names. */
+  /** Returns the app's secret of the user that the address is for. */
   secretAt(url: string): Promise<string>
   /** A cookie of a new session of the user's. */
   cookieOf(userId: string): Promise<string>
@@ -107,7 +110,7 @@ export async function checks(world: World): Promise<Checks> {
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** The tokens of the forms that were shown: a page that has changed since then still takes them. */
+  /** Form tokens shown earlier, which a page that has changed since still accepts. */
   const tokens = new Map<string, string>()
   const open: Checks['open'] = async (url, userId = userIn(url)) => {
     const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))
@@ -162,14 +165,14 @@ function userIn(url: string): string | null {
   return /usr_[0-9a-f]{32}/.exec(url)?.[0] ?? null
 }
 
-/** The secret that the page shows when an app is set up. */
+/** Returns the secret that the page shows during the setup of an app. */
 export function secretIn({ text }: Sheet): string {
   const secret = /<code>([A-Z2-7]{32})<\/code>/.exec(text)?.[1]
   if (secret === undefined) throw new Error('The page shows no secret.')
   return secret
 }
 
-/** Sets up the app of who is signed in at a browser without a screen, with the code before the present one; gives its secret. */
+/** Sets up the app of the user signed in at a headless browser, using the previous code. Returns its secret. */
 export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<string> {
   const page = '/second-factor'
   await visitor.open(page)

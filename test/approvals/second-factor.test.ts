@@ -25,7 +25,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
   })
 
   const now = () => world.system.now()
-  /** Only the sandbox's clock moves: real time, and with it the codes, stands still. */
+  /** Only the sandbox's clock moves: real time, and the codes with it, stands still. */
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
 
   test('needs a check; USD 500.00, and a key of the party, do not', async () => {
@@ -145,7 +145,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(blocked?.headers.get('retry-after')).toBe(String(14 * 60))
     expect(blocked?.text).toContain('Too many codes were refused (5 in 15 minutes). Try again in 14 minutes.')
     expect((await us.submit(url, codeAt(secret, now()))).status).toBe(429)
-    // The sandbox's clock gives no more tries, and another address does not either.
+    // Neither the sandbox's clock nor another address gives more tries.
     ok(await advance(15 * 60))
     const later = await user.challenge()
     expect((await us.submit(later, codeAt(secret, now()))).status).toBe(429)
@@ -196,7 +196,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     const secret = secretIn(shown)
     expect(shown.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
     expect((await us.open(page, userId)).text).not.toContain(secret)
-    // Lost before it was confirmed: another one, and the first is worth nothing.
+    // The secret was lost before it was confirmed: a new one replaces it.
     const another = secretIn(await us.send(page, { step: 'begin' }, { userId }))
     expect(another).not.toBe(secret)
     const wrong = await us.send(page, { code: wrongCode(another, now()) }, { userId })
@@ -220,7 +220,8 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(bobs, codeAt(adaSecret, now()))).status).toBe(422)
     expect((await us.submit(adas, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // Nor is the address of one: signed in as somebody else, or as nobody, it leads nowhere, and takes no code.
+    // The same holds for a challenge's address: another user, or a visitor, gets nothing there, and no code is
+    // accepted.
     for (const userId of [bob.userId, null]) {
       const { status, headers } = await us.open(adas, userId)
       expect([status, headers.get('location')]).toStrictEqual(

@@ -67,7 +67,7 @@ describe('the verification page', () => {
       const secret = secretIn(shown)
       expect((await them.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
       system.pass(30_000)
-      // Signed with the key of its own database, as its 428 would: tokens of this environment's users are not made yet.
+      // Signed with its own database's key, like its 428: this environment has no user tokens yet.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
       const url = `${origin}/verify/${challenge}`
       const { status, text } = await them.open(url)

@@ -19,7 +19,7 @@ const cli = await runResource('cli')
 
 let home: string
 let provider: PlainProvider
-/** The API takes no token any more. */
+/** The API accepts no tokens any more. */
 let revoked: boolean
 const running: ChildProcess[] = []
 
@@ -108,7 +108,7 @@ test('over stdio, a server without a login starts, tells what to run, and goes o
     const call = async () => {
       const { isError, content, structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
       if (isError !== true) return { isError: false, ...(structuredContent as object) }
-      // An error's fields stand on the last line.
+      // An error's fields are on the last line.
       const fields = (content as { text: string }[])[0]?.text.split('\n').at(-1)
       return { isError: true, ...JSON.parse(fields ?? '') }
     }
@@ -123,7 +123,7 @@ test('over stdio, a server without a login starts, tells what to run, and goes o
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
 
-    // Somebody revokes the grant: the API says so first, and then the login is found to be over.
+    // Somebody revokes the grant: the API reports it first, and then the login is found to be over.
     const { logins, ...others } = JSON.parse(readFileSync(loginFile(), 'utf8'))
     const { clientId, refreshToken } = logins[provider.issuer]
     const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
@@ -220,7 +220,7 @@ const whoamiAttributes = {
   grantId: 'grn_1',
 }
 
-/** The part of the API that is called here: it takes tokens made for it, and nothing else. */
+/** The part of the API that these tests call: it accepts tokens issued for it, and nothing else. */
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''

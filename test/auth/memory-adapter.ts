@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
-/** The records of one `oidc-provider` in memory: its own adapter of this kind warns at every start. */
+/** Stores the records of one `oidc-provider` in memory. Its own memory adapter warns at every start. */
 export function memoryAdapters(): (model: string) => Adapter {
   const records = new Map<string, AdapterPayload>()
   const find = (matches: (payload: AdapterPayload) => boolean, prefix: string) =>

@@ -1,10 +1,10 @@
-/** A person with a browser, as far as signing in needs one: cookies, redirects, and forms without scripts. */
+/** A person with a browser that supports what sign-in needs: cookies, redirects, and forms without scripts. */
 export interface Person {
-  /** Opens an address and follows the redirects, up to a page or to an address that `stop` holds for. */
+  /** Opens an address and follows the redirects, until a page or an address for which `stop` is true. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>
-  /** Signs in at a plain provider and answers the consent; gives the address that the program is called back at. */
+  /** Signs in at a plain provider and answers the consent. Returns the callback address of the program. */
   answer(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
-  /** Enters a code at a plain provider's device page, and agrees or not. */
+  /** Enters a code at a plain provider's device page, and allows or denies. */
   enterCode(address: string, userCode: string, decision?: 'confirm' | 'abort'): Promise<void>
 }
 

@@ -7,31 +7,31 @@ import { memoryAdapters } from './memory-adapter.ts'
 export interface PlainProviderOptions {
   /** How long an access token lives, in seconds. */
   accessTokenSeconds?: number
-  /** Client id metadata documents; `fetch` brings them. */
+  /** Fetches client id metadata documents. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }
   clients?: Configuration['clients']
-  /** Protected resources besides that of the RFC 9728 metadata. */
+  /** Protected resources in addition to that of the RFC 9728 metadata. */
   otherResources?: readonly string[]
   /** Replaces parts of the RFC 9728 metadata. */
   resourceMetadata?: Record<string, unknown>
-  /** Replaces parts of the RFC 8414 metadata; undefined takes one out. */
+  /** Replaces parts of the RFC 8414 metadata; undefined removes one. */
   serverMetadata?: Record<string, unknown>
-  /** How long a device waits between two questions; undefined: it is not told, which means five. */
+  /** The polling interval of a device; undefined sends none, which means five seconds. */
   deviceIntervalSeconds?: number
-  /** Called with every request first; true: it has answered. */
+  /** Called first with every request; returns true if it has answered. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** An `oidc-provider` as it comes, configured as the payments service is, with a person who agrees by POST. */
+/** An `oidc-provider` with its defaults, configured like the payments service, and a person who agrees by POST. */
 export interface PlainProvider {
   issuer: string
   resource: string
   provider: Provider
-  /** Every token request, in order: its grant type, and the error it was refused with. */
+  /** Every token request in order: its grant type, and the error if it was refused. */
   tokenRequests: { grantType: string; error: string | undefined }[]
-  /** As if the clients of the server had been set up anew without this one. */
+  /** Forgets this client, as if the server's clients had been set up again without it. */
   forgetClient(clientId: string): Promise<void>
-  /** How often a path was asked for. */
+  /** Returns the number of requests to a path. */
   asked(path: string): number
   close(): Promise<void>
 }
@@ -148,8 +148,8 @@ async function configuration(issuer: string, options: PlainProviderOptions): Pro
 }
 
 /**
- * The person: GET /interaction/UID tells what is asked (`login` or `consent`); POST …/login signs in, POST …/confirm
- * agrees to all of it, POST …/abort refuses.
+ * Acts as the person: GET /interaction/UID returns the prompt (`login` or `consent`); POST …/login signs in, POST
+ * …/confirm agrees to everything, POST …/abort refuses.
  */
 async function interact(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const details = await provider.interactionDetails(request, response)

@@ -99,7 +99,7 @@ describe('a file that cannot be used is told with its path, and without its cont
 describe('one at a time', () => {
   test('each sees what the one before wrote', async () => {
     await save({ clients: {}, logins: {} })
-    // Waits of real time: by a clock that they all move, some would soon have waited too long.
+    // These wait in real time: with a shared fake clock, some would time out too early.
     const add = (name: string) =>
       createTokenStore({ directory, system: realSystem }).exclusively(async (stored, write) => {
         await new Promise((resolve) => setImmediate(resolve))

@@ -15,9 +15,9 @@ export interface SignInWorld extends SignInOptions {
   provider: PlainProvider
   person: Person
   directory: string
-  /** Called whenever somebody waits a little. */
+  /** Called whenever a program waits briefly. */
   onPause: () => Promise<unknown>
-  /** Signs in with the browser; the person may change what the program is called back with. */
+  /** Signs in with the browser; `person` may change the callback. */
   signIn(change?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>

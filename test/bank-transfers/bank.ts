@@ -6,7 +6,10 @@ export const minute = 60_000
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** A caller of what moves money between wallets and bank accounts: an agent with its party's key for the accounts. */
+/**
+ * A caller of operations that move money between wallets and bank accounts: an agent, with its party's key for the
+ * accounts.
+ */
 export function bank(world: World) {
   const owner = { key: world.apiKey }
   const made = ({ status, text, json }: Answer) => {

@@ -4,12 +4,12 @@ import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-
 import * as model from '../model/banking-days.ts'
 import { day } from './bank.ts'
 
-/** As the Federal Reserve publishes them, for years in which some fall on a Saturday or Sunday. */
+/** Published by the Federal Reserve, for years in which some holidays fall on a Saturday or Sunday. */
 const holidays = {
   2026: ['01-01', '01-19', '02-16', '05-25', '06-19', '09-07', '10-12', '11-11', '11-26', '12-25'],
   // Juneteenth and Christmas are Saturdays, and Independence Day is a Sunday.
   2027: ['01-01', '01-18', '02-15', '05-31', '07-05', '09-06', '10-11', '11-11', '11-25'],
-  // New Year is a Saturday, and Veterans Day too.
+  // New Year and Veterans Day are Saturdays.
   2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
 }
 

@@ -39,7 +39,7 @@ onEachDatabase('bank transfers and people', (database) => {
         wire: null,
         reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
       })
-      // No bank has it.
+      // The transfer is not at a bank.
       expectRefusal(await at.play(id, 'settle'), 'conflict')
       world.system.pass(day)
       ok(await self.approve(approval.id, { key: world.apiKey }))
@@ -138,7 +138,7 @@ onEachDatabase('bank transfers and people', (database) => {
     expectRefusal(await at.tryWithdraw(700, theirs, acting), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    // Its own account is none of the customer's.
+    // The agent's own bank account does not belong to the customer.
     expectRefusal(await at.tryDeposit(700, account, acting), 'not_found', {
       source: { pointer: '/data/attributes/externalAccountId' },
     })

@@ -14,7 +14,7 @@ type Message = any
 
 export interface Bridged {
   system: FakeSystem
-  /** Everything that was written to the log. */
+  /** All log output. */
   logged: string[]
   /** All messages that the host read, in order. */
   messages: Message[]
@@ -31,7 +31,9 @@ export async function endpoint(answer: RequestListener): Promise<string> {
   return `${address}/mcp`
 }
 
-/** A host that reaches `url` through a bridge in this process. With `stdout` the test reads by itself. */
+/**
+ * Starts a host that reaches `url` through a bridge in this process. If `stdout` is given, the test reads it itself.
+ */
 export async function bridged(url: string, stdout?: Writable): Promise<Bridged> {
   const system = fakeSystem()
   const stdin = new PassThrough()
@@ -63,7 +65,7 @@ export async function bridged(url: string, stdout?: Writable): Promise<Bridged> 
   return { system, logged, messages, tell, ask }
 }
 
-/** Reads a request's JSON-RPC message; undefined where it has none. */
+/** Reads a request's JSON-RPC message; undefined if there is none. */
 export async function messageOf(request: IncomingMessage): Promise<Message> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) text += chunk
@@ -77,7 +79,7 @@ export function event(message: object): string {
   return `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
 }
 
-/** Sends `part` again and again, as fast as it is read, until the other side hangs up or `mostBytes` are sent. */
+/** Sends `part` repeatedly, as fast as it is read, until the other side hangs up or `mostBytes` are sent. */
 export async function sendEndlessly(response: ServerResponse, part: string, mostBytes: number): Promise<number> {
   let sent = 0
   const gone = once(response, 'close')

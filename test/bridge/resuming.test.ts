@@ -71,7 +71,7 @@ test('a stream whose request was cancelled is not resumed', async () => {
   tell({ method: 'notifications/cancelled', params: { requestId: 1 } })
   await expect.poll(() => asked).toHaveLength(2)
   end()
-  // Another round trip: the end of the stream has arrived by then.
+  // After another round trip, the end of the stream has arrived.
   await ask('ping')
   expect(asked).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
   expect(system.slept).toEqual([])

@@ -7,7 +7,7 @@ import { addParty, createWorld, type OtherParty, type World } from '../support/w
 
 const minute = 60_000
 
-/** In the order in which they are looked at. */
+/** In the order in which the service checks them. */
 const declines = [
   'single_use_card_expired',
   'single_use_card_used',
@@ -15,7 +15,7 @@ const declines = [
   'insufficient_funds',
 ] as const
 
-/** Every combination of the reasons to decline. */
+/** Every combination of decline reasons. */
 const combinations = Array.from({ length: 16 }, (_, bits) => {
   const reasons = declines.filter((_, index) => (bits & (1 << index)) !== 0)
   return { reasons: reasons.length === 0 ? 'nothing' : reasons.join(' and '), applies: new Set<string>(reasons) }

@@ -7,7 +7,7 @@ import { type Answer, createWorld, type World } from '../support/world.ts'
 const actions = ['capture', 'reverse', 'expire', 'refund'] as const
 type Action = (typeof actions)[number]
 
-/** How a card transaction of 1000 cents gets into each of its states: what is done with a fresh authorization. */
+/** The actions on a new authorization of 1000 cents that lead to each state. */
 const states = {
   authorized: [],
   declined: null,
@@ -58,7 +58,7 @@ const legal: Partial<Record<`${State} ${Action}`, Move[]>> = {
     { amount: 700, after: { status: 'captured', captured: 1000, refunded: 1000 }, available: 700, total: 700 },
   ],
 }
-/** Its state allows another refund, but nothing is left to refund. */
+/** Its state would allow another refund, but nothing is left to refund. */
 const nothingLeft = 'refunded in full refund'
 
 const cells = (Object.keys(states) as State[]).flatMap((state) => actions.map((action) => ({ state, action })))

@@ -27,15 +27,15 @@ import {
 
 const cli = await runResource('cli')
 
-/** 20,000 calls in the deep run: 10,000 over each transport, most of them on the database that takes them quicker. */
+/** 20,000 calls in the deep run: 10,000 over each transport, most of them on the faster database. */
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
 const lanes = 64
 
-/** Some transfers are limited until the client gives up, after seconds. */
+/** Some transfers are rate-limited until the client gives up, after seconds. */
 const refused = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
-/** A third of all attempts comes to grief. */
+/** A third of all attempts fail. */
 const faults = `
 seed: exactly once
 faults:
@@ -107,7 +107,7 @@ async function overHttp(env: Record<string, string>): ReturnType<Connect> {
   }
 }
 
-/** The service on that database in this process, as its first party's API key and its agent use it. */
+/** Opens the service on that database in this process, as its first party's API key and its agent use it. */
 async function inProcess(url: string) {
   const store = await openStore({ url, system: realSystem })
   const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -124,7 +124,7 @@ async function inProcess(url: string) {
   return { store, owner: as(credentials.apiKey), agent: as(credentials.agentKey) }
 }
 
-/** A second wallet, and somebody to pay. */
+/** A second wallet, and a payee. */
 async function prepared(url: string): Promise<Places> {
   const { store, owner, agent } = await inProcess(url)
   const { partyId } = (await owner.whoami({})).data.attributes
@@ -164,7 +164,7 @@ async function effectsIn(url: string) {
   }
 }
 
-/** The effects that nobody asked for or that stand there twice, and the calls that were answered and had none. */
+/** Returns unrequested and duplicate effects, and answered calls without an effect. */
 function compared(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
   const asked = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))

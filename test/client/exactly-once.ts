@@ -8,9 +8,9 @@ import { errorOf, type Host } from '../mcp/hosts.ts'
 /** The result of a call, as reported to its caller. */
 type Told =
   | { id: string }
-  /** Nobody knows what was done: the same call under this key tells, says the answer. */
+  /** The result is unknown: the answer says that the same call with this key returns it. */
   | { unknown: string }
-  /** Nothing was done, and the same call may be made again after some time. */
+  /** Nothing was done, and the same call may be repeated later. */
   | { passing: true; afterMs: number }
   | { refused: string }
 
@@ -22,7 +22,7 @@ const operations = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )
 
-/** A program that calls through the client, and does what its errors say. */
+/** A program that calls through the client, and follows the advice in its errors. */
 export function programOver(client: Client): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -42,7 +42,7 @@ export function programOver(client: Client): Caller {
   }
 }
 
-/** An agent that calls tools, and does what their results say. */
+/** An agent that calls tools, and follows the advice in their results. */
 export function agentOver(host: Host): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -61,13 +61,13 @@ export function agentOver(host: Host): Caller {
 /** The requested effect, and how often its caller got it. */
 export interface Count {
   calls: number
-  /** Calls whose outcome was not known when the client gave up, and which its advice settled. */
+  /** Calls whose result was unknown when the client gave up, and known after following its advice. */
   unknown: number
-  /** Calls that were told to be made again, for nothing was done. */
+  /** Calls that were to be repeated, because nothing was done. */
   passing: number
 }
 
-/** A call that moves money as no other does: its amount is that of this tool's call alone. */
+/** A call with an amount that no other call of its tool has. */
 export interface Intent {
   tool: string
   amount: number
@@ -84,7 +84,7 @@ export interface Places {
 /** Seven calls that move money. */
 export const callsARound = 7
 
-/** Moves money in every way, some rounds at a time; each call is repeated as its answer says until it is answered. */
+/** Moves money in every way, for a number of rounds. Each call is repeated as its answer advises, until it succeeds. */
 export async function moveMoney(
   caller: Caller,
   places: Places,
@@ -120,7 +120,7 @@ export async function moveMoney(
   return { count, intents }
 }
 
-/** Each try has four attempts of the client's inside. */
+/** Each try includes four attempts of the client. */
 const mostTries = 20
 
 type Settle = (tool: string, amount: number, input: object) => Promise<string>

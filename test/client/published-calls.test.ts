@@ -63,7 +63,7 @@ describe('a call of the published client', () => {
   })
   afterAll(() => on.world.drop())
 
-  /** The client sends attributes flat, but for an agent key; a fetch of its user wraps them. */
+  /** The client sends attributes flat, except for an agent key; its user's fetch wraps them. */
   const wrapped = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
     data: { attributes: flat, relationships },
   })
@@ -90,7 +90,7 @@ describe('a call of the published client', () => {
     const { data, meta } = json
     if (call.result === 'none' && data === null) return
     expect(Array.isArray(data), text).toBe(call.result === 'page' || call.result === 'several')
-    // The client asks for another page as long as it is told where.
+    // The client requests further pages as long as there is a cursor.
     if (call.result === 'page') {
       const { hasMore, nextCursor } = meta.pagination
       expect([hasMore, typeof nextCursor]).toEqual(hasMore ? [true, 'string'] : [false, 'object'])
@@ -101,7 +101,7 @@ describe('a call of the published client', () => {
       expect([typeof resource.type, typeof resource.id]).toEqual(['string', 'string'])
       expect(warnings(resource, call.shape), text).toEqual([])
     }
-    // A list that is empty would prove nothing.
+    // An empty list would prove nothing.
     if (Array.isArray(data)) expect(data.length).toBeGreaterThan(0)
   })
 
@@ -122,7 +122,7 @@ describe('a call of the published client', () => {
     expect(all.length).toBe(96)
     const published = Object.entries<OperationDefinition>(catalogue).filter(([, { extension }]) => !extension)
     const bySpecAlone = published.filter(([key]) => !all.some((call) => call.key === key)).map(([key]) => key)
-    // The specification has these, and the client does not.
+    // These are in the specification, but not in the client.
     const cards = ['issueAgentCard', 'getAgentCardDetails', 'getCardTransaction', 'simulateCardAuthorization']
     cards.push('simulateCardCapture', 'simulateCardReversal', 'simulateCardExpiration', 'simulateCardRefund')
     expect(bySpecAlone.toSorted()).toEqual([...cards, 'cancelSubscription', 'createWire', 'whoami'].toSorted())

@@ -1,6 +1,6 @@
 /**
- * Every call of the service's published client: `operation: METHOD path → status result type`, with `K` where the client
- * sends an Idempotency-Key; elsewhere it never does. `+` precedes secrets that are told once, `*` the members of `meta`.
+ * Every call of the service's published client: `operation: METHOD path → status result type`. `K` marks calls with an
+ * Idempotency-Key; other calls never have one. `+` precedes secrets that are shown once, `*` the members of `meta`.
  */
 export const calls = `
 listAgents: GET /agents → 200 page agent
@@ -101,7 +101,10 @@ simulatePaymentRequestFulfillment: POST /simulations/payment-requests/{paymentRe
 simulatePaymentRequestDecline: POST /simulations/payment-requests/{paymentRequestId}/decline K → 200 one paymentRequest
 `
 
-/** The attributes that the client knows of each resource, and what it checks of each: its leaf type, and `?` may be null. */
+/**
+ * The attributes that the client knows of each resource, with the check of each: its leaf type, and `?` if it may be
+ * null.
+ */
 export const shapes: Readonly<Record<string, string>> = {
   agent: 'name:text description:text? status:text createdAt:time? createdBy:text? tags:map handle:text? limits:map?',
   agentCustomer: 'name:text? email:text? status:text permissions:list limits:map? createdAt:time updatedAt:time?',
@@ -118,7 +121,7 @@ export const shapes: Readonly<Record<string, string>> = {
   event: 'eventType:text resourceId:text? resourceType:text? payload:map createdAt:time',
   externalAccount:
     'lastFour:text status:text connectionStatus:text createdAt:time bankName:text accountName:text accountType:text?',
-  // The id and the type alone.
+  // Only the id and the type.
   identity: '',
   invitation:
     'developerName:text email:text? phone:text? url:text agentName:text permissions:list limits:map? status:text effectiveStatus:text expiresAt:time acceptedAt:time? declinedAt:time? cancelReason:text? tags:map createdAt:time updatedAt:time',

@@ -11,7 +11,7 @@ export interface Seen {
 
 type Step = (request: Request) => Response | Promise<Response>
 
-/** Time stands still but for `sleep`, which passes at once; random bytes are counted up, so keys differ. */
+/** A system whose time stands still except for `sleep`, which passes at once. Random bytes count up, so keys differ. */
 export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slept: number[] } {
   let nowMs = startMs
   let counter = 0
@@ -34,7 +34,7 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
 
 export const credential = 'ak_ntl_sandbox_0123456789abcdefghijABCDEFGHIJ'
 
-/** A client of a service that answers the steps one after the other, the last one for ever. */
+/** A client of a service that answers with the steps in order, repeating the last one. */
 export function scriptedClient(steps: Step[], options: Partial<ClientOptions> = {}) {
   const seen: Seen[] = []
   const system = fakeSystem()

@@ -101,7 +101,7 @@ test.runIf(isDeep)('shows the database that an MCP server over stdio writes, and
   const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
   expect(url, said.stderr).not.toBe('')
   expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
-  // The one goes on while the other is there, and both write.
+  // One process keeps working while the other is running, and both write.
   const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
   expect((await call('issue_agent_card', card)).isError).toBeUndefined()
   expect(await opened(url)).toMatch(/^200 /)
@@ -145,7 +145,7 @@ test('opens a browser where there is one', async () => {
   expect(proven.status).toBe(200)
   child.kill('SIGINT')
   expect(await ended).toBe(0)
-  // No pipe has the link.
+  // The link is not in piped output.
   expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 

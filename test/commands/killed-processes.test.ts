@@ -5,7 +5,7 @@ import { runKilledProcesses } from './killed-processes.ts'
 
 const cli = await runResource('cli')
 
-/** A longer run: `KILLED_CALLS=100000 TEST_DEPTH=deep npx vitest run test/commands/killed-processes.test.ts`. */
+/** For a longer run: `KILLED_CALLS=100000 TEST_DEPTH=deep npx vitest run test/commands/killed-processes.test.ts`. */
 const calls = Number(process.env.KILLED_CALLS ?? 1_500)
 const killEveryMs = calls > 10_000 ? 10_000 : 5_000
 

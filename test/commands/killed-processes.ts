@@ -12,22 +12,22 @@ import { modernRequest } from '../mcp-http/hosting.ts'
 
 const secret = 'killed-processes-secret-0123456789'
 const workers = 32
-/** In cents; what is left of a purchase is what was not given back. */
+/** In cents; the rest of a purchase after its refund. */
 const purchase = { cents: 2, refundCents: 1 }
 
 export interface KilledRun {
-  /** Calls that were answered, the repeats among them. */
+  /** Answered calls, including repeats. */
   calls: number
   repeats: number
-  /** Calls whose connection broke, or that were refused for now, and were sent again. */
+  /** Calls that were sent again after a broken connection or a temporary refusal. */
   sentAgain: number
   kills: number
   seconds: number
 }
 
 /**
- * Three `serve` processes behind one address take mixed calls, by REST and MCP and often repeated, while one of them is
- * killed now and then. @throws where a call was lost or took effect twice.
+ * Sends mixed calls by REST and MCP, with many repeats, to three `serve` processes behind one address, and sometimes
+ * kills one of them. @throws if a call was lost or took effect twice.
  */
 export async function runKilledProcesses({
   cli,
@@ -43,7 +43,7 @@ export async function runKilledProcesses({
   const beganAtMs = performance.now()
   const run: KilledRun = { calls: 0, repeats: 0, sentAgain: 0, kills: 0, seconds: 0 }
   const processes: (Served | undefined)[] = []
-  // One after the other: the first makes the schema.
+  // One after the other, because the first creates the schema.
   for (let count = 0; count < 3; count++) processes.push(await serve(cli, databaseUrl))
   const proxy = await startProxy(processes)
   const load = new Load(proxy.url, run, calls)
@@ -91,7 +91,7 @@ async function serve(cli: string, databaseUrl: string): Promise<Served> {
   throw new Error('It ended before it listened.')
 }
 
-/** Hands each request to the next process; what becomes of it is the client's to find out. */
+/** Forwards each request to the next process; the client has to find out the result. */
 async function startProxy(processes: readonly (Served | undefined)[]) {
   const agent = new Agent({ keepAlive: true })
   let turn = 0
@@ -131,7 +131,7 @@ interface Killing {
 
 async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal }: Killing): Promise<void> {
   for (let turn = 0; !signal.aborted; turn = (turn + 1) % processes.length) {
-    // The first soon, so that there is one however fast the machine is.
+    // The first kill comes soon, so that there is one on any machine.
     await sleep(run.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const victim = processes[turn]
@@ -145,7 +145,7 @@ async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signa
 type Tool = 'issue_agent_card' | 'simulate_card_authorization'
 
 class Load {
-  /** The purchases that were made, by the name of their card's merchant. */
+  /** Returns the purchases, by the merchant of their card. */
   readonly names: string[] = []
   captured = 0
   readonly #url: string
@@ -158,7 +158,7 @@ class Load {
     this.#most = most
   }
 
-  /** Buys and returns things. Each third purchase is made by MCP. */
+  /** Buys and returns things. Every third purchase uses MCP. */
   async work(worker: number): Promise<void> {
     for (let count = 0; this.#run.calls < this.#most; count++) {
       const name = `worker ${worker} purchase ${count}`
@@ -193,7 +193,7 @@ class Load {
     }
   }
 
-  /** Sends a call until it is answered, and one in four again; gives the id of what it answered. */
+  /** Sends a call until it is answered, and repeats one in four. Returns the id in the answer. */
   async #do(key: string, call: Call): Promise<string> {
     const first = await this.#answered(key, call)
     if (this.#run.calls % 4 === 0) {
@@ -207,7 +207,7 @@ class Load {
   async #answered(key: string, call: Call): Promise<string> {
     for (let attempt = 0; attempt < 400; attempt++) {
       const answer = await this.#send(key, call).catch((error: unknown) => {
-        // The connection broke: whether it took effect nobody knows.
+        // The connection broke, so the result is unknown.
         if (error instanceof TypeError) return undefined
         throw error
       })
@@ -221,7 +221,7 @@ class Load {
     throw new Error(`${key} was never answered.`)
   }
 
-  /** The resource that it answered, as text; undefined: to be sent again. */
+  /** Returns the answered resource as text; undefined if the call must be sent again. */
   async #send(key: string, { path, attributes, tool, arguments: more }: Call): Promise<string | undefined> {
     const headers: Record<string, string> = {
       Authorization: `Bearer ak_ntl_sandbox_${secret}`,
@@ -260,12 +260,15 @@ class Load {
 interface Call {
   path: string
   attributes: object
-  /** By MCP, as this tool. */
+  /** The name of the MCP tool. */
   tool?: Tool | undefined
   arguments?: object
 }
 
-/** Each call took effect once: there is one card and one purchase for each, and the wallet has what the rest left. */
+/**
+ * Proves that each call took effect once: there is one card and one purchase for each, and the wallet has the correct
+ * balance.
+ */
 async function proveEffects(databaseUrl: string, { names, captured }: Load): Promise<void> {
   const store = await openStore({ url: databaseUrl, system: realSystem })
   try {

@@ -83,7 +83,7 @@ test('tells what was asked for and how busy the parts are, without a word of who
     expect(text).toContain(`\npayments_${line}\n`)
   }
   for (const secret of [data.id, world.agentKey, 'Books', 'run 1', 'made-up']) expect(text).not.toContain(secret)
-  // A figure of memory may have these digits among others.
+  // Memory figures may contain these digits.
   expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 

@@ -12,7 +12,7 @@ const cli = await runResource('cli')
 onEachDatabase('reset-second-factor', (database) => {
   let site: PersonSite
   beforeAll(async () => {
-    // The command reads the machine's clock, which the codes of the app are of as well.
+    // The command reads the machine's clock, and the app's codes use it too.
     site = await createPersonSite(database, { system: fakeSystem({ now: Date.now() }) })
   })
   afterAll(() => site.world.drop())

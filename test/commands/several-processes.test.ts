@@ -16,7 +16,7 @@ let database: Awaited<ReturnType<typeof postgres.createEmpty>>
 let proxy: Server
 let address: string
 const processes: Served[] = []
-/** How many requests went to each. */
+/** The number of requests to each. */
 const taken = [0, 0]
 
 beforeAll(async () => {
@@ -71,13 +71,13 @@ test('a session goes on at whichever process its requests reach, also when one o
   await host.connect(transport as Transport)
   let cents = 500
   const buy = async () => {
-    // An equal call would be answered again, and ask nobody.
+    // An equal call would get the same answer, and ask nobody.
     const card = { merchant: { name: 'Books' }, maximumAmount: cents++, currency: 'USD' }
     const { structuredContent, isError, content } = await host.callTool({ name: 'issue_agent_card', arguments: card })
     if (isError) throw new Error(JSON.stringify(content))
     return (structuredContent as { data: { attributes: { instanceId: string } } }).data.attributes.instanceId
   }
-  // The question goes out at one process, and the person's answer comes in at the other.
+  // One process sends the question, and the other receives the person's answer.
   const instances = [await buy(), await buy(), await buy()]
   expect(questions).toHaveLength(3)
   expect(new Set(instances).size).toBe(1)

@@ -2,8 +2,8 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * Stands in front of a server for a client that cannot send a credential: it adds the bearer and leaves the rest as it
- * is. Host and Origin too, so that who must not come in is still refused by the server.
+ * Proxies a server for a client that cannot send a credential: it adds the bearer token and changes nothing else. It
+ * keeps Host and Origin, so that the server still refuses forbidden ones.
  */
 export async function startBearerProxy(target: string, credential: string) {
   const { hostname, port } = new URL(target)
@@ -12,7 +12,7 @@ export async function startBearerProxy(target: string, credential: string) {
     const sent = { ...headers, authorization: `Bearer ${credential}` }
     const forwarded = request({ hostname, port, method, path: url, headers: sent }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      // An event stream may have nothing to say for a while, and is open nevertheless.
+      // An event stream may be silent for a while, and still be open.
       outgoing.flushHeaders()
       answer.pipe(outgoing)
     })

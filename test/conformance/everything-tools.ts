@@ -18,9 +18,9 @@ export interface Tool {
 type Answer = CallToolResult | InputRequiredResult
 
 interface Around {
-  /** Tells every host that it changed. */
+  /** Notifies every host of a change. */
   notify(event: ServerEvent): void
-  /** Seals what a question is asked for. */
+  /** Seals a question's request. */
   seal(state: unknown): Promise<string>
 }
 
@@ -32,7 +32,7 @@ const schema = (properties: Record<string, object>) => ({
   required: Object.keys(properties),
 })
 
-/** The tools that answer by themselves, and those that ask a host of the 2025 era while they run. */
+/** The tools that answer directly, and those that ask a host of the 2025 era while they run. */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
     description: 'Answers with a text',

@@ -1,5 +1,5 @@
-// Loaded into the conformance tool: limits of up to two seconds become six times as long. A limit does something of
-// its own, such as to hang up; what only waits between two steps resolves a promise and goes on as it is.
+// Loaded into the conformance tool: timeouts of up to two seconds become six times as long. A timeout acts by itself,
+// for example by hanging up; a plain pause between two steps resolves a promise and stays unchanged.
 const { setTimeout: setTimer } = globalThis
 const isPause = (callback) => String(callback).includes('[native code]')
 

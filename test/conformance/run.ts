@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** The releases of the protocol's conformance tests, by the name they are installed under. */
+/** The releases of the protocol's conformance tests, by installed name. */
 const releases = {
   '0.1.16': 'conformance-latest',
   '0.2.0-alpha.12': '@modelcontextprotocol/conformance',
 } as const
 
 /**
- * The tool hangs up on a stream half a second to two seconds after it asked, what it set off meanwhile included, and has no
- * option for that (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). Where the machine does other things a
- * right answer comes later.
+ * The tool hangs up on a stream half a second to two seconds after its request, including the work that it caused, and
+ * has no option for that (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy machine a correct
+ * answer arrives later.
  */
 const limit = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
 const patience = new URL('./patience.js', import.meta.url).href
@@ -22,19 +22,19 @@ const patience = new URL('./patience.js', import.meta.url).href
 export interface Run {
   release: keyof typeof releases
   options: readonly string[]
-  /** The file of this folder that lists what may fail, and why. */
+  /** The file of this folder with the expected failures and their reasons. */
   expected: string
 }
 
 export interface Outcome {
-  /** 0 when exactly what is expected failed, of what the tool counts. */
+  /** 0 if exactly the expected scenarios failed, of those that the tool counts. */
   code: number | null
   printed: string
-  /** How many scenarios ran. */
+  /** The number of scenarios. */
   count: number
-  /** The scenarios in which something failed, or should be better. */
+  /** The scenarios with failures or warnings. */
   failed: string[]
-  /** The scenarios that neither failed nor saw anything work. */
+  /** The scenarios without failures in which nothing was verified. */
   silent: string[]
 }
 
@@ -71,7 +71,7 @@ async function read(output: string): Promise<Omit<Outcome, 'code' | 'printed'>> 
   return { count: folders.length, failed, silent }
 }
 
-/** The scenarios that a file of this folder lists; for each line it gives a reason. */
+/** Returns the scenarios listed in a file of this folder, each with its reason. */
 export async function expectedFailures(file: string): Promise<Set<string>> {
   const lines = (await readFile(new URL(file, import.meta.url), 'utf8')).split('\n').filter((line) => /^ /.test(line))
   return new Set(

@@ -6,10 +6,10 @@ import { entriesOf, type Noted } from '../runs/noted.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 
-/** A world whose owner is at the console, without a screen. */
+/** A world whose owner uses the console in a headless browser. */
 export interface ConsoleSite extends PersonSite {
   visitor(user?: UserRow): Promise<Visitor>
-  /** The address of a run of the seeded party. */
+  /** Returns the address of a run of the seeded party. */
   runPath(instanceId: string | null): string
   entries(instanceId: string | null): Promise<Noted[]>
   /** Returns the address of an entry. */

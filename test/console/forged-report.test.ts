@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Rows whose hashes were made anew, each naming the one before. */
+/** Returns the rows with recomputed hashes, each naming the previous one. */
 function linked(changed: readonly ActivityRow[]): ActivityRow[] {
   let previousHash = changed[0]?.previousHash ?? ''
   return changed.map((row) => {

@@ -15,7 +15,10 @@ export const histories = fc.array(
     act: fc.constantFrom(...acts),
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
-    /** Half of it is what a card is for, or a purchase: at times too much, as payments are for no approval. */
+    /**
+     * Half of it is a card's limit, or a purchase. Some purchases exceed their card, and some payments need no
+     * approval.
+     */
     amount: fc.integer({ min: 100, max: 3000 }),
     merchant: fc.constantFrom('Books', 'BOOKS', 'Bo\u202eoks | <b>', 'Books '),
   }),
@@ -55,7 +58,7 @@ export interface Grounds {
   customerPartyId: string
 }
 
-/** Acts in the two runs, and keeps what each made. */
+/** Acts in the two runs, and keeps the records that each created. */
 export class History {
   readonly runs: readonly [RunMade, RunMade]
   readonly #on: Grounds
@@ -75,7 +78,7 @@ export class History {
     })
   }
 
-  /** A call of an agent in its run, which counts whatever it is answered. */
+  /** Makes a call of an agent in its run, which counts whatever the answer is. */
   async #call(run: 0 | 1, path: string, attributes?: object, sent: Sent = {}): Promise<Answer> {
     const { world } = this.#on
     const made = this.runs[run]
@@ -145,7 +148,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     )
     if (id !== undefined) made.cards.push(id)
   },
-  /** On any run's card: what is bought is told by the run that issued it. */
+  /** On any run's card: the run that issued the card reports the purchase. */
   authorize: async ({ call, all, pick, amount, merchant }) => {
     const cardId = someOf(of(all, 'cards'), pick)
     if (cardId === undefined) return
@@ -220,7 +223,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     const answer = await call('/payment-requests', asked, { key: world.apiKey })
     keep(made, 'requests', answer)
   },
-  /** Somebody asks this party, which pays in the run: from a wallet, or a bank does. */
+  /** Somebody asks this party for money, and the run pays: from a wallet, or by a bank. */
   billed: async (taking) => {
     const { call, made, amount, pick, on } = taking
     const { partyId: value } = await on.world.whoami()

@@ -34,7 +34,7 @@ async function open(path: string, width = 1280) {
   return { ...tab, context }
 }
 
-/** The cells of tables that stand outside of what is in sight. */
+/** Returns the table cells that are out of sight. */
 const cellsOutOfSight = (page: Page) =>
   page.evaluate(`[...document.querySelectorAll('main :is(td, th)')]
     .filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1)

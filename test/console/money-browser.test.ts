@@ -19,7 +19,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** A browser in which the owner signed in, at a page of the console. */
+/** Opens a page of the console in a browser in which the owner is signed in. */
 const open = (path: string, { at = site, ...looks }: Looks & { at?: Site } = {}) =>
   openConsole({ browser, site: at }, path, looks)
 
@@ -228,15 +228,15 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   })
 })
 
-/** How far the page, or a table within it, can be moved sideways. */
+/** Returns how far the page, or a table within it, can be scrolled sideways. */
 const widest = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
   it.scrollWidth - it.clientWidth))`
 
-/** How high a name in a table or on a card makes its row. */
+/** Returns the height of a row with a long name in a table or on a card. */
 const highestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
   it.closest('.aside') ? 0 : it.offsetHeight))`
 
-/** How much further in than their heading rows begin. */
+/** Returns how much further in rows begin than their heading. */
 const indents = `[...new Set([...document.querySelectorAll('section:has(> h2) .stacked tbody :is(th, td)')].map((it) => {
   const heading = it.closest('section').querySelector('h2').getBoundingClientRect()
   return Math.round(it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft) - heading.left)

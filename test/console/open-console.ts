@@ -11,7 +11,7 @@ export interface Looks {
   width?: number
 }
 
-/** A browser in which the owner signed in by a one-time link, at a page of the console. */
+/** Opens a page of the console in a browser in which the owner signed in by a one-time link. */
 export async function openConsole(
   { browser, site }: { browser: TestBrowser; site: Site },
   path: string,
@@ -29,13 +29,13 @@ export async function openConsole(
 
 export const isLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 
-/** Waits until nothing of the page is beside the screen. */
+/** Waits until no part of the page overflows sideways. */
 export const fits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
 /**
- * Ends the service that a page watches, does something meanwhile, and starts it again at the same address. Gives what ends
- * it.
+ * Ends the service that a page watches, runs a function meanwhile, and starts it again at the same address. Returns a
+ * function that ends it.
  */
 export async function restart(
   { world, listener }: Site,
@@ -52,7 +52,7 @@ export async function restart(
   return () => again.close()
 }
 
-/** A payment that waits for a person. */
+/** Makes a payment that waits for a person. */
 export async function inReview({ world }: Site, description: string): Promise<string> {
   const { setLimits, pay } = payer(world)
   const agentId = String((await world.whoami()).agentId)

@@ -8,13 +8,13 @@ import { sampleOf } from '../support/depth.ts'
 import { addParty, type OtherParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** A party with something of everything that the console shows, and somebody who looks at it. */
+/** A party with a record of every kind that the console shows, and a user who looks at it. */
 interface Lived {
   visitor: Visitor
   agentId: string
   /** The ids for the parameters of the addresses, by parameter name. */
   ids: Record<string, string>
-  /** Everything by which one would know this party's records: its ids, its words and its amounts. */
+  /** Everything that would identify this party's records: its ids, its words and its amounts. */
   traces: readonly string[]
 }
 

@@ -30,12 +30,12 @@ const setFault = async (id: string) =>
   ok(await site.world.post('/simulations/faults', { id, operation: 'get_webhook', fault: 'slow' }))
 const save = async (name: string) => ok(await site.world.post('/simulations/snapshots', { name }))
 
-/** Remembers the first element that fits, for what follows, and does something with it. */
+/** Keeps the first matching element for later checks, and acts on it. */
 const take = (page: Page, selector: string, does = 'it.focus()') =>
   page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${does} }`)
 const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
 
-/** Rows in which somebody can be, and which would be taken for another when one more comes above them. */
+/** Rows that can have the focus, and could be confused with another when one is added above them. */
 const nameless = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
   .filter((it) => !it.id).map((it) => it.outerHTML)`
 
@@ -151,7 +151,7 @@ const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all
 test('what is open, selected and scrolled stays so when its part is drawn anew', async () => {
   await save('opened')
   const { page, context } = await open(sandbox)
-  // On a phone it stacks, and on a screen it fits: as much as on a narrow one is made to be out of sight.
+  // On a phone it stacks, and on a wide screen it fits. On a narrow screen, some of it is out of sight.
   await page.evaluate(`{
     const sheet = new CSSStyleSheet()
     sheet.replaceSync('.wide { max-width: 20rem }')
@@ -187,7 +187,7 @@ test('what one reads stays where it is on the screen when more comes above it', 
   await context.close()
 })
 
-/** Whether a button stays where its form is drawn anew with what is to be sent. */
+/** Returns whether a button stays when its form is redrawn with other hidden fields. */
 const buttonStays = `async (sent) => {
   const { redraw } = await import('/scripts/redraw.js')
   const made = (into, value) => {
@@ -230,7 +230,7 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
   }),
 }))
 
-/** Makes elements of both, lets the second be drawn where the first is, and tells whether it is there. */
+/** Makes elements of both, redraws the first as the second, and returns whether it matches. */
 const drawnAnew = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
   const made = (into, { tag, id, href, text, within }) => {

@@ -91,7 +91,7 @@ onEachDatabase('the figures of a report', (database) => {
       intendedCents: sum(cards.map(({ attributes }) => attributes.maximumAmount)),
       ...sums(approved),
     })
-    // Refunds are rows of their own, which make the same sum.
+    // Refunds are separate rows, with the same total.
     expect(sum(bought.filter(({ kind }) => kind === 'refund').map(({ amount }) => amount))).toBe(
       report.totals.refundedCents,
     )
@@ -217,7 +217,7 @@ interface Moved {
   heldCents: number
 }
 
-/** Without wallets that nothing is left of in the end. */
+/** Without wallets whose net change is zero. */
 const nothingAside = (wallets: readonly Moved[]) =>
   wallets
     .filter(({ availableCents, heldCents }) => availableCents !== 0 || heldCents !== 0)

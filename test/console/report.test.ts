@@ -124,7 +124,7 @@ onEachDatabase('run reports', (database) => {
         ...{ cards: 1, intendedCents: 700, payments: 1, askedCents: 300 },
       },
     ])
-    // Nothing of it is the party's own.
+    // None of it belongs to the party itself.
     expect(report).toMatchObject({ cards: [], payments: [], wallets: [], totals: { intendedCents: 0 } })
   })
 

@@ -87,7 +87,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(back(second)).toBe(path)
     expect(back(newest)).toBe(`${path}?order=oldest`)
     expect(back(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toBe(`${path}?agent=${agentId}`)
-    // The newest are asked for by the script; what it has already it leaves out.
+    // The script asks for the newest entries, without those it already has.
     expect(entriesIn(await textAt(`${path}?fragment=1`))[0]).toBe(all[0])
   })
 
@@ -140,12 +140,12 @@ onEachDatabase('the console shows runs', (database) => {
     const agents = { instanceId }
     await world.authorize(await world.issueCard({}, agents), 1200, agents)
     const sent = { key: world.apiKey, instanceId }
-    // The hold lapses, at a moment before that to which the clock is moved.
+    // The hold lapses, at a time before the clock's new time.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, sent)
     await world.service.runLog.flush()
     await world.get('/wallets', sent)
     await world.service.runLog.flush()
-    // Time that passes for everybody is no move of the clock.
+    // The passage of time is not a clock move.
     world.system.pass(600_000)
     await world.get('/wallets', sent)
     const entries = await site.entries(instanceId)

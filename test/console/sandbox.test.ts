@@ -13,7 +13,7 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
 const address = '/console/sandbox'
 
-/** The token that the forms of the page carry, not the one by which somebody signs out. */
+/** Returns the token of the page's forms, not that of the sign-out form. */
 const tokenIn = (text: string) =>
   /action="\/console\/sandbox\/[^>]*><input type="hidden" name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
 
@@ -73,7 +73,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     await owner.send(`${address}/day`)
     await owner.send(`${address}/day`)
     expect(await now()).toBe(before + 86_400_000)
-    // The page that is shown then has a button of its own.
+    // The next page has its own button.
     await press('day')
     expect(await now()).toBe(before + 2 * 86_400_000)
   })
@@ -156,7 +156,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect((await owner.post(`${address}/clear`, { faultId: 'lost' })).status).toBe(403)
     await press('fault', { id: 'two', operation: '*', fault: 'slow', afterMs: '1', instanceId: 'elsewhere' })
     await page()
-    // The form of all is the last one.
+    // The form for all rules is the last one.
     const { text } = await owner.open(address)
     const token = tokenIn(text)
     expect((await owner.post(`${address}/clear`, { formToken: token })).status).toBe(303)

@@ -5,7 +5,7 @@ import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** Reads a stream of events until one of this kind comes, and gives it as it came. */
+/** Reads a stream until an event of this kind arrives, and returns it unchanged. */
 async function nextEvent(reader: ReadableStreamDefaultReader<Uint8Array>, kind: string): Promise<string> {
   for (;;) {
     const { value, done } = await reader.read()
@@ -71,7 +71,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     const visitor = await site.visitor(owner)
     const reader = await watch('money')
     const waiting = '/console/money?part=waiting'
-    /** Reads on until what is shown fits: a change may be told while the next is under way. */
+    /** Reads on until the content matches: a change may be notified while the next is in progress. */
     const shownUntil = async (fits: (shown: Record<string, string>) => boolean) => {
       for (;;) {
         const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
@@ -121,7 +121,7 @@ onEachDatabase('a stream shows what changed', (database) => {
       const marks = [...text.matchAll(/data-source="([^"]*)" data-version="([0-9a-f]{64})"/g)]
       return Object.fromEntries(marks.map(([, source = '', version = '']) => [source, version]))
     }
-    /** The clock's is another one each minute, and where it was moved. */
+    /** The clock's part changes each minute, and when it is moved. */
     const setting = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
       Promise.all(['faults', 'snapshots'].map((part) => read(`/console/sandbox?part=${part}`)))
     const answered = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
@@ -149,7 +149,7 @@ onEachDatabase('a stream shows what changed', (database) => {
   })
 })
 
-/** The streams alone, and how to say that something changed. */
+/** Returns the streams alone, with a function that reports a change. */
 function createStreams(draw: Draw) {
   let tell: (kept: readonly object[]) => void = () => {}
   const follow = (told: typeof tell) => {

@@ -12,7 +12,7 @@ test('tries count by key in a window that begins with the first and that no late
   system.pass(1)
   expect(tries.of('a')).toMatchObject({ tries: 0, leftMs: 60_000 })
   expect(tries.count('a')).toBe(1)
-  // A clock that somebody sets neither ends a window nor begins one.
+  // Setting the machine's clock neither ends a window nor begins one.
   system.setAhead(3_600_000)
   expect(tries.count('a')).toBe(2)
 })

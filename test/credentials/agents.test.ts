@@ -114,7 +114,7 @@ onEachDatabase('agents', (database) => {
     for (const slug of [null, '', '-a', 'a-', 'A', 'a b', 'a--b', 'a'.repeat(41)]) {
       expectRefusal(await change(next, { slug }), 'invalid_value', { status: 422, source })
     }
-    // A party without a handle has nothing that its agents' could begin with.
+    // Without a party handle, its agents' handles have nothing to begin with.
     expectRefusal(await create({ name: 'N', slug: 'x' }, { key: other.apiKey }), 'invalid_value', {
       status: 422,
       source,

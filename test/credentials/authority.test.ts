@@ -46,7 +46,7 @@ interface Grounds {
   agentId: string
 }
 
-/** A door through which authority is given: what it gives, and the request that gives it. */
+/** An operation that gives authority: the authority, and the request. */
 interface Door {
   gives: readonly Scope[]
   through(on: Grounds, key: string): Promise<Answer>
@@ -56,7 +56,7 @@ let people = 0
 const recipients = () => [{ type: 'email', value: `authority${people++}@example.com` }]
 const asked = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
 
-/** Every operation that makes or widens authority. */
+/** Every operation that creates or widens authority. */
 const doors: Partial<Record<OperationKey, Door>> = {
   createApiKey: {
     gives: ['payments.create', 'wallets.fund'],
@@ -141,10 +141,10 @@ const doors: Partial<Record<OperationKey, Door>> = {
   },
 }
 
-/** The creator of an agent is not refused: the agent holds on its wallet what its creator has. */
+/** The creator of an agent is not refused: the agent gets its creator's permissions on its wallet. */
 const narrowing: readonly OperationKey[] = ['createAgent']
 
-/** The fields of a request that hand something to somebody. */
+/** The request fields that give something to someone. */
 const handing = [
   'scopes',
   'permissions',
@@ -157,10 +157,12 @@ const handing = [
   'perDay',
   'enabledEvents',
 ]
-/** The fields of an answer that are a credential. */
+/** The answer fields that are a credential. */
 const credentials = ['apiKey', 'agentKey']
 
-/** Whether an operation can give anybody more than they had: it hands something over, or answers a credential. */
+/**
+ * Returns whether an operation can give somebody more than they had: it hands something over, or returns a credential.
+ */
 function givesAuthority({ effect, attributes, output }: OperationDefinition): boolean {
   const sent = Object.keys(attributes?.shape ?? {})
   const answered = Object.keys((output.shape.attributes as z.ZodObject | undefined)?.shape ?? {})

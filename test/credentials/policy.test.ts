@@ -133,7 +133,7 @@ onEachDatabase('the policy', (database) => {
     world.system.pass(30_000)
     expect(await stored()).toEqual({ lastUsedAtMs: first + 30_000 })
     expect(await shown()).toBe(first + 30_000)
-    // A refused request is a use too.
+    // A refused request also counts as a use.
     world.system.pass(60_000)
     expect((await world.get('/agents', { key })).status).toBe(403)
     expect(await shown()).toBe(first + 120_000)

@@ -17,7 +17,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   beforeEach(async () => ({ store, drop } = await database.create(system)))
   afterEach(() => drop())
 
-  /** A start on the database, as `serve` makes it. */
+  /** Starts on the database as `serve` does. */
   const start = async (secrets = nothing, environment: Environment = 'sandbox') => {
     const service = createService({ store, system, environment, rateLimit: 1_000_000, log })
     return { service, told: await service.seed(secrets) }
@@ -44,7 +44,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     const { told } = await start()
     const other = await database.create(system)
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
-    // Databases of tests are copies of one, whose root key they have.
+    // Test databases are copies of one database, and share its root key.
     await service.rotateKeys()
     const elsewhere = await service.seed(nothing)
     await other.drop()

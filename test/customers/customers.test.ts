@@ -6,7 +6,7 @@ import { type Inviters, inviters, person } from './world.ts'
 onEachDatabase('customers', (database) => {
   let world: World
   let us: Inviters
-  /** A customer connected to both agents of the seeded organization. */
+  /** Connects a customer to both agents of the seeded organization. */
   let customerId: string
 
   beforeAll(async () => {

@@ -57,7 +57,7 @@ onEachDatabase('invitation links', (database) => {
       tx.db.selectFrom('delegations').selectAll().where('agentPartyId', '=', us.partyId).orderBy('id').execute(),
     )
 
-  /** Ids of one millisecond are in no order: those that were there before are told by name. */
+  /** Ids of one millisecond have no order, so exclude the earlier ones by name. */
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 
@@ -268,7 +268,7 @@ onEachDatabase('invitation links', (database) => {
       expect(text).not.toContain('<form')
     }
     expect(await grants()).toEqual(before)
-    // The expiry is no status.
+    // Expiry is not a status.
     expect((await get(`/${id}`)).json.data.attributes.status).toBe(how === 'revoked' ? 'REVOKED' : 'ACTIVE')
   })
 
@@ -287,7 +287,7 @@ onEachDatabase('invitation links', (database) => {
     expect([shown.status, shown.formToken]).toEqual([200, ''])
     expect((await accept(elsewhere, formToken)).status).toBe(403)
     expect(await grants()).toEqual(before)
-    // Nor does an address show somebody as connected who is not.
+    // An address does not show somebody as connected who isn't, either.
     for (const joined of [formToken, ...forged]) {
       expect((await open(`${url}?joined=${joined}`)).text).toContain('asks to connect')
     }

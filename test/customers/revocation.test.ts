@@ -3,7 +3,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type Sent, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'
 
-/** DELETE /customers/invitations/{invitationId}, to the letter of docs/service.md#revoking-an-invitation. */
+/** DELETE /customers/invitations/{invitationId}, exactly as in docs/service.md#revoking-an-invitation. */
 onEachDatabase('the revocation of an invitation', (database) => {
   let world: World
   let us: Inviters

@@ -9,7 +9,7 @@ export interface Asking {
   expiresAt?: string
 }
 
-/** The seeded organization and its agent, another agent of it, another organization, and how they invite. */
+/** The seeded organization with two agents, another organization, and functions that invite. */
 export interface Inviters {
   partyId: string
   agentId: string
@@ -23,7 +23,7 @@ export interface Inviters {
 
 let people = 0
 
-/** An address that nobody was invited at. */
+/** Returns an address without invitations. */
 export function person(): { type: 'email'; value: string } {
   return { type: 'email', value: `person${people++}@example.com` }
 }

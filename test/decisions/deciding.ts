@@ -10,7 +10,7 @@ import { addParty, type OtherParty, type World } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** Settings under which every payment is asked about. */
+/** Settings under which every payment asks a person. */
 export const always = { mode: 'always', aboveCents: 0 } as const
 
 /** A world whose calls wait for people on its pages. */
@@ -20,10 +20,10 @@ export interface Deciding {
   shop: OtherParty
   /** Returns the shop's balance in cents, by the ledger's payments to it. */
   received(): Promise<number>
-  /** A host that cannot ask anybody. */
+  /** Connects a host that cannot ask anyone. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
   payment(amount: number): object
-  /** Decides at a browser in which the user is signed in, with a password unless told otherwise. */
+  /** Decides in a browser in which the user is signed in, by default with a password. */
   decide(id: string, decision: 'yes' | 'no', user?: UserRow): Promise<number>
 }
 

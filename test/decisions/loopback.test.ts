@@ -24,7 +24,7 @@ const logged: string[] = []
 const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
 const log = { debug: line, info: line, warn: line, error: line }
 
-/** A process over stdio, and the browser of the person before it. */
+/** A process over stdio, and the browser of the person at it. */
 async function local(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connected>[2]> & { canOpen?: boolean } = {},
@@ -60,7 +60,7 @@ async function local(
   return { ...connection, opened, pay }
 }
 
-/** A browser: it follows, sends a cookie to the paths that it is for, at any port, and the form that it was shown. */
+/** A browser: it follows redirects, sends a cookie to the cookie's paths at any port, and sends the displayed form. */
 function browser() {
   const cookies: { path: string; pair: string }[] = []
   const cookieFor = (url: string | URL) => {
@@ -167,7 +167,7 @@ test('nothing that can be sent with what the model saw decides; what lets the br
   const lured = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
   expect(lured).toBe('')
   expect(cookieFor(String(opened[0]))).not.toBe('')
-  // The address alone takes no answer, not even from the browser that was let in.
+  // The address alone accepts no answer, not even from the browser that was let in.
   expect((await decide(url, 'yes')).status).toBe(403)
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await decide(String(opened[0]), 'no')).text).toContain('Nothing was done')

@@ -97,7 +97,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
     expect((await stranger.open(path)).status).toBe(404)
     expect((await stranger.post(path, { decision: 'yes' })).status).toBe(403)
-    // By one click, as anybody at the machine.
+    // By one click, like anyone at the machine.
     const clicked = await site.visitor()
     await clicked.open(`/sign-in?next=${encodeURIComponent(path)}`)
     expect(await clicked.send('/sign-in', { as: 'owner' })).toMatchObject({ status: 303, location: path })
@@ -128,7 +128,7 @@ onEachDatabase('the page of a call that waits', (database) => {
       headers,
       body: new URLSearchParams({ decision: 'yes', ...fields }),
     })
-    // As the owner by one click: the most that a program at the same machine gets.
+    // As the owner by one click, which is the most that a program on the same machine can get.
     const signedIn = await send('/sign-in', { ...yes(own), body: new URLSearchParams({ as: 'owner', next: path }) })
     const cookie = signedIn.answer.headers
       .getSetCookie()

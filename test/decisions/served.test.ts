@@ -42,7 +42,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(url).toBe(`http://127.0.0.1:4010/decide/${decision}`)
     expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
     for (const words of [url, ends, `decision "${decision}"`, 'do not open it yourself']) expect(next).toContain(words)
-    // The same call again waits once.
+    // Equal calls wait as one.
     expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
     expect(await on.received()).toBe(before)
 
@@ -60,7 +60,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     let decision = ''
     const sleep = async (ms: number) => {
       slept.push(ms)
-      // On the page, while the second call waits.
+      // The person decides on the page while the second call waits.
       if (slept.length === 6) expect(await on.decide(decision, 'yes')).toBe(303)
     }
     const waiting = await pay(100, pinned, { system: { ...on.world.system, sleep } })
@@ -235,7 +235,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     const paid = await host.callTool('create_payment', on.payment(900))
     expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 900, status: 'COMPLETED' })
     expect(who.asked.map(({ mode }) => mode)).toEqual(['url'])
-    // Nobody saw the question: the page is still there, through the model.
+    // Nobody saw the question: the page can still be reached through the model.
     const unseen = await hostOf(pinned, { person: person([{ action: 'cancel' }], { form: {} }) })
     const { decision } = pendingOf(await unseen.host.callTool('create_payment', on.payment(901)))
     expect(await on.decide(decision, 'yes')).toBe(303)

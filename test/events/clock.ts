@@ -1,10 +1,10 @@
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** A fake system whose sleepers sleep until its time has come, or until they are woken. */
+/** A fake system whose sleepers sleep until their time comes, or until they are woken. */
 export interface SleepingSystem extends FakeSystem {
-  /** How many sleep now. */
+  /** The number of sleepers. */
   readonly sleeping: number
-  /** Resolves when so many sleep. */
+  /** Resolves when there are this many sleepers. */
   sleepers(count: number): Promise<void>
 }
 

@@ -6,7 +6,7 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** More than a database answers before the other calls of this test have begun. */
+/** More than a database can answer before the other calls of this test begin. */
 const burst = 200
 
 describe.each(databases)('requests that wait, on $name', (database) => {
@@ -21,7 +21,7 @@ describe.each(databases)('requests that wait, on $name', (database) => {
     const cardId = await world.issueCard()
     ok(await world.authorize(cardId, 10))
     path = `/agent-cards/${cardId}`
-    // All connections are open, so that the requests of a burst arrive together.
+    // Opens all connections, so that the requests of a burst arrive together.
     await Promise.all(Array.from({ length: burst + 1 }, () => get('', other)))
   })
   afterAll(() => served.close())
@@ -31,10 +31,12 @@ describe.each(databases)('requests that wait, on $name', (database) => {
     expect([response.status, await response.json()]).toMatchObject([200, { data: { attributes: { status: 'used' } } }])
   }
 
-  /** Sends a burst of one credential, and then a call of another one. Returns how many of the burst were answered before it. */
+  /**
+   * Sends a burst of one credential, and then a call of another one. Returns how many of the burst were answered first.
+   */
   async function answeredBefore(query: string): Promise<number> {
     let answered = 0
-    // The card is used, so nothing is waited for: only the reads count.
+    // The card is used, so nothing waits: only the reads count.
     const sent = Array.from({ length: burst }, async () => {
       await get('?waitSeconds=50', served.world.agentKey)
       answered += 1

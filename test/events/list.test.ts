@@ -143,7 +143,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(of('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
       ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
       expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
-      // The names of other records are those of now.
+      // Names of other records are current.
       const { name: _, ...initiator } = theirs.attributes.initiatorParty
       const renamed = { requesterName: 'Renamed', initiatorParty: { ...initiator, name: 'Renamed' } }
       const [incoming] = await list('?eventType=payment_request.incoming&limit=1', { key: other.apiKey })
@@ -309,7 +309,7 @@ onEachDatabase('the events of a party', (database) => {
     const before = await list('?limit=100')
     created(await payer(world).pay(2, toOther()))
     const gone = (await list('?limit=2')).map(({ id }) => id)
-    // No reset is done in no time: the clock of this test stands still otherwise.
+    // A reset takes some time, but the clock of this test stands still.
     world.system.pass(1)
     ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
     expect(await list('?limit=100')).toEqual(before)

@@ -10,7 +10,7 @@ import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
 /** The cost of many simultaneous waits to a process, which is the same on each database. */
 
-/** Each credential has as many as it may; the deep run has ten thousand. */
+/** Each credential has as many as allowed; the deep run has ten thousand. */
 const credentials = tries(157)
 
 let world: World

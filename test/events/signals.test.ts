@@ -19,7 +19,7 @@ test('who waits is woken by the call of another process that moved the clock, of
   const there = await anotherProcess(world, system)
   const signals = await Promise.all([connected(world), connected(there)])
   const [here, theirs] = signals
-  // Processes that have not met yet call out nothing.
+  // Processes that have not detected each other notify nobody.
   let isHeard = false
   here.hear('met', () => {
     isHeard = true

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventKinds, eventTypes, isEventType } from '../../src/service/rules/event-types.ts'
 
-/** As the service's published description has them. */
+/** From the service's published description. */
 const published: Readonly<Record<string, readonly string[]>> = {
   party: ['updated'],
   compliance_case: ['updated'],

@@ -19,7 +19,7 @@ import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
 let people = 0
 
-/** An address that is nobody's yet. */
+/** Returns an unused address. */
 const somebody = () => ({ type: 'email', value: `claims${people++}@example.com` })
 
 /** The operations that can wait, each with a way to create its record and a way to change it. */
@@ -101,7 +101,7 @@ const kinds = Object.entries(waitable)
 
 let keys = 0
 
-/** The caller of another process, which knows no keys of the first one's. */
+/** Returns the caller of another process, which does not know the first one's keys. */
 function ofItsOwn(there: World): World {
   const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
   const send: World['send'] = (method, path, sent) => there.send(method, path, named(sent))
@@ -156,7 +156,7 @@ onEachDatabase('waiting', (database) => {
       expect(status(await waits(path(id), 0))).toBe(from)
     })
 
-    // SQLite is looked at each second, and one kind tells of all that it is.
+    // SQLite is polled each second, and one kind covers all.
     test.skipIf(!isDeep && name !== 'get_payment')(
       'notices what another process on the same database changed',
       async () => {

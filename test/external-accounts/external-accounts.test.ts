@@ -17,12 +17,12 @@ import {
   type World,
 } from '../support/world.ts'
 
-/** A page that is all there is. */
+/** A page with everything. */
 const whole = { hasMore: false, nextCursor: null }
 
 const usual = { processorToken: 'processor-sandbox-accounts' }
 
-/** The answer, when it made something. */
+/** Returns the answer, and fails if nothing was created. */
 function made(answer: Answer): Answer['json'] {
   expect(answer.status, answer.text).toBe(201)
   return answer.json
@@ -30,7 +30,7 @@ function made(answer: Answer): Answer['json'] {
 
 onEachDatabase('bank accounts', (database) => {
   let world: World
-  /** Each test is another party's, which has no account yet. */
+  /** Each test uses a new party, which has no account yet. */
   let party: OtherParty
   let told: ReturnType<typeof toldTo>
 
@@ -184,7 +184,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await listed()).toStrictEqual([savings])
       expect(await read(checking.id)).toStrictEqual(data)
       expectRefusal(await disconnect(checking.id), 'conflict')
-      // A person links it again: it is the account that it was.
+      // Linking it again returns the same account.
       expect(ok(await simulateLink()).json.data).toStrictEqual([checking])
       expect(await listed()).toHaveLength(2)
     })

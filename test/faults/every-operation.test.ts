@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** A request for it that has who it may be by, whatever else may be wrong with it. */
+/** Sends a request with a permitted credential, whatever else is wrong with it. */
 function ask({ method, path }: OperationDefinition, key: string) {
   const nobody = path.replace(/\{\w+\}/g, 'nobody')
   return world.send(method, nobody, { key, ...(method === 'GET' || method === 'DELETE' ? {} : { attributes: {} }) })

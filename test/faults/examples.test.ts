@@ -30,7 +30,7 @@ test('the examples of the document do what they say', async () => {
   const said = await new Promise<string>((resolve) => {
     execFile('bash', ['-c', script], { timeout: 60_000 }, (_error, stdout) => resolve(stdout))
   })
-  // Each call ends its answer with a line end; what was cut has none.
+  // Each call's answer ends with a newline; a cut connection has none.
   const answers = said.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)))
   const [set, lost, issued, busy, list, cleared, slow, limited, empty, rest] = answers
   expect(set.data.attributes).toMatchObject({ operation: 'issue_agent_card', fault: 'effect_then_lost' })

@@ -47,7 +47,7 @@ onEachDatabase('each fault', (database) => {
     await clearFaults(world)
     const purchases = async () => (await world.get(`/card-transactions?cardId=${card}`)).json.data as { id: string }[]
     expect(await purchases()).toHaveLength(expected.done ? 1 : 0)
-    // A repeat with the key does it once, or tells what was done.
+    // A repeat with the key carries it out once, or returns the first result.
     const repeat = await authorize()
     expect(repeat.status).toBe(200)
     expect(repeat.headers.get('x-idempotency-replayed')).toBe(expected.done ? 'true' : null)

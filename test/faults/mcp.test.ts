@@ -19,7 +19,7 @@ onEachDatabase('the MCP endpoint', (database) => {
   let listener: Listener
   let close: () => Promise<void>
   const opened: Host[] = []
-  // An equal payment within the window is not made again, whichever host asks for it.
+  // An equal payment within the window is not made again, whichever host requests it.
   let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
@@ -93,7 +93,7 @@ onEachDatabase('the MCP endpoint', (database) => {
         ...{ data: [], meta: { pagination: { hasMore: false, nextCursor: null } } },
       })
       expect((await listed(host, 'list_payments')).data).not.toEqual([])
-      // The request that met one fault is none that the rules of the API count.
+      // The API's rules do not count the request that had one fault.
       expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
       const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
       expect((await listed(asking, 'list_payments')).data).toEqual([])

@@ -44,10 +44,10 @@ const rules: fc.Arbitrary<FaultRule> = fc
   )
   .filter(({ operation, path }) => operation !== undefined || path !== undefined)
 
-/** A draw that anybody can repeat by hand. */
+/** A draw that can be repeated by hand. */
 const draw = (...parts: (string | number)[]) => ((parts.join(' ').length * 37) % 100) / 100
 
-/** The same, told from the whole history: which of the requests each rule fits, and which of those it hits. */
+/** Computes the same from the whole history: the requests that each rule matches, and those that it hits. */
 function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined)[] {
   const hits = all.map(() => 0)
   const matched = all.map(() => 0)

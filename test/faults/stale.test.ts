@@ -17,7 +17,7 @@ onEachDatabase('a stale answer', (database) => {
   const staleAndTrue = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json
-    // The rule for one run only keeps what is earlier, and hits nobody.
+    // The rule for one run only keeps earlier states, and hits nobody.
     await setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
     return [stale.data, (await world.get(path)).json.data]
   }
@@ -39,7 +39,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([idsOf(staleList), idsOf(trueList)]).toEqual([[], [purchase]])
     const [staleActivity, trueActivity] = await staleAndTrue(`/activity?resourceId=${purchase}`)
     expect([staleActivity, trueActivity.length]).toEqual([[], 1])
-    // A second change: now the purchase stands as it was made.
+    // After a second change, the purchase is as it was created.
     await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
     const [stale, now] = await staleAndTrue(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])

@@ -4,18 +4,21 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** How a host reaches the MCP server: a command that it starts, or an address. */
+/** The way a host reaches the MCP server: a command that it starts, or an address. */
 export type McpServer =
   | { command: string; args: string[]; env: Record<string, string> }
   | { url: string; headers?: Record<string, string> }
 
-/** One headless run of a host, which lives in a home directory of its own. */
+/** One headless run of a host, in its own home directory. */
 export interface HostRun {
   mcp: McpServer
   /** The scripted model's address. */
   model: string
   home: string
-  /** How the person at the host answers questions; undefined: nobody can be asked. Only some hosts are scripted so. */
+  /**
+   * The person's answers to questions at the host; undefined: nobody can be asked. Only some hosts can be scripted this
+   * way.
+   */
   person?: { answer: { action: 'accept' | 'decline'; content?: object }; afterMs: number }
 }
 
@@ -23,7 +26,7 @@ interface Started {
   command: string
   args: string[]
   env?: Record<string, string>
-  /** Written below the home first, by their path there. */
+  /** Files to write before the start, by their path below the home. */
   files?: Record<string, string>
 }
 
@@ -38,7 +41,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const installed = (name: string) => join(folder, 'node_modules', '.bin', name)
 const prompt = 'Buy the book.'
 
-/** A host that is a script of ours around a published library's agent loop. */
+/** A script of ours around a published library's agent loop. */
 const library = (name: string, asks = false): Host => ({
   name,
   asks,
@@ -54,7 +57,7 @@ const claudeCode: Host = {
   start: ({ mcp, model }) => ({
     command: installed('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
-    // It refuses to skip its own permissions as root elsewhere.
+    // Otherwise it refuses to skip its own permissions as root.
     env: { ...claudeModel(model), IS_SANDBOX: '1' },
     files: { 'mcp.json': JSON.stringify({ mcpServers: { payments: 'url' in mcp ? { type: 'http', ...mcp } : mcp } }) },
   }),
@@ -64,7 +67,7 @@ const claudeModel = (model: string) => ({
   ANTHROPIC_BASE_URL: model,
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // All tools in the first request, which waits until the server has told them.
+  // All tools are in the first request, which waits until the server has listed them.
   ENABLE_TOOL_SEARCH: 'false',
   MCP_CONNECTION_NONBLOCKING: 'false',
 })
@@ -109,7 +112,7 @@ wire_api = "responses"
 env_key = "MODEL_KEY"
 `
 
-/** JSON's texts and lists are TOML's; only tables are written otherwise. */
+/** TOML writes strings and lists as JSON does; only tables differ. */
 function toml(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${toml(inner)}`)
@@ -156,7 +159,7 @@ const geminiSettings = (mcp: McpServer) => ({
   ...geminiOwnSettings,
 })
 
-/** The hosts whose own agent loop runs headless against a model server on loopback. */
+/** The hosts whose own agent loop can run headless against a model server on loopback. */
 export const hosts: readonly Host[] = [
   library('ai-sdk', true),
   library('openai-agents'),
@@ -175,12 +178,12 @@ export interface Ran {
 /** Longer than a start and twelve turns take on a busy machine. */
 const longestRunMs = 120_000
 
-/** Runs a host to its end; it is ended when it takes too long. */
+/** Runs a host to its end, or stops it after a timeout. */
 export async function runHost(host: Host, run: HostRun): Promise<Ran> {
   return runIn(run.home, host.start(run))
 }
 
-/** Runs a command in a home directory, without anything of this process's environment but where programs are. */
+/** Runs a command in a home directory, with nothing of this process's environment but the search path. */
 export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<Ran> {
   writeFiles(home, files)
   const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
@@ -204,7 +207,7 @@ export async function runIn(home: string, { command, args, env = {}, files = {} 
   }
 }
 
-/** Writes texts below a home by their paths there. */
+/** Writes files below a home, by path. */
 export function writeFiles(home: string, files: Record<string, string>): void {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(home, path)), { recursive: true })
@@ -212,7 +215,7 @@ export function writeFiles(home: string, files: Record<string, string>): void {
   }
 }
 
-/** A new, empty home directory. */
+/** Creates a new, empty home directory. */
 export function newHome(): { home: string; remove(): void } {
   const home = mkdtempSync(join(tmpdir(), 'payments-mcp-host-'))
   return { home, remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }) }

@@ -12,17 +12,16 @@ const documents: Record<string, string> = {
 }
 
 export interface Internet {
-  /** The environment in which a process reaches it. */
+  /** The environment in which a process uses it. */
   env: Record<string, string>
-  /** The addresses that were fetched. */
+  /** The fetched addresses. */
   fetched: readonly string[]
   close(): Promise<void>
 }
 
 /**
- * As much of the internet as a sign-in needs, on loopback: a proxy, behind which the hosts' own addresses answer with
- * their metadata documents, under a certificate that only processes with this environment trust.
- * @param folder Keeps the certificate.
+ * Simulates the internet for sign-ins, on loopback: a proxy answers for the hosts' own addresses with their metadata
+ * documents, with a certificate that only processes with this environment trust. @param folder Stores the certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {
   const names = Object.keys(documents).map((address) => `DNS:${new URL(address).hostname}`)

@@ -4,7 +4,7 @@ import type { Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
 import { ask, stdioServer } from './world.ts'
 
-/** Every card is for a person to confirm. */
+/** A person must confirm every card. */
 const asking = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
 
 const card: Step[] = [

@@ -14,7 +14,7 @@ import { idIn, type Step } from './model/script.ts'
 import { scriptedModel } from './model/server.ts'
 import { shoppers } from './model/shopper.ts'
 
-/** The recipes of docs/rehearse.md, run as they stand there by the hosts' own programs, with a scripted model. */
+/** Runs the recipes of docs/rehearse.md unchanged with the hosts' own programs, and a scripted model. */
 const document = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
 const recipes = [...document.matchAll(/^\*\*(.+?)\*\*.*\n\n```sh\npayments-mcp rehearse --agent '(.+)'\n```$/gm)].map(
   ([, host = '', command = '']) => ({ host, command }),
@@ -49,7 +49,7 @@ test('there is a recipe for each of the three', () => {
   expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedIn))
 })
 
-/** Runs a recipe's command line in a home where its host is signed in to the scripted model. */
+/** Runs a recipe's command line in a home in which its host is signed in to the scripted model. */
 function place(host: string, modelUrl: string) {
   const { home, remove } = newHome()
   cleanUp.push(remove)

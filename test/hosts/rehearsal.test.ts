@@ -10,7 +10,7 @@ import { newHome } from './hosts.ts'
 import { scriptedModel } from './model/server.ts'
 import { shoppers } from './model/shopper.ts'
 
-/** The agent of docs/rehearse.md on the Vercel AI SDK, over HTTP, and the same over stdio; rehearsed from the command line. */
+/** Rehearses the Vercel AI SDK agent of docs/rehearse.md from the command line, over HTTP and over stdio. */
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const document = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
@@ -36,7 +36,7 @@ afterEach(async () => {
   cleanUp = []
 })
 
-/** Runs the command line as a person does, in the directory where the agent is. */
+/** Runs the command line as a person does, in the agent's directory. */
 async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   const { home, remove } = newHome()
   const model = await scriptedModel(shoppers[shopper])
@@ -70,7 +70,7 @@ async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   return { exitCode, stdout, results }
 }
 
-/** The ids of the scenarios of which no trial fell. */
+/** Returns the ids of the scenarios in which no trial failed. */
 const passed = ({ scenarios }: Results) =>
   scenarios.flatMap(({ scenario, trials }) => (trials.every((trial) => trial.passed) ? [scenario.id] : []))
 

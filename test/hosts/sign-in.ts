@@ -8,12 +8,12 @@ import { codexConfiguration, type HostRun, runIn } from './hosts.ts'
 
 const installed = (name: string) => fileURLToPath(new URL(`node_modules/.bin/${name}`, import.meta.url))
 
-/** A host that signs in by itself. */
+/** A host with its own sign-in. */
 export interface SigningHost {
   name: string
   /** The address of its client metadata document, for servers that accept such documents. */
   document: string
-  /** The command that signs in, after whatever it needs to know has been written into the home. */
+  /** Writes the needed settings into the home, and returns the command that signs in. */
   login(home: string, mcpUrl: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
   /** Starts its loop, signed in. */
   start(run: HostRun): { command: string; args: string[]; env: Record<string, string> }
@@ -52,7 +52,7 @@ const claudeCode: SigningHost = {
   login: async (home, mcpUrl) => {
     const add = ['mcp', 'add', '--transport', 'http', '--scope', 'user', 'payments', mcpUrl]
     await runIn(home, { command: installed('claude'), args: add, env: claudeEnv })
-    // It signs in at a terminal only, which `script` gives it.
+    // It signs in only on a terminal, which `script` provides.
     const line = `${installed('claude')} mcp login payments`
     return {
       command: 'script',
@@ -85,7 +85,7 @@ const longestSignInMs = 60_000
 
 /**
  * Signs a host in: starts its command, waits for the address that it opens in the browser, and lets a person allow it.
- * @returns what the browser showed last: the host's own page where it went well, a page of the service otherwise
+ * @returns the browser's last page: the host's own page on success, otherwise a page of the service
  */
 export async function signIn(
   host: SigningHost,
@@ -115,17 +115,17 @@ export async function signIn(
   }
 }
 
-/** A person's browser opens the address; whoever is asked there allows it. */
+/** Opens the address in the person's browser, and allows the request. */
 async function allow(address: string, at: string): Promise<Page> {
   const browser = openBrowser(overNetwork, at)
   const first = await browser.get(address)
   return first.status < 400 ? consent(browser, address) : first
 }
 
-/** The address that the host tells a person to open, in case its browser did not. */
+/** Returns the address that the host asks a person to open in case its browser did not. */
 async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
   let told = ''
-  // Terminals' links end in a control character.
+  // Terminal links end with a control character.
   const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
@@ -138,7 +138,7 @@ async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams)
   })
 }
 
-/** Makes the host's access token one that nobody takes, and its time over; the refresh token stays. */
+/** Makes the host's access token invalid and expired; the refresh token stays. */
 export function endToken(host: SigningHost, home: string): void {
   const file = join(home, host.tokens)
   const text = readFileSync(file, 'utf8')

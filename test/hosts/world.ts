@@ -19,7 +19,7 @@ export function stdioServer(home: string, more?: Record<string, string>): McpSer
   return { command: process.execPath, args: [cli], env: settings(home, more) }
 }
 
-/** `serve` on that database. */
+/** Starts `serve` on that database. */
 export function serveSandbox(home: string, more?: Record<string, string>) {
   return serve([cli, 'serve', '--port', '0'], settings(home, { PAYMENTS_SANDBOX_AGENT_KEY: agentKey, ...more }))
 }

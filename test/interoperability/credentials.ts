@@ -15,7 +15,7 @@ const overNetwork = ({ world }: Served): Reachable => {
   return { service: { fetch: (request) => fetch(request), signInLink } }
 }
 
-/** A token for the MCP endpoint, of an application that a person allowed to act as their agent. */
+/** Returns a token for the MCP endpoint, of an application that a person allowed to act as their agent. */
 export async function signInOfHost(served: Served): Promise<string> {
   const { url } = served
   const at = overNetwork(served)
@@ -24,7 +24,7 @@ export async function signInOfHost(served: Served): Promise<string> {
   return tokens.access_token
 }
 
-/** A user's home in which `payments-mcp login` was run, and a person agreed. */
+/** Makes a user's home, runs `payments-mcp login` in it, and lets a person agree. */
 export async function homeWithLogin(served: Served): Promise<string> {
   const { url } = served
   const home = emptyHome()

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** How the inspector's command line is told where the server is. */
+/** The inspector's command-line arguments for the server. */
 const places: Record<string, () => string[]> = {
   stdio: () => [process.execPath, cli, '-e', 'PAYMENTS_DATABASE_URL=sqlite::memory:'],
   HTTP: () => [`${served.url}/mcp`, '--header', `Authorization: Bearer ${served.world.agentKey}`],
@@ -42,7 +42,7 @@ describe.each(Object.entries(places))('the inspector, over %s', (_name, place) =
   const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
 
   test('lists tools, prompts and resources, and calls whoami', async () => {
-    // Strict: a schema that some model's API would refuse ends it with an error.
+    // Strict: the inspector fails on a schema that some model's API would refuse.
     const [{ tools }, { prompts }, { resources }, result] = await Promise.all([
       inspect('--method', 'tools/list', '--strict'),
       inspect('--method', 'prompts/list'),

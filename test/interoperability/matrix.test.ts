@@ -61,7 +61,7 @@ function dataOf({ structuredContent, content }: ToolResult) {
 
 const dollars = { amount: 1_200, currency: 'USD' }
 
-/** At a merchant of its own: what is equal to another host's call is taken for its repeat. */
+/** Each host uses its own merchant, because equal calls count as repeats. */
 async function purchase(host: Host, name: string): Promise<string> {
   const merchant = { name }
   const card = dataOf(await host.callTool('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' }))
@@ -79,7 +79,7 @@ describe('each host by each way in', () => {
       const host = open()
       try {
         await host.connect(transports[transport](sdk, credential.kind))
-        // Over HTTP the earlier SDK keeps the version to itself.
+        // Over HTTP the earlier SDK does not reveal the version.
         expect(host.version() ?? version).toBe(version)
         const { tools } = await host.listTools()
         expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'simulate_card_capture']))

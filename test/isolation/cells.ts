@@ -5,13 +5,13 @@ import { type CredentialKind, credentialKinds, limitedGrants } from './places.ts
 import { expectedStatus, type Target } from './rules.ts'
 import { type Sample, samples } from './samples.ts'
 
-/** One request of the table, and the status that the rules give it. */
+/** One request of the table, and its status by the rules. */
 export interface Cell {
   operation: OperationDefinition
   sample: Sample
   credential: CredentialKind
   target: Target
-  /** The name of the made id that narrows a list. */
+  /** The name of the created id that narrows a list. */
   filter?: string
   expected: number
 }
@@ -23,7 +23,7 @@ const wholeKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly 
 export function cellsOf(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   return credentialKinds.flatMap((credential) => {
-    // A scope is looked at before whatever a request is about.
+    // Scopes are checked before the target.
     const limited = (limitedGrants as readonly CredentialKind[]).includes(credential)
     const cells: Cell[] = (limited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
       const expected = expectedStatus(credential, sample, target, operation)
@@ -33,7 +33,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
     const foreign = ['granted, unnamed', 'stranger'] as const
     for (const filter of sample.filters ?? []) {
       for (const target of foreign) {
-        // A list that is narrowed by what is not the caller's is an empty one, not a refusal.
+        // A list narrowed by a foreign id is empty, not refused.
         const expected = expectedStatus(credential, sample, 'own', operation)
         cells.push({ operation, sample, credential, target, filter, expected })
       }
@@ -56,7 +56,7 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
   return ['own', ...named, 'stranger', 'granted, unnamed', 'own, naming a customer']
 }
 
-/** A page that goes on from a place in another party's list. */
+/** Continues a page from a place in another party's list. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   return wholeKinds.map((credential) => {
@@ -65,7 +65,7 @@ export function cursorCells(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** The request that a stranger sent, sent again with the same key by another party's credentials. */
+/** Sends a stranger's request again with the same key, by another party's credentials. */
 export function replayOf(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   const target = sample.make === make.nothing ? 'own' : 'stranger'

@@ -11,7 +11,7 @@ import { samples } from './samples.ts'
 import { faults, listen } from './statements.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** Lists come first, while what others have is not in the caller's own activity as what it asked for. */
+/** Lists come first, before the caller's own activity contains foreign ids from its requests. */
 const inOrder = [
   ...operations.filter(([, { result }]) => result === 'page'),
   ...operations.filter(([, { result }]) => result !== 'page'),
@@ -21,7 +21,7 @@ test('every operation has a sample', () => {
   expect(Object.keys(samples).sort()).toEqual(Object.keys(catalogue).sort())
 })
 
-/** Whole on SQLite. On PostgreSQL, which answers slower, those two that see and may do the most. */
+/** All on SQLite. On PostgreSQL, which is slower, the two that may see and do the most. */
 const tables = [
   { database: sqlite, name: 'sqlite', of: credentialKinds },
   {
@@ -55,7 +55,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
       const asked = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
-      // Other ones for each operation, so that many operations meet each credential and each target.
+      // The selection differs for each operation, so that many operations meet each credential and each target.
       const cells = sampleOf(asked, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
@@ -86,7 +86,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       run(replayOf(operation), prove.replay),
     )
 
-    /** The texts are the same on both databases. */
+    /** Statements are the same on both databases. */
     test.runIf(database === sqlite)('each statement says whose rows it is about', () => {
       expect(heard.texts.size).toBeGreaterThan(100)
       expect(faults(heard.texts)).toEqual([])

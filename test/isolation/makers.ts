@@ -4,12 +4,12 @@ import { keepAsFilled } from '../../src/service/store/snapshots.ts'
 import { addDelegation, addPlainParty, addUserToken } from '../support/world.ts'
 import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } from './places.ts'
 
-/** The ids that a request about a resource names, by the names of its parameters. */
+/** The ids that a request about a resource needs, by parameter name. */
 export type Ids = Record<string, string>
 export type Maker = (on: Grounds, place: Place) => Promise<Ids>
 
 let people = 0
-/** An address that nobody has. */
+/** Returns an unused address. */
 export const somebody = () => `somebody${people++}@example.com`
 
 const usd = { currency: 'USD' }
@@ -43,7 +43,7 @@ const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
 
 const shop = { id: 'plain-goods', name: 'Plain Goods', item: 'stoneware-mug', price: 1800 }
 
-/** A cart at a shop that its agent filled, with a card of the shop's name. */
+/** Fills a cart at a shop as its agent, with a card for the shop's name. */
 export const shopCheckout: Maker = async (on, place) => {
   const { agentKey, acting } = place
   const card = { merchant: { name: shop.name }, maximumAmount: shop.price, ...usd, ...acting }
@@ -67,37 +67,37 @@ export const shopOrder: Maker = async (on, place) => {
 }
 
 export const nothing: Maker = async () => ({})
-/** A reset goes back to how it is now. */
+/** A reset returns to the present state. */
 export const filledAsIs: Maker = async ({ world: { store, system } }) => {
   await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
   return {}
 }
-/** How it is now. */
+/** The present state. */
 export const snapshot: Maker = async (on) => {
   const { attributes } = await made(on, '/simulations/snapshots', { name: 'as-it-is' }, on.world.apiKey)
   return { name: attributes.name }
 }
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
-/** A wallet with the agent that is attached to it. */
+/** Makes a wallet with an agent attached to it. */
 export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
-/** Nothing else is made on it, so that it may be frozen. */
+/** Makes a wallet that nothing else uses, so that it may be frozen. */
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
   walletId: (await made(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
 })
-/** An agent that may be detached from a wallet that it does not need. */
+/** Makes an agent that may be detached from a wallet, because it does not need it. */
 export const attachment: Maker = async (on, place) => {
   const { agentId, apiKey } = place
   const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
   await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { walletId: id, agentId }
 }
-/** A wallet with money, and another of the party's that the agent may use too. */
+/** Makes a wallet with money, and returns another of the party's that the agent may use too. */
 export const walletPair: Maker = async (on, { walletId, agentId, apiKey }) => {
   const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
   await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { sourceWalletId: walletId, destWalletId: id }
 }
-/** A transfer within the party, of the wallet that its agent may use. */
+/** Makes a transfer within the party, from the wallet that its agent may use. */
 export const transfer: Maker = async (on, place) => ({
   transferId: (await made(on, '/transfers/internal', { amount: 10, ...(await walletPair(on, place)) }, place.apiKey))
     .id,
@@ -126,7 +126,7 @@ export const cardAndPurchase: Maker = async (on, place) => {
 }
 
 export const payment: Maker = async (on, place) => ({ paymentId: (await payShop(on, place)).id })
-/** A payment, and the event of its party that tells of it. */
+/** Makes a payment, and returns its event. */
 export const paymentAndEvent: Maker = async (on, place) => {
   const { paymentId } = await payment(on, place)
   const { data } = (await on.world.get('/events?eventType=payment.created&limit=1', { key: place.apiKey })).json
@@ -136,19 +136,19 @@ export const event: Maker = async (on, place) => {
   const { eventId = '' } = await paymentAndEvent(on, place)
   return { eventId }
 }
-/** One of two bank accounts of the place's party. */
+/** Links one of two bank accounts of the place's party. */
 export const externalAccount: Maker = async (on, { apiKey }) => {
   const processorToken = 'processor-sandbox-accounts'
   const [{ id }] = await made(on, '/external-accounts/processor-token', { processorToken }, apiKey)
   return { externalAccountId: id }
 }
 
-/** A bank account, and the wallet that the place's agent may use. */
+/** Links a bank account, and returns the wallet that the place's agent may use. */
 export const walletAndBank: Maker = async (on, place) => ({
   ...(await externalAccount(on, place)),
   walletId: place.walletId,
 })
-/** A withdrawal that its bank has not settled. */
+/** Makes a withdrawal that its bank has not settled. */
 export const withdrawal: Maker = async (on, place) => ({
   transferId: (await made(on, '/transfers/withdraw', { amount: 10, ...(await walletAndBank(on, place)) }, place.apiKey))
     .id,
@@ -172,7 +172,7 @@ export const transactionAndWallet: Maker = async (on, place) => ({
   walletId: place.walletId,
 })
 
-/** Asked of somebody unknown, whom the sandbox may play. */
+/** Makes a payment request to an unknown payer, whom the sandbox may play. */
 export const sentRequest: Maker = async (on, { apiKey }) => ({
   paymentRequestId: await askFor(on, { type: 'email', value: somebody() }, apiKey),
 })
@@ -188,9 +188,9 @@ async function askFor(on: Grounds, payer: object, key: string): Promise<string> 
   return (await made(on, '/payment-requests', { amount: 10, payer }, key)).id
 }
 
-/** An approval of what the party itself asked for, so that its agent may decide too. */
+/** Makes an approval of the party's own request, so that its agent may decide too. */
 export const approval: Maker = async (on, place) => {
-  // Somebody may have cleared the limits that put it in review.
+  // The limits that put it in review may have been cleared.
   const limits = { key: place.apiKey, attributes: { perTransaction: limitCents } }
   const limited = await on.world.send('PUT', '/parties/me/limits', limits)
   if (limited.status !== 200) throw new Error(limited.text)
@@ -200,7 +200,10 @@ export const approval: Maker = async (on, place) => {
   return { approvalId: found.id }
 }
 
-/** An approval of a payment that the place's agent asked for on behalf of its customer; the two customers' places ask for themselves. */
+/**
+ * Makes an approval of a payment that the place's agent requested for its customer; the two customers' places request
+ * it themselves.
+ */
 export const askedOfCustomer: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
   const { world, shop } = on
@@ -251,7 +254,7 @@ export const agentKeyOfAgent: Maker = async (on, place) => ({
   agentId: place.agentId,
 })
 
-/** A customer that is connected to the place's agent; of the two customers' places, to the agent of the one that asks. */
+/** Connects a customer to the place's agent; for the two customers' places, to the agent of the asking party. */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
   const { partyId } = await addPlainParty(world)
@@ -261,10 +264,10 @@ export const customer: Maker = async ({ world, places }, place) => {
   return { customerId: partyId, agentId }
 }
 
-/** The party whose compliance case is meant: the caller's own, or a customer. */
+/** Returns the party whose compliance case is requested: the caller's own, or a customer. */
 export const partyOfCase: Maker = async (on, place) => ({ partyId: (await customer(on, place)).customerId ?? '' })
 
-/** Another person of the party's. */
+/** Adds another person to the party. */
 export const member: Maker = async ({ world }, { partyId }) => ({
   userId: (await addUserToken(world, partyId)).userId,
 })
@@ -274,36 +277,36 @@ export const partyInvitation: Maker = async (on, { apiKey }) => {
   return { invitationId: (await made(on, '/party-invitations', { invitations }, apiKey))[0].id }
 }
 
-/** A handle that nobody has. */
+/** Returns an unused handle. */
 export const unusedHandle = () => `handle${people++}`
 
-/** A card of the agent's that asks, and what others did themselves. */
+/** Returns a card of the asking agent, or a record of the others' own. */
 export const deed: Maker = async (on, place) =>
   place.name === 'own'
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
 
-/** A payment that somebody without an account is told of; the own agent's, as a deed is. */
+/** Makes a payment whose recipient without an account gets a message; it is made by the own agent. */
 export const mailed: Maker = async (on, place) => {
   const attributes = { amount: 10, counterparty: { type: 'email', value: somebody() } }
   const own = place.name === 'own'
   return { resourceId: (await made(on, '/payments', attributes, own ? place.agentKey : place.apiKey)).id }
 }
 
-/** Ids of the same form that nothing has. */
+/** Returns well-formed ids of nothing. */
 export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   const unknown = (id: string) => (id.includes('_') ? newId(id.slice(0, 3), system, system.now()) : id)
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
 }
 
-/** A party has a hundred at most: so few are made, and another where one was deleted. */
+/** A party can have at most a hundred, so a few are made, and another after a deletion. */
 export const webhook: Maker = async (on, { apiKey }) => {
   const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
   if (found.length === 3) return { webhookId: found[0].id }
   const attributes = { url: 'https://hooks.example.com/in', enabledEvents: ['*'] }
   return { webhookId: (await made(on, '/webhooks', attributes, apiKey)).id }
 }
-/** One with a delivery that waits. */
+/** Makes a webhook with a waiting delivery. */
 export const toldWebhook: Maker = async (on, place) => {
   const { webhookId } = await webhook(on, place)
   await tested(on, String(webhookId), place)

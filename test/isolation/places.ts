@@ -23,7 +23,10 @@ import {
  */
 export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
 
-/** A party, and who makes resources of it: its own keys, or for a customer that granted all, the agent in its name. */
+/**
+ * A party, with the creator of its resources: its own keys, or the agent in the name of a customer that granted
+ * everything.
+ */
 export interface Place {
   name: PlaceName
   partyId: string
@@ -42,13 +45,13 @@ const grantActors = ['agent grant', 'user grant'] as const
 export type LimitedGrant =
   `${(typeof grantActors)[number]} ${`${'with only' | 'without'} ${OAuthScope}` | 'without scopes'}`
 
-/** Grants of an agent's and of a user's, with each scope alone, without each, and with none. */
+/** Grants by an agent and by a user: with each scope alone, without each, and with none. */
 export const limitedGrants: readonly LimitedGrant[] = grantActors.flatMap((actor) => [
   `${actor} without scopes` as const,
   ...scopeNames.flatMap((scope) => [`${actor} with only ${scope}`, `${actor} without ${scope}`] as const),
 ])
 
-/** The scopes of a grant by its name; undefined for a credential that is none. */
+/** Returns the scopes of a grant by its name; undefined if the credential is not a grant. */
 export function scopesOfGrant(credential: CredentialKind): readonly OAuthScope[] | undefined {
   const [, limit] = /^(?:agent|user) grant(?: (.*))?$/.exec(credential) ?? [undefined, undefined]
   if (!/^(agent|user) grant/.test(credential)) return undefined
@@ -88,16 +91,19 @@ export interface Grounds {
 
 /** The grant of the customer that withholds everything else. */
 export const uselessGrant = JSON.stringify(['party.read'])
-/** Cents above which a party's payments wait for an approval, and an amount above it that needs no second factor. */
+/**
+ * The amount in cents above which a party's payments wait for an approval, and an amount above it that needs no second
+ * factor.
+ */
 export const limitCents = 40_000
 export const reviewedCents = 45_000
 
-/** A party that asks, with its agent; two customers of it, one of which granted nothing of use; and a stranger. */
+/** The asking party with its agent, two of its customers, one with a useless grant, and a stranger. */
 export async function grounds(database: TestDatabase, options?: WorldOptions): Promise<Grounds> {
   return groundsIn(await createWorld(database, options))
 }
 
-/** The same in a world that there is. */
+/** Makes the same in an existing world. */
 export async function groundsIn(world: World): Promise<Grounds> {
   const { partyId, agentId } = await world.whoami()
   if (agentId === null) throw new Error('The seeded key is an agent key.')
@@ -122,10 +128,10 @@ export async function groundsIn(world: World): Promise<Grounds> {
   for (const place of Object.values(places)) {
     const path = `/simulations/customers/${place.partyId}/transfers/deposit`
     await world.post(path, { amount: 90_000_000 }, { key: place.apiKey })
-    // A second agent of the wallet, so that a list of them goes on.
+    // A second agent of the wallet, so that its list has another page.
     await addAgent(world, place.partyId, place.walletId, [])
     await world.store.transaction(async ({ db }) => {
-      // A second wallet, so that a list of them goes on.
+      // A second wallet, so that its list has another page.
       const wallet = await db
         .selectFrom('wallets')
         .selectAll()
@@ -167,7 +173,7 @@ async function allCredentials(world: World, own: Place): Promise<Grounds['creden
   }
 }
 
-/** A token of a grant of each kind, as they are exchanged for access tokens. */
+/** A token of each kind of grant, as it is exchanged for access tokens. */
 async function grantTokens(world: World, { partyId, agentId }: Place) {
   const { userId } = await addUserToken(world, partyId)
   const add = (of: CredentialKind) => {
@@ -182,7 +188,7 @@ async function grantTokens(world: World, { partyId, agentId }: Place) {
   return { ...(tokens as Record<(typeof all)[number], string>), 'ended grant': ended.token }
 }
 
-/** A grant as if a user had allowed it, and a token of it. */
+/** Makes a grant as if a user had allowed it, and a token of it. */
 export async function addGrant(
   { store, system }: Pick<World, 'store' | 'system'>,
   { scopes: granted, ...of }: { partyId: string; userId: string; agentId: string | null; scopes: readonly string[] },
@@ -201,7 +207,7 @@ export async function addGrant(
   return { grantId, token }
 }
 
-/** Stored with a hash that would be found, so that nothing but its environment is against it. */
+/** Its hash could be found, so only its environment is wrong. */
 async function addProductionKey({ store, system }: World, partyId: string, agentId: string): Promise<string> {
   const credential = `ak_ntl_prod_${newId('test', system, system.now())}`
   const row = { partyId, agentId, name: null, scopes: null, seeded: 0, revokedAtMs: null, expiresAtMs: null } as const

@@ -7,11 +7,11 @@ import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type AccountKind, addPlayed, askPayment, invite, payUnknown, type Stage } from './played.ts'
 
-/** A page that is sent to a party, and the fields of an answer to it. */
+/** A page sent to a party, and the fields of an answer to it. */
 interface Answering {
   path(stage: Stage): Promise<string>
   fields: { decision: string; [name: string]: string }
-  /** A no needs no password. */
+  /** Saying no needs no password. */
   isYes: boolean
 }
 
@@ -25,7 +25,7 @@ const joining = async ({ site: { world }, played, player }: Stage) => {
 }
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 
-/** Every route that takes a form: how a party is answered for by it, or why none is. A new one fails until it stands here. */
+/** Every route with a form: how it answers for a party, or why it doesn't. A new one fails until it has an entry. */
 const routes: Record<string, readonly Answering[] | string> = {
   'POST /connect/:token': [
     { path: invitation, fields: { decision: 'accept' }, isYes: true },
@@ -86,7 +86,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
     const player = { partyId, agentId: agentId ?? '', agentKey, apiKey }
     return { site, player, played: await addPlayed(site, kind) }
   }
-  /** The hidden fields of the page's form. */
+  /** Returns the hidden fields of the page's form. */
   const fieldsOf = async (visitor: Visitor, path: string) => {
     const { text } = await visitor.open(path)
     const start = text.indexOf(`action="${path}"`)

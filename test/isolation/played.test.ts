@@ -13,7 +13,7 @@ import { type AccountKind, accounts, addPlayed, type Play, type Player, type Sta
 type Row = [OperationKey, Play]
 const playing = Object.entries(simulations).filter((row): row is Row => typeof row[1] === 'function')
 
-/** How a simulation is sent. */
+/** The sender of a simulation. */
 interface Sender {
   key(stage: Stage): Promise<string>
   isAgent: boolean
@@ -28,7 +28,7 @@ const senders = {
   'an API key': { key: async ({ player }) => player.apiKey, isAgent: false },
 } as const satisfies Record<string, Sender>
 
-/** Agents send no more than their policy allows. */
+/** Agents can only send what their policy allows. */
 const sendersOf = (key: OperationKey) =>
   Object.entries<Sender>(senders).filter(([, { isAgent }]) => !isAgent || permissions[catalogue[key].permission].agent)
 
@@ -48,7 +48,7 @@ onEachDatabase('a party that answers for itself', (database) => {
     player,
     played: await addPlayed(site, kind),
   })
-  /** Sends a simulation of the other party by each kind of sender; tells the status that each was answered. */
+  /** Sends a simulation of the other party by each kind of sender. Returns the status for each. */
   const statuses = async ([key, play]: Row, player: Player, kind: AccountKind): Promise<Record<string, string>> => {
     const answered: Record<string, string> = {}
     for (const [name, { key: keyOf }] of sendersOf(key)) {

@@ -5,7 +5,7 @@ import type { Catalogue, OperationKey } from '../../tools/index.ts'
 import type { PersonSite } from '../pages/person-site.ts'
 import { type Answer, addDelegation, addKey, addPlainParty, type Sent } from '../support/world.ts'
 
-/** The ways in which somebody can act for a party, and none. */
+/** The ways in which people or programs act for a party, and none. */
 export const accounts = ['an API key', 'a user with a password', 'nobody'] as const
 
 export type AccountKind = (typeof accounts)[number]
@@ -37,7 +37,7 @@ export type Play = (stage: Stage) => Promise<{ path: string; attributes?: object
 
 let people = 0
 
-/** A funded party that somebody acts for in that way. */
+/** Makes a funded party with people or programs that act for it in that way. */
 export async function addPlayed({ world, addUser }: PersonSite, kind: AccountKind): Promise<Played> {
   const email = `played${people++}@example.com`
   const party = { partyType: 'PERSON', displayName: 'Ann', email } as const
@@ -54,7 +54,7 @@ const done = (answer: Answer) => {
   return answer.json.data
 }
 
-/** Sends a request of the player's agent, or with an API key of it. */
+/** Sends a request by the player's agent, or with an API key of it. */
 const as =
   (key: 'agentKey' | 'apiKey') =>
   async ({ site: { world }, player }: Stage, path: string, attributes: object, sent: Sent = {}) =>
@@ -94,7 +94,7 @@ export async function askPayment(stage: Stage) {
   return asAgent(stage, '/payment-requests', { amount: 700, payer })
 }
 
-/** A payment to an address that nobody has, which becomes that of the played party. */
+/** Pays an unused address, which then becomes the played party's. */
 export async function payUnknown(stage: Stage) {
   const value = `claims${people++}@example.com`
   const payment = await asAgent(stage, '/payments', { amount: 300, counterparty: { type: 'email', value } })
@@ -108,7 +108,10 @@ type SimulationKey = {
   [K in OperationKey]: Catalogue[K]['path'] extends `/simulations/${string}` ? K : never
 }[OperationKey]
 
-/** Every simulation: how it plays another party, or whom it plays instead. A new one does not compile until it stands here. */
+/**
+ * Every simulation: how it plays another party, or which one it plays instead. A new one does not compile until it has
+ * an entry.
+ */
 export const simulations: Record<SimulationKey, Play | string> = {
   simulateInvitationAcceptance: async (stage) => ({
     path: `/simulations/customer-invitations/${(await invite(stage)).id}/accept`,

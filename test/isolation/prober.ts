@@ -9,7 +9,7 @@ import { type Grounds, grounds, type Place, type PlaceName } from './places.ts'
 import type { Target } from './rules.ts'
 import { permittedStatus, type Sample, samples } from './samples.ts'
 
-/** Sends the requests of the table and says, in words, what is not as it should be. */
+/** Sends the requests of the table and describes each fault. */
 export interface Prober {
   on: Grounds
   cell(cell: Cell): Promise<string[]>
@@ -20,12 +20,12 @@ export interface Prober {
 }
 
 export interface Asked {
-  /** Null: without a credential. */
+  /** Null sends no credential. */
   key: string | null
   ids: Ids
-  /** The party that is named as the customer to act for. */
+  /** The party named as the customer to act for. */
   acting?: string | undefined
-  /** Reads may name it in either of two words. */
+  /** Reads may use either of two names for it. */
   word?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string
@@ -71,7 +71,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       wrong.push(...leaks(answer, operation, sample, target), ...lacks(answer, sample, target, filter, ids))
     }
     if (target !== 'own' && (filter !== undefined || expected === 404 || expected === 403)) {
-      // Whether somebody is a customer, and what it granted, the party may know; of a stranger not even that it exists.
+      // A party may know whether somebody is its customer, and the customer's grant; it may not even know that a
+      // stranger exists.
       const unknown = missing(on, { ...ids, acting: asked.acting ?? '' })
       const whom = asked.acting && places[place].name === 'stranger' ? unknown.acting : asked.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
@@ -83,7 +84,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     return wrong.map((what) => `${describe(of)}: ${what}`)
   }
 
-  /** Ids of others that a list shows; a customer's in the activity are those that the agent bought in its name. */
+  /** Returns the foreign ids in a list. In a customer's activity, the agent's purchases in its name are allowed. */
   const leaks = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
     const mine = target.startsWith('granted') && sample.reach === 'acting' ? 'granted' : 'own'
     const others = (Object.keys(places) as PlaceName[]).filter((name) => name !== mine)
@@ -138,7 +139,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const { stranger } = places
     const idempotencyKey = `shared key ${replays++}`
     const ids = await sample.make(on, stranger)
-    // A body that is the same both times, the addresses in it too.
+    // Returns a body that is the same both times, including its addresses.
     const attributes = sample.attributes?.(ids, on)
     const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
@@ -157,7 +158,10 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     return wrong.map((what) => `${describe(of)}, with the stranger's key: ${what}`)
   }
 
-  /** Every row that names the stranger, less when its credentials were last used and what tells of its own requests. */
+  /**
+   * Returns every row that names the stranger, apart from the last use of its credentials and records of its own
+   * requests.
+   */
   const strangersRows = async () =>
     (await allRows(world.store))
       .filter((row) => !('snapshotId' in row || 'runId' in row || 'lastEntryId' in row))
@@ -168,7 +172,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   return { on, cell, cursor, replay, strangersRows, strangersRowsBefore: await strangersRows() }
 }
 
-/** One resource of each kind at each place, of which nothing is changed but by a mistake. Two, so that lists go on. */
+/** Makes one resource of each kind at each place; only a bug would change one. Two, so that lists have another page. */
 async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample, Ids>>> {
   const all = {} as Record<PlaceName, Map<Sample, Ids>>
   for (const place of Object.values(on.places) as Place[]) {
@@ -181,7 +185,7 @@ async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample,
   return all
 }
 
-/** A request by its operation: ids go where it has them, and the customer where it takes one. */
+/** Builds a request by its operation: ids go where it has them, and the customer if it accepts one. */
 export async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
   const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? sample.named?.[name] ?? '')
@@ -199,7 +203,7 @@ export async function send({ world, ...on }: Grounds, operation: OperationDefini
   })
 }
 
-/** An answer as it is apart from ids, which the caller itself sent, and the support id. */
+/** Returns an answer without ids, which the caller itself sent, and without the support id. */
 function masked({ status, json }: Answer): string {
   return `${status} ${JSON.stringify(json).replaceAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1')}`
 }

@@ -41,20 +41,20 @@ export function expectedStatus(
   if (target === 'own') return lacks(scopesOfGrant(credential), sample.gives) ? 403 : permitted
   if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404
   if (target === 'stranger' || target === 'granted, unnamed') return 404
-  // Only an agent acts for a customer, only with that customer's grant, and only on what is that customer's.
+  // Only an agent acts for a customer, with that customer's grant, and on that customer's records.
   if (!isAgent) return 403
   if (target === 'granted' || target === 'granted, by partyId') return permitted
   if (target === 'ungranted') return sample.ungranted ?? 403
   return target === 'own, naming a customer' ? 404 : 403
 }
 
-/** Reading and ending a connection asks no more of the customer's grant than that there is one. */
+/** Reading and ending a connection needs only some grant of the customer. */
 function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
 }
 
-/** Nobody gives what they lack, nor asks a customer for it. */
+/** A caller can neither give nor ask a customer for a permission it lacks. */
 function lacks(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | undefined): boolean {
   if (scopes === undefined || gives === undefined) return false
   return !scopes.some((scope) => scope === gives || (oauthScopes[scope].includes as readonly string[]).includes(gives))

@@ -6,21 +6,21 @@ import * as make from './makers.ts'
 import { type Grounds, limitCents } from './places.ts'
 
 /**
- * A request about a resource, and who may send it by docs/service.md. `who`: anyone with a working credential; whoever
- * has the scope, agents and users too; agents only; or the party's own keys and users, never an agent.
+ * A request about a resource, and its permitted senders by docs/service.md. `who` is anyone with a working credential;
+ * anyone with the scope, including agents and users; agents only; or the party's own keys and users, never an agent.
  */
 export interface Sample {
   who: 'anyone' | 'scoped' | 'agents' | 'owners'
   /**
-   * `self`: the caller is all it is about. `party`: what it names must be the caller's own. `acting`: it may name a
-   * customer to act for, whose grant must then include `grant`. `connected`: it names a customer itself.
+   * `self`: it concerns only the caller. `party`: its target must be the caller's own. `acting`: it may name a customer
+   * to act for, whose grant must then include `grant`. `connected`: it names a customer itself.
    */
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
   make: Maker
   /** Shared ids in its path. */
   named?: Ids
-  /** The attributes that a request must have; none unless it is said. */
+  /** The required attributes; by default none. */
   attributes?: (ids: Ids, on: Grounds) => object
   /** The scope that an application needs to ask a customer for the requested permissions. */
   gives?: OAuthScope
@@ -80,7 +80,7 @@ const self = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
   ...more,
 })
 
-/** How each operation is asked for. A new operation does not compile, nor pass, until it stands here. */
+/** A sample request for each operation. A new operation does not compile, or fails, until it has one. */
 export const samples: Readonly<Record<OperationKey, Sample>> = {
   whoami: self('anyone'),
   listWallets: acting('wallets.read', make.wallet),
@@ -142,7 +142,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
     filters: ['walletId'],
     shown: ['transactionId'],
   }),
-  // A customer's events are asked for by their type.
+  // Reading a customer's events needs their type.
   listEvents: acting('payments.read', make.paymentAndEvent, {
     query: { eventType: 'payment.created' },
     shown: ['eventId', 'paymentId'],
@@ -222,7 +222,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listSubscriptions: acting('payments.read', make.pending),
   listSubscriptionPayments: acting('payments.read', make.active, { shown: ['subscriptionId'] }),
   cancelSubscription: acting('payments.create', make.pending),
-  // This subscription needs no attention: its state is looked at only after it is clear who may ask.
+  // This subscription needs no attention: the permission is checked before its state.
   resumeSubscription: acting('payments.create', make.active, { permitted: 409 }),
   markSubscriptionPaymentPaid: acting('payments.create', make.active),
   simulateSubscriptionCheckout: acting('payments.create', make.pending, { attributes: () => ({ card: 'approves' }) }),
@@ -258,7 +258,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   clearPartyLimits: self('owners'),
   listPartyMembers: owners(make.member),
   removePartyMember: owners(make.member),
-  // The grant that is useless for all else is for this.
+  // The grant that is useless for everything else suffices here.
   getPartyCompliance: connected('scoped', { make: make.partyOfCase, ownParty: 200 }),
   simulateComplianceDecision: connected('owners', {
     make: make.partyOfCase,
@@ -281,11 +281,11 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   sendTestEvent: owners(make.webhook),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
-  // The party that asks is the first of its world, which manages the sandbox.
+  // The asking party is the first of its world, which manages the sandbox.
   setSandboxFault: self('anyone', { attributes: () => ({ id: 'nowhere', path: '/nowhere', fault: 'reset' }) }),
   listSandboxFaults: self('anyone'),
   clearSandboxFaults: self('anyone'),
-  // The party that asks is the world's first.
+  // The asking party is the world's first.
   resetSandbox: self('anyone', { make: make.filledAsIs }),
   saveSandbox: self('anyone', { attributes: () => ({ name: 'as-it-is' }) }),
   listSandboxSnapshots: self('anyone', { make: make.snapshot }),

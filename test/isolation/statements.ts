@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { keyOf, type Table } from '../../src/service/store/schema/table.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** Hears every text that SQLite is asked to prepare, until `stop`. */
+/** Records every text that SQLite prepares, until `stop`. */
 export function listen(): { texts: ReadonlySet<string>; stop(): void } {
   const texts = new Set<string>()
   const { prepare } = DatabaseSync.prototype
@@ -18,7 +18,7 @@ export function listen(): { texts: ReadonlySet<string>; stop(): void } {
   }
 }
 
-/** The tables with rows of parties that a statement asks about without saying which party's it means. */
+/** Returns the tables with parties' rows that a statement reads without naming the party. */
 export function partiesUnsaid(text: string): string[] {
   const named = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
   return named.flatMap(([, verb, table = '', alias = table]) => {
@@ -82,7 +82,7 @@ const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = 
   [/^update "credentials" set "\w+" = \? where "id" = \?$|^select \* from "wallets" where "id" = \?$/, 'tests only'],
 ]
 
-/** The statements that ask for rows of parties as none should. */
+/** Returns the statements that read parties' rows without naming a party or being listed. */
 export function faults(texts: Iterable<string>): string[] {
   return [...texts].flatMap((text) => {
     const tables = partiesUnsaid(text)

@@ -19,7 +19,7 @@ export interface Books {
   keys: number
 }
 
-/** All of the money as it is stored. */
+/** All stored money. */
 export function readBooks(store: Store): Promise<Books> {
   return store.transaction(async ({ db }) => ({
     wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
@@ -32,7 +32,7 @@ export function readBooks(store: Store): Promise<Books> {
   }))
 }
 
-/** Reads the books and proves them: what must hold after every request, whatever it was. */
+/** Reads the books and proves everything that must hold after every request. */
 export async function proveBooks(store: Store): Promise<Books> {
   const books = await readBooks(store)
   const { wallets, entries, transactions, payments } = books
@@ -120,12 +120,12 @@ function sum(entries: readonly LedgerEntryRow[]): number {
   return entries.reduce((total, { amountCents }) => total + amountCents, 0)
 }
 
-/** Every row of every table, whatever tables there are. */
+/** Returns every row of every table, whatever tables exist. */
 export async function allRows(store: Store): Promise<Record<string, unknown>[]> {
   return [...(await allTables(store)).values()].flat()
 }
 
-/** The rows of every table by its name. */
+/** Returns the rows of every table, by name. */
 export async function allTables(store: Store): Promise<Map<string, Record<string, unknown>[]>> {
   return store.transaction(async ({ db }) => {
     const names =

@@ -9,7 +9,7 @@ import { agentSecret, Journal, perform } from './journal.ts'
 
 const cli = await runResource('cli')
 const workers = 16
-/** Acknowledgements after which a round's process is killed. */
+/** The number of acknowledgements after which a round's process is killed. */
 const rounds = isDeep ? [60, 150, 240] : [60, 100]
 
 interface Server {
@@ -45,7 +45,7 @@ async function work(journal: Journal): Promise<void> {
   try {
     for (;;) await journal.buy()
   } catch (error) {
-    // The kill is what ends the work: fetch tells it as a TypeError, whatever else is thrown is a finding.
+    // The kill ends the work: fetch reports it as a TypeError; any other error is a finding.
     if (!(error instanceof TypeError)) throw error
   }
 }

@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 
 const roomBytes = 8 * 1024 * 1024
 
-/** A small disk of its own; undefined where this user may not mount one. */
+/** A small separate disk; undefined if this user may not mount one. */
 function mountDisk(): string | undefined {
   const disk = mkdtempSync(join(tmpdir(), 'payments-mcp-disk-'))
   try {
@@ -43,7 +43,7 @@ test.skipIf(disk === undefined)('a full disk refuses what changes anything, and 
     try {
       writeFileSync(filler, Buffer.alloc(roomBytes, 1))
     } catch {
-      // It took all the room that was left.
+      // It used all remaining space.
     }
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     let refused: number | undefined

@@ -3,10 +3,10 @@ import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { proveBooks } from './books.ts'
 
-/** The secret of the agent that asks, whose key is seeded with it. */
+/** The secret of the agent's seeded key. */
 export const agentSecret = 'journal-agent-secret-0123456789'
 
-/** A request as a client's journal has it: noted before it is sent, with its answer once that is whole. */
+/** A request in a client's journal: noted before it is sent, and with its answer once that is complete. */
 export interface Intent {
   key: string
   path: string
@@ -36,13 +36,13 @@ export class Journal {
   readonly #name: string
   readonly #send: (intent: Intent) => Promise<string>
 
-  /** @param send Gives the text of the answer 200, or throws. */
+  /** @param send Returns the text of the answer 200, or throws. */
   constructor(name: string, send: (intent: Intent) => Promise<string>) {
     this.#name = name
     this.#send = send
   }
 
-  /** Buys one thing, and some are returned. */
+  /** Buys one thing, and returns some. */
   async buy(): Promise<void> {
     const { id: cardId } = await this.#do('/agent-cards', (key) => ({
       merchant: { name: key },
@@ -73,7 +73,7 @@ export class Journal {
     return JSON.parse(intent.acknowledged).data
   }
 
-  /** Repeats every request, each under its key: what was acknowledged is answered so again, the rest is done now. */
+  /** Repeats every request with its key: acknowledged ones get the same answer, and the others are carried out now. */
   async repeatAll(url: string): Promise<void> {
     const left = this.intents.values()
     const clients = Array.from({ length: 16 }, async () => {
@@ -82,7 +82,7 @@ export class Journal {
     await Promise.all(clients)
   }
 
-  /** The books are right, and have the effect of each request once. */
+  /** Proves that the books are right, and contain the effect of each request once. */
   async expectOneEffectEach(databaseUrl: string): Promise<void> {
     const store = await openStore({ url: databaseUrl, system: realSystem })
     try {
@@ -114,7 +114,7 @@ export class Journal {
 
 async function repeat(url: string, intent: Intent): Promise<void> {
   let response = await perform(url, intent)
-  // A busy machine may keep it waiting for longer than a request waits: asked again, it is answered.
+  // A busy machine may exceed the time limit of a request; a retry is answered.
   while (response.status === 503) response = await perform(url, intent)
   const text = await response.text()
   expect(response.status, `${intent.path}: ${text}`).toBe(200)

@@ -59,7 +59,7 @@ async function take(world: World, key: string, model: Purchases, step: Step): Pr
   }
 }
 
-/** Everything the service shows of a party is as the model has it, and the books behind it are right. */
+/** Proves that the service's answers about a party equal the model, and that the books are right. */
 async function compare(world: World, { agentKey: key, walletId }: OtherParty, model: Purchases): Promise<void> {
   const [wallet, transactions, cards] = await Promise.all([
     world.get(`/wallets/${walletId}`, { key }),
@@ -115,13 +115,13 @@ onEachDatabase('the ledger', (database) => {
   })
 })
 
-/** A history has to get somewhere. */
+/** A history must be long enough to reach something. */
 const opening: Step[] = [
   { do: 'issue', maximum: 1000, minutes: 60 },
   { do: 'authorize', card: 0, amount: 1000 },
 ]
 
-/** Histories that go through every state, whatever chance brings. */
+/** Histories that pass through every state, whatever the random ones cover. */
 const sure: Step[][] = [
   [],
   [{ do: 'capture', transaction: 0, amount: 1000 }],

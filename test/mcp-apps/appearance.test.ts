@@ -25,7 +25,10 @@ async function shoot({ page }: TestHost, name: string): Promise<void> {
   if (shots !== undefined) await page.screenshot({ path: `${shots}/apps-${name}.png`, fullPage: true })
 }
 
-/** The texts that stand too little out from the page (WCAG 2.2, 1.4.3); a button's text stands on the button. */
+/**
+ * Returns the texts with too little contrast to the page (WCAG 2.2, 1.4.3); a button's text is compared with the
+ * button.
+ */
 const weakTexts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {
@@ -58,7 +61,7 @@ async function expectLook({ page, view }: TestHost, scheme: 'light' | 'dark'): P
   await expect
     .poll(() => styleOf(view, 'backgroundColor'))
     .toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(26, 29, 35)')
-  // Nothing is cut off: the host gives it the height that it told.
+  // Nothing is cut off: the host uses the reported height.
   const height = (): Promise<number> => view.locator('body').evaluate('document.body.offsetHeight - innerHeight')
   await expect.poll(height).toBeLessThanOrEqual(0)
 }
@@ -90,7 +93,7 @@ describe.each(['light', 'dark'] as const)('in a %s browser', (scheme) => {
     const part = { amount: 3000, currency: 'USD' }
     await world.post(`/simulations/card-transactions/${cardTransactionId}/capture`, part)
     await world.post(`/simulations/card-transactions/${cardTransactionId}/refund`, { ...part, amount: 1050 })
-    // The host's theme wins over the browser's.
+    // The host's theme overrides the browser's.
     await host.use('get_card_transaction', { cardTransactionId }, { context: { theme: other } })
     await live()
     await expectLook(host, other)
@@ -121,7 +124,7 @@ async function review(): Promise<string> {
   await self.setLimits('agents', agentId ?? '', { perTransaction: 1000 })
   const other = await addParty(world)
   const paymentId = created(await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: 'Desk' }))
-  // The cards of the tests that follow cost more.
+  // The cards of the following tests cost more.
   await self.setLimits('agents', agentId ?? '', null)
   return (await self.approvalOf(paymentId)).id
 }

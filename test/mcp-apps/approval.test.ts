@@ -10,7 +10,7 @@ let browser: TestBrowser
 let world: World
 let self: Payer
 let other: OtherParty
-/** The host of somebody who works with a key of the party. */
+/** Connects the host of a user with a key of the party. */
 let host: TestHost
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** A payment of $20.00 by the agent that waits for a decision, shown by the host. */
+/** Makes the agent's payment of $20.00, which waits for a decision, and shows it in the host. */
 async function review(by: TestHost = host) {
   const paymentId = created(
     await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: '<b>Desk</b>' }),

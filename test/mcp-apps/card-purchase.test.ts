@@ -33,7 +33,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** An authorized purchase of $42.50, shown as its authorization is. */
+/** Authorizes a purchase of $42.50 and shows it. */
 async function authorized({ merchant = 'Books', ...use }: { merchant?: string; capabilities?: object } = {}) {
   const cardId = await world.issueCard({ merchant: { name: merchant } })
   const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: merchant } }
@@ -45,7 +45,7 @@ async function authorized({ merchant = 'Books', ...use }: { merchant?: string; c
 
 const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-/** Presses it, and lets the pause pass in which a second press does nothing. */
+/** Presses it, and waits until the debounce of a second press is over. */
 async function press(name: string) {
   await button(name).click()
   await host.page.clock.fastForward(500)
@@ -64,7 +64,7 @@ const amounts = async () => {
   return { held, captured, refunded }
 }
 
-/** Moves the page's time ahead, far enough for several looks, were there any. */
+/** Moves the page's time far enough ahead for several polls. */
 async function letTimePass() {
   for (let count = 0; count < 5; count++) await host.page.clock.fastForward(10_000)
 }
@@ -331,7 +331,7 @@ describe('while it is looked at', () => {
       return host.calls.length - before
     }
     await move('5000px')
-    // Twice, for a look may have been under way.
+    // Twice, because a poll may have been in progress.
     await expect.poll(async () => (await looksInTime()) + (await looksInTime())).toBe(0)
     await simulate(id, 'refund', { amount: 250, currency: 'USD' })
     expect(await looksInTime()).toBe(0)
@@ -386,7 +386,7 @@ describe('hosts differ', () => {
     const { structuredContent } = await host.use('simulate_card_authorization', input)
     await press('Capture $42.50')
     await news().getByText('Captured').waitFor()
-    // The view of the test before may still have looked at its own purchase.
+    // The previous test's view may still have polled its own purchase.
     const own = [cardId, structuredContent?.data.id]
     const calls = host.calls.filter(({ arguments: given }) =>
       own.includes(String(given.cardTransactionId ?? given.cardId)),

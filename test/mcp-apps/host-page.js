@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client'
 import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge'
 
-/** A host with MCP Apps, in a browser: an MCP client, and a frame with the view of the last tool call. */
+/** A host with MCP Apps in a browser: an MCP client, and a frame with the view of the last tool call. */
 
 const client = new Client(
   { name: 'test-host', version: '1' },
@@ -20,7 +20,7 @@ const transport = {
 }
 window.fromServer = (text) => transport.onmessage(JSON.parse(text))
 
-/** The bridge to the view that is shown. */
+/** The bridge to the current view. */
 let bridge
 let listed
 
@@ -40,7 +40,7 @@ window.host = {
     return result
   },
 
-  /** Calls a tool while the view stays, and tells it the result. */
+  /** Calls a tool while the view stays, and passes it the result. */
   async again(name, input) {
     await bridge.sendToolResult(await client.callTool({ name, arguments: input }))
   },

@@ -24,7 +24,7 @@ export interface HostOptions {
   colorScheme?: 'light' | 'dark'
   /** The person's answer when the server asks; undefined: the server never asks. */
   answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
-  /** Stands between the MCP server and the service. */
+  /** Intercepts requests from the MCP server to the service. */
   fetch?: (request: Request) => Promise<Response>
 }
 
@@ -38,7 +38,7 @@ interface UseOptions {
   capabilities?: object
 }
 
-/** A host in a browser tab whose MCP client talks to the real server over the world's service. */
+/** A host in a browser tab whose MCP client talks to the real server and the world's service. */
 export interface TestHost {
   page: Page
   view: FrameLocator
@@ -46,7 +46,7 @@ export interface TestHost {
   use(name: string, input: object, options?: UseOptions): Promise<ToolResult>
   /** Calls a method of the page's host. */
   tell(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
-  /** The tool calls that reached the server, the host's own included. */
+  /** The tool calls that reached the server, including the host's own. */
   calls: { name: string; arguments: Record<string, unknown> }[]
   /** The browser's requests other than the host's page and the view's document. */
   strayRequests: string[]
@@ -65,7 +65,7 @@ export async function openHost(browser: TestBrowser, world: World, options: Host
   })
   const page = await context.newPage()
   const { strayRequests, complaints } = watched(page)
-  // Runs as time does, and can be moved ahead.
+  // Runs in real time, and can be advanced.
   await page.clock.install()
   await serveDocuments(context, page, strayRequests)
   const calls: TestHost['calls'] = []
@@ -116,7 +116,7 @@ function watched(page: Page) {
   return { strayRequests, complaints }
 }
 
-/** The host's page, and the views under addresses of their own, with the headers that a host gives them. */
+/** Serves the host's page, and the views under their own addresses, with the headers of a host. */
 async function serveDocuments(context: BrowserContext, page: Page, strayRequests: string[]): Promise<void> {
   const documents: string[] = []
   await page.exposeFunction('serveView', (html: string) => `${viewUrl}${documents.push(html) - 1}`)
@@ -157,12 +157,12 @@ function appServer(world: World, { key = world.agentKey, environment = 'sandbox'
   )
 }
 
-/** The server's end of the connection with the client in the page. */
+/** Returns the server's end of the connection with the client in the page. */
 async function linkTo(page: Page, calls: TestHost['calls']): Promise<Transport> {
   const transport: Transport = {
     start: async () => {},
     close: async () => {},
-    // A view that is gone needs no answer.
+    // A closed view needs no answer.
     send: async (message) => {
       if (!page.isClosed()) await page.evaluate(`fromServer(${JSON.stringify(JSON.stringify(message))})`)
     },

@@ -160,7 +160,7 @@ test('a resumption brings all that is kept, though it is more than may wait for 
   expect((await resumed.next()).value.message.id).toBe(1)
 })
 
-/** A host that sends a request and reads nothing of the answer, until it is asked for what came nevertheless. */
+/** A host that sends a request and reads nothing of the answer until the test asks for the data. */
 function neverReads(body: object, headers: Record<string, string>) {
   const { hostname, port, host } = new URL(hosting.url)
   const text = JSON.stringify(body)
@@ -193,7 +193,7 @@ test('who does not read fills no memory, stalls nobody, and can resume', async (
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
   const stalled = neverReads(message, headers)
-  // The call ends although nobody reads of it, and others are served meanwhile.
+  // The call ends although nobody reads its answer, and others are served meanwhile.
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
   await expect.poll(() => hosting.endpoint.load().streams).toBe(0)

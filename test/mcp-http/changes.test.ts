@@ -96,7 +96,7 @@ onEachDatabase('what changes at another process', (database) => {
       await second.post(subscription.body, { ...subscription.headers, 'Mcp-Session-Id': undefined }),
     )
     await modern.next()
-    // Each call reaches another process than the one before.
+    // Each call reaches a different process than the previous one.
     expect((await first.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } })).status).toBe(
       200,
     )
@@ -133,7 +133,7 @@ onEachDatabase('what changes at another process', (database) => {
 
 test('signals go from process to process, and again when their connections are lost', async () => {
   const { store, url, drop } = await postgres.create()
-  // No process waits as long as it would in earnest.
+  // Processes wait a shorter time than in production.
   const system = { ...realSystem, sleep: (ms: number, signal?: AbortSignal) => realSystem.sleep(ms / 100, signal) }
   const [here, there] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
   try {

@@ -10,12 +10,12 @@ export interface CrossTalk {
 
 type Send = (request: Request) => Promise<Response>
 
-/** Hosts of both eras that all use the same JSON-RPC ids and progress tokens, each with markers of its own. */
+/** Runs hosts of both eras that all use the same JSON-RPC ids and progress tokens, each with its own markers. */
 export async function crossTalk(send: Send, url: string, hosts: number, callsEach: number): Promise<CrossTalk> {
   const seen: CrossTalk = { answered: 0, cancelled: 0, progress: 0, wrong: [] }
   const all = Array.from({ length: hosts }, async (_, number) => {
     const host = await (number % 2 === 0 ? sessionHost : requestHost)(send, url)
-    // Several calls of a host run at the same time; the ids are taken in the order of all hosts alike.
+    // A host runs several calls at the same time; all hosts use ids in the same order.
     let id = 0
     const next = async () => {
       while (id < callsEach) {
@@ -95,7 +95,7 @@ async function requestHost(send: Send, url: string): Promise<CallingHost> {
       const init = { method: 'POST', headers: { ...base, ...headers }, body: JSON.stringify({ ...body, id }) }
       return send(new Request(url, init))
     },
-    // A host of the 2026 era cancels by closing the stream, which leaving the loop over its events does.
+    // A host of the 2026 era cancels by closing the stream, which happens when the loop over its events ends.
     cancel: async () => {},
     end: async () => {},
   }

@@ -9,7 +9,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, addParty, addUserToken, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { eventsOf, modernRequest, rawHost } from './hosting.ts'
 
-/** By the prefix of an id. */
+/** The kind of a resource, by the prefix of its id. */
 const kinds: Readonly<Record<string, string>> = { pcd: 'agent-cards', sub: 'subscriptions', apr: 'approvals' }
 
 onEachDatabase('a host that watches a resource', (database) => {
@@ -35,7 +35,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     await world.drop()
   })
 
-  /** A host of each era that watches these, and gives the address of the next that it is told of. */
+  /** A host of each era that watches these resources, and returns the next notified address. */
   const watching = async (key: string, ids: readonly string[]) => {
     const uris = ids.map(uriOf)
     const passed = new Set<string>()
@@ -48,12 +48,15 @@ onEachDatabase('a host that watches a resource', (database) => {
     const streams = [eventsOf(await legacy.send('GET')), eventsOf(await later.post(body, headers))]
     for (const stream of streams) await stream.next()
     return {
-      /** Goes past what is told of things made before the mark, and past it. */
+      /** Skips notifications of things created before the mark, and the mark. */
       passes: async (id: string) => {
         passed.add(uriOf(id))
         for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
-      /** Is told of this next, but for the mark: of its making and of what became of it a watch may tell one by one. */
+      /**
+       * Expects this notification next, apart from the mark: a watch may report a creation and later changes one by
+       * one.
+       */
       hears: async (id: string) => {
         for (const stream of streams) {
           let message: { method?: string; params: { uri?: string } }
@@ -105,7 +108,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     const subscriptionId = await merchant(world).create(weekly)
     const mark = await world.issueCard()
     const host = await watching(world.agentKey, [mark, approvalId, subscriptionId])
-    // A watch may begin a little before what was made last was read: what it tells of that is not meant here.
+    // A watch may begin shortly before the last record was read; its notifications of that record don't matter here.
     ok(await world.authorize(mark, 100, { key: world.apiKey }))
     await host.passes(mark)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))

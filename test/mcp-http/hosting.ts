@@ -86,7 +86,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
   return { url: `${listener.url}/mcp`, endpoint, credentials, logged, close }
 }
 
-/** Tells of nothing: hosts hear of what the endpoint is told to notify them of. */
+/** Notifies nothing by itself: the test calls the endpoint's `notify`. */
 const noChanges: EndpointDependencies['changes'] = {
   activity: {
     ends: async () => new Map(),
@@ -97,7 +97,7 @@ const noChanges: EndpointDependencies['changes'] = {
   mayRead: async () => false,
 }
 
-/** A credential that is nobody's but this name's. */
+/** Returns a credential of that name alone. */
 export function principal(name: string, more: Partial<Principal> = {}): [string, Principal] {
   const credential = `token-of-${name}`
   return [
@@ -106,7 +106,7 @@ export function principal(name: string, more: Partial<Principal> = {}): [string,
   ]
 }
 
-/** How the host of that SDK reaches an endpoint. */
+/** Returns the way that SDK's host reaches an endpoint. */
 export function transportTo(
   sdk: 'v1' | 'v2',
   url: string,
@@ -134,7 +134,7 @@ export function transportTo(
     : new StreamableHTTPClientTransport(new URL(url), options)
 }
 
-/** Requests of a host that is written by hand, for what no SDK would send. */
+/** Requests of a hand-written host, for messages that no SDK would send. */
 export function rawHost(url: string, credential = 'token-of-alice') {
   let sessionId: string | undefined
   const send = (method: string, body?: unknown, headers: Record<string, string | undefined> = {}) => {
@@ -174,7 +174,7 @@ export function initializeMessage(params: object = {}) {
   return { jsonrpc: '2.0', id: 'init', method: 'initialize', params: { ...base, ...params } }
 }
 
-/** A request of the 2026 era, with the headers that mirror it. */
+/** Sends a request of the 2026 era, with the headers that mirror it. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}, more: { _meta?: object } = {}) {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -193,7 +193,7 @@ export interface StreamEvent {
   message: any
 }
 
-/** The events of a response, one after another as they come; comments are left out. */
+/** Yields the events of a response one by one, without comments. */
 export async function* eventsOf(response: Response): AsyncGenerator<StreamEvent> {
   if (response.body === null) return
   const decoder = new TextDecoder()

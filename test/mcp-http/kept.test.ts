@@ -16,7 +16,7 @@ import { gate } from './test-server.ts'
 const canary = 'canary-4111-1111'
 const operations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
 
-/** Answers as the operation of the tool's name would, over a stream; `question` leads the person to a page. */
+/** Answers as the operation with the tool's name would, over a stream; `question` leads the person to a page. */
 function telling(): Server {
   const server = new Server({ name: 'telling', version: '1' }, { capabilities: { tools: {}, resources: {} } })
   const progress = ({ mcpReq }: ServerContext) =>
@@ -46,7 +46,7 @@ onEachDatabase('what is kept', (database) => {
   let drop: () => Promise<void>
   let hosting: Hosting
   let host: ReturnType<typeof rawHost>
-  /** Each message that went into the store: what was delivered is soon gone from there. */
+  /** Each message that went into the store, because delivered ones are soon deleted there. */
   let stored: string[]
   let aheadMs = 0
   const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }
@@ -149,7 +149,7 @@ onEachDatabase('what is kept', (database) => {
     expect(await mail()).toEqual([])
     await asking.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)
-    // Answered already: as often as it is sent again, once is enough for whoever might still wait.
+    // Already answered: however often it is sent again, one copy is enough for anyone who still waits.
     for (let count = 0; count < 3; count++) await asking.post({ jsonrpc: '2.0', id, result: { count } })
     expect(await mail()).toHaveLength(1)
   })

@@ -98,7 +98,7 @@ describe('a session', () => {
     expect((await plain).status).toBe(202)
     expect((await events.next()).done).toBe(true)
     expect(cancelled.has('plain')).toBe(true)
-    // The host is told to stop resuming what will never be answered.
+    // The host is told to stop resuming a request that will never be answered.
     expect((await host.send('GET', undefined, { 'Last-Event-ID': `${first.value.id}` })).status).toBe(200)
     const last = String(first.value.id).replace(/\.0$/, '.1')
     expect((await host.send('GET', undefined, { 'Last-Event-ID': last })).status).toBe(204)
@@ -232,7 +232,7 @@ test('a session that nobody used for half an hour has ended; one that is listene
   const stream = await listening.send('GET')
   system.pass(29 * 60_000)
   expect((await idle.call(1, 'echo')).status).toBe(200)
-  // A stream that is written to counts as use.
+  // Writing to a stream counts as use.
   const usedAtMs = async () => (await sessions.find(sha256(listening.sessionId())))?.usedAtMs
   await expect.poll(usedAtMs).toBe(system.now())
   system.pass(30 * 60_000)

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { HostContext } from '../../src/mcp/http/host-context.ts'
 
-/** Lets a test decide when a call goes on. */
+/** Lets a test decide when a call continues. */
 export const gates = new Map<string, PromiseWithResolvers<void>>()
 
 export function gate(name: string): PromiseWithResolvers<void> {
@@ -19,7 +19,7 @@ export function gate(name: string): PromiseWithResolvers<void> {
   return found
 }
 
-/** Calls that were cancelled, by their marker. */
+/** Cancelled calls, by their marker. */
 export const cancelled = new Set<string>()
 
 type Arguments = Record<string, unknown>
@@ -30,13 +30,13 @@ type Tool = (
   server: Server,
 ) => Promise<unknown> | unknown
 
-/** Waits until the gate of that name opens, or the call is cancelled; `never` is the name of one that stays shut. */
+/** Waits until the gate of that name opens, or the call is cancelled; the gate `never` stays shut. */
 const pass = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
   if (typeof wait !== 'string') return
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true })
   })
-  // A promise that is never settled remembers everybody who ever waited for it.
+  // A promise that never settles keeps every waiter in memory.
   await (wait === 'never' ? stopped : Promise.race([gate(wait).promise, stopped]))
 }
 

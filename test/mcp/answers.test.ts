@@ -36,7 +36,7 @@ const exampleOf = (operation: OperationDefinition): Body => {
   return structuredClone(example ?? Object.values(examples)[0]?.value) as Body
 }
 
-/** Arguments that the tool takes: those of the document's examples. */
+/** Returns the document's example arguments of the tool. */
 function argumentsOf(operation: OperationDefinition): Record<string, unknown> {
   const { parameters, requestBody } = operationIn(document, operation)
   const required = parameters
@@ -63,12 +63,12 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
 
 /** The fields that a text omits from the answer, with the reasons. */
 const leftOut: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
-  // Nothing happened to the record since.
+  // The record has not changed since.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
   // Only a program can compare them; detail "full" has them.
   hash: () => true,
   previousHash: () => true,
-  // A sign of the amount says it.
+  // The amount's sign shows it.
   currency: (value) => value === 'USD',
   // It is for the payer's browser only, and in no answer of the server.
   clientSecret: () => true,
@@ -79,7 +79,7 @@ const amounts =
 const inDollars = (cents: number) =>
   `$${Math.floor(cents / 100).toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
 
-/** Each value that says something, under its name. */
+/** Returns each value with content, by its name. */
 function valuesOf(value: unknown, name = '', record: object = {}): [string, string][] {
   if (value === null || value === undefined || leftOut[name]?.(value, record) === true) return []
   if (Array.isArray(value)) return value.flatMap((item) => valuesOf(item, name))
@@ -87,7 +87,7 @@ function valuesOf(value: unknown, name = '', record: object = {}): [string, stri
   return [[name, typeof value === 'number' && amounts.test(name) ? inDollars(value) : String(value)]]
 }
 
-/** A resource without what its place tells: the type of what a relationship names. */
+/** Returns a resource without values implied by its place, such as the type of a relationship. */
 function told({ type: _, relationships = {}, ...rest }: Body['data']) {
   const related = Object.entries(relationships as Record<string, Body>).map(([name, { data }]) => {
     return [name, data === null ? null : { [name]: data.id, ...data.attributes }]
@@ -108,7 +108,7 @@ describe('one resource is told whole', () => {
         `${name} ${value} in ${text}`,
       ).toBe(true)
     }
-    // It is no copy of the JSON.
+    // The text is not a copy of the JSON.
     expect(text.split('\n').length).toBeLessThanOrEqual(3)
     expect(text.length).toBeLessThan(JSON.stringify(body).length)
   })
@@ -124,7 +124,7 @@ describe('one resource is told whole', () => {
   })
 })
 
-/** A page of ten, each with ids and times of its own, but for what ten records of one party have in common. */
+/** Makes a page of ten, each with its own ids and times, apart from what ten records of one party share. */
 function tenOf(operation: OperationDefinition): Body {
   const { data } = exampleOf(operation)
   const shared = /^(pty|wal|agt|usr|agk)_/
@@ -138,7 +138,7 @@ function tenOf(operation: OperationDefinition): Body {
   return { data: records, meta: { pagination: { hasMore: true, nextCursor: 'bmV4dC1wYWdl' } } }
 }
 
-/** Bytes of the text by four. */
+/** Returns a quarter of the text's bytes. */
 const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 4)
 
 /** The size limit for a page of ten. It is higher if a record has details that no other tool shows. */

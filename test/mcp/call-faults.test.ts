@@ -25,7 +25,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** A payment like no other, and how often its money came. */
+  /** Makes a unique payment, and returns how often its money arrived. */
   const payment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -45,7 +45,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         open.push(meeting)
         return meeting
       }
-      /** Over HTTP the host learns that its connection is cut; over stdio it hears nothing, while others are answered. */
+      /** Over HTTP the host notices a cut connection; over stdio it hears nothing, while other calls are answered. */
       const isLost = async (meeting: Meeting, call: Promise<ToolResult>) => {
         if (door === 'over HTTP') return expect(call).rejects.toThrow()
         let isSettled = false
@@ -203,7 +203,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
 })
 
-/** Resolves when the server has had its turn: what it had to say before, it said. */
+/** Resolves after the server's turn: everything it had to say came before. */
 async function answered(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

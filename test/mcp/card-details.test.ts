@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** A deployment of the API that knows nothing of such pages. */
+/** A deployment of the API without such pages. */
 const withoutPages = ({ url }: Request) => {
   if (!url.endsWith('/details-page')) return undefined
   const errors = [

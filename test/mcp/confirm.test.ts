@@ -181,7 +181,7 @@ onEachDatabase('the human decides,', (database) => {
       const { paymentId, approvalId } = await us.review(60_000)
       const slept: number[] = []
       let page = ''
-      // The person is done with the page while the call waits for the third time.
+      // The person finishes on the page while the call waits for the third time.
       const sleep = async (ms: number) => {
         slept.push(ms)
         if (slept.length === 3) {
@@ -203,7 +203,7 @@ onEachDatabase('the human decides,', (database) => {
         { key, system: { ...world.system, sleep } },
         {
           onprogress: ({ progress: reported, message }) => {
-            // The later SDK reports the rounds of its own too.
+            // The later SDK also reports its own rounds.
             if (message?.startsWith('asking')) progress.push(reported)
           },
         },
@@ -233,11 +233,11 @@ onEachDatabase('the human decides,', (database) => {
         system: { ...world.system, sleep },
       })
       expect(errorOf(waited.result)).toMatchObject({ code: 'mfa_required', status: 428 })
-      // Asked three times, each for less than the minute that a host gives a request.
+      // It asks three times, each for less than the minute after which a host gives up.
       expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
       expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
       expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)
-      // Without pages the refusal names the address.
+      // Without pages, the refusal contains the address.
       const { result: told } = await approving(person([yes], { form: {} }), approvalId, { key })
       expect(errorOf(told)).toMatchObject({ code: 'mfa_required', detail: expect.stringContaining('/verify/mfc_') })
     })
@@ -325,7 +325,7 @@ onEachDatabase('the human decides,', (database) => {
     expect(ok(await world.get('/payments?limit=100', { key: world.apiKey })).json.data).toHaveLength(paidBefore)
   })
 
-  /** A host that hands what a call waits for to the test instead of a person. */
+  /** Connects a host that passes a call's questions to the test instead of a person. */
   async function rawHost(at: World, options: Options = {}) {
     const who: Person = { modes: { form: {} }, answer: () => no }
     const pinned = hosts[3]

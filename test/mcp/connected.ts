@@ -14,27 +14,27 @@ export const instanceId = 'run 7/a'
 type ConnectedOptions = Partial<GivenOptions> & {
   key?: string
   person?: Person
-  /** Nobody sits there: the host answers by itself. */
+  /** Without a person, the host answers by itself. */
   hasty?: boolean
-  /** Sees every request to the service, and may answer in its place. */
+  /** Intercepts every request to the service. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
   system?: System
   /** The faults that calls meet. */
   plan?: CallFaults['plan']
-  /** Called when one is cut. */
+  /** Called when a call is cut. */
   onCut?: () => void
 }
 
 export interface Connected {
   host: Host
   server: ReturnType<typeof createMcpServer>
-  /** `METHOD path` of what the service was asked, with the keys. */
+  /** The service's requests as `METHOD path`, with their keys. */
   sent: { line: string; idempotencyKey: string | null }[]
   logged: object[]
   close(): Promise<void>
 }
 
-/** A host connected to an MCP server of the real service. */
+/** A host connected to an MCP server with the real service. */
 export async function connected(
   world: World,
   open: (typeof hosts)[number]['open'],
@@ -87,7 +87,7 @@ export async function connected(
     stdin: toServer,
     stdout: toHost,
   })
-  // A person thinks for a second; a host without one answers at once, as `hasty` does.
+  // A person thinks for a second; a host without one answers at once, like `hasty`.
   const answer: Person['answer'] = (question) => {
     if (!hasty) world.system.pass(1_000)
     return person?.answer(question) ?? no
@@ -103,7 +103,7 @@ export async function connected(
   return { host, server, sent, logged, close }
 }
 
-/** A person who gives these answers, one after the other, the last one for ever; and what they were asked. */
+/** A person who gives these answers in order, repeating the last one, with the questions asked. */
 export function person(
   answers: (PersonAnswer | ((asked: Asked) => PersonAnswer | Promise<PersonAnswer>))[],
   modes: Person['modes'] = { form: {}, url: {} },

@@ -15,12 +15,12 @@ export interface Host {
   connect(transport: Transport): Promise<void>
   listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
   callTool(name: string, input?: object, options?: CallOptions): Promise<ToolResult>
-  /** The requests that both SDKs' clients name alike. */
+  /** The requests with the same name in both SDKs' clients. */
   requests: Requests
-  /** Told of each change of these resources, and of the lists, from now on. */
+  /** Subscribes to changes of these resources, and of the lists. */
   watch(uris: string[], told: (change: string) => void): Promise<void>
   getInstructions(): string | undefined
-  /** The protocol version that the two agreed on. */
+  /** The negotiated protocol version. */
   version(): string | undefined
   close(): Promise<void>
 }
@@ -73,7 +73,7 @@ export interface Person {
 const identity = { name: 'test-host', version: '1' }
 const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {} : { elicitation: person.modes })
 
-/** The host of the 2025 era: its SDK knows no other. */
+/** A host of the 2025 era, the only one its SDK supports. */
 function earlierHost(person?: Person): Host {
   const client = new EarlierClient(identity, {
     capabilities: capabilitiesOf(person),
@@ -165,11 +165,11 @@ export const hosts = [
   },
 ] as const
 
-/** The `error` of a failed result, after checking that it is one. */
+/** Returns the `error` of a failed result, after checking that it failed. */
 export function errorOf(result: ToolResult): Record<string, unknown> {
   if (result.isError !== true || result.structuredContent !== undefined) throw new Error('not a plain error result')
   const text = result.content[0]?.text ?? ''
-  // A sentence, then the fields on a line of their own: as a whole it is no JSON.
+  // A sentence, followed by the fields on a separate line, so the whole is not JSON.
   const [sentence, fields, ...more] = text.split('\n')
   const { error } = JSON.parse(fields ?? '')
   if (sentence !== error.detail || more.length > 0) throw new Error(`not a sentence and its fields: ${text}`)

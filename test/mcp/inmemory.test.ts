@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close()
 })
 
-/** A host and a server over two pipes, with a scripted API behind the server. */
+/** Connects a host and a server by two pipes, with a scripted API behind the server. */
 async function connected(
   open: (typeof hosts)[number]['open'],
   steps: Steps,
@@ -52,7 +52,7 @@ async function connected(
     stdout: toHost,
   })
   const host = open()
-  // The SDK's server transport is nothing but lines over two streams, which is what a host needs as well.
+  // The SDK's server transport only reads and writes lines of two streams, so it fits a host too.
   await host.connect(new StdioServerTransport(toHost, toServer))
   opened.push(async () => {
     await host.close()

@@ -10,12 +10,12 @@ import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** A host that is connected to a server whose calls meet faults, one after another. */
+/** Connects a host to a server whose calls have faults, one after another. */
 export interface Meeting {
   host: Host
   /** The faults for the next calls; later calls have none. */
   next: (Fault | undefined)[]
-  /** Resolves when the first of them is cut. */
+  /** Resolves when the first call is cut. */
   isCut: Promise<void>
   close(): Promise<void>
 }

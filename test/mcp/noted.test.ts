@@ -25,7 +25,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
   })
 
   let runs = 0
-  /** A host in a run of its own, and what is kept of that run but for the requests of the API. */
+  /** Connects a host in its own run. Returns that run's entries, without the requests to the API. */
   async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)

@@ -12,13 +12,13 @@ import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 type Values = Record<string, unknown>
 
-/** A model that does what `next` says, word by word, and nothing else. */
+/** A model that follows `next` literally, and does nothing else. */
 interface Ending {
-  /** `done`: the call succeeded. `looked`: it was sent to read. `person`: it has to tell its person. */
+  /** `done`: the call succeeded. `looked`: it was told to read. `person`: it was told to ask its person. */
   how: 'done' | 'looked' | 'person'
   /** The codes of the refusals on the way. */
   codes: string[]
-  /** All that it was told. */
+  /** All texts it got. */
   told: string[]
 }
 
@@ -49,7 +49,7 @@ async function obey(connection: Connected, tool: string, given: Values): Promise
   throw new Error(`never ends: ${ending.told.join(' | ')}`)
 }
 
-/** The arguments of the next try, the tool to look with, or nothing that a model can do. */
+/** Returns the arguments of the next try, the tool to read with, or nothing if a model cannot continue. */
 function afterwards(input: Values, next: string): Values | `look ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }

@@ -40,7 +40,7 @@ test('what cannot be taken back asks, but for what is said here', () => {
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
-  // A refusal moves no money, an invitation grants nothing yet, and a wallet's agent is attached again by one call.
+  // A refusal moves no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
   const others = [
     'cancel_payment',
     'cancel_payment_request',
@@ -214,7 +214,7 @@ test('banks, requests, people and webhooks: a person reads whom it is about, and
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
-  // There is none: nobody is asked, and nothing is cleared.
+  // There is no such record: nobody is asked, and nothing is cleared.
   expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
 })
 

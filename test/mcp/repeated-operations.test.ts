@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
-/** Whether an equal call shortly after is taken for a repeat, for each operation that changes anything. */
+/** Whether an equal call shortly afterwards counts as a repeat, for each operation that changes anything. */
 const classes = {
   'moves money or makes a new thing': [
     'create_agent',
@@ -69,9 +69,9 @@ const classes = {
     'create_customer_invitation',
     'create_invitation_link',
   ],
-  // A cart costs nothing, and one that is paid refuses to be paid again; an event names itself by its id.
+  // A cart costs nothing, and a paid one refuses another payment; an event has its own id.
   'does no harm a second time': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
-  // It makes a link that opens once; answered again, it would be one that is used up.
+  // Its link opens once, so a recorded answer would have a used link.
   'makes a link that is good for one look': ['create_agent_card_details_page'],
 } as const
 

@@ -13,10 +13,10 @@ import type { Host, hosts } from './hosts.ts'
 /** The course of a payment's request to the service and back. */
 type Way = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
-/** One after another; when there are no more, requests come through. */
+/** The ways of the next requests, in order; later requests go straight through. */
 export interface Line {
   ways: Way[]
-  /** How many requests to pay went out. */
+  /** The number of payment requests sent. */
   sent: number
 }
 
@@ -29,7 +29,7 @@ export const unavailable: Way = async (send, refuse) => {
   return refuse(503)
 }
 
-/** A way on which a request waits, before the service gets it or after, and who tells that it is there. */
+/** A way that holds a request, before or after the service gets it, and reports its arrival. */
 export function held(when: 'before' | 'after') {
   const [there, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ export function held(when: 'before' | 'after') {
     done.resolve()
     return answer
   }
-  /** Resolves when what was held has come to its end. */
+  /** Resolves when the held request has ended. */
   const release = () => {
     released.resolve()
     return done.promise
@@ -49,7 +49,7 @@ export function held(when: 'before' | 'after') {
   return { way, there: there.promise, release }
 }
 
-/** How a host reaches the service: `open` starts a host anew, with a process of its own where there is one for each. */
+/** A host's connection to the service. `open` starts a host again, with its own process if each host has one. */
 export interface Door {
   name: string
   line: Line
@@ -66,7 +66,7 @@ interface DoorOptions {
   key?: string
 }
 
-/** Waits that take a fortieth of their time, and none of the system's: others go on meanwhile. */
+/** A system whose waits take a fortieth of their time, without moving the world's clock. */
 export const hurried = (system: System): System => ({
   ...system,
   sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),
@@ -75,7 +75,7 @@ export const hurried = (system: System): System => ({
 const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
-/** Takes each of some in turn, for ever. */
+/** Returns the items in turn, endlessly. */
 function turns<Of>(all: readonly Of[]): () => Of {
   let count = 0
   return () => all[count++ % all.length] as Of
@@ -87,7 +87,7 @@ function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: 
   return way === undefined ? send() : way(send, refuse)
 }
 
-/** Over stdio: a server process a host, which remembers in the database or, at a distance, in a file. */
+/** Over stdio: each host has a server process, which remembers calls in the database or, if remote, in a file. */
 export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: DoorOptions, file?: string): Door {
   const line: Line = { ways: [], sent: 0 }
   const opened: { close(): Promise<void> }[] = []

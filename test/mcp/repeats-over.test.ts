@@ -32,7 +32,7 @@ interface Scene {
 interface Guarded {
   by: 'agent' | 'owner'
   arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
-  /** By name, each way in which the record becomes of no use; none where nothing undoes it. */
+  /** Each way in which the record becomes useless, by name; none if nothing undoes it. */
   ends: Record<string, (scene: Scene, made: Made) => unknown>
 }
 
@@ -42,10 +42,10 @@ const merchant = { name: 'Books' }
 const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
 const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
 const permissions = ['payments.read']
-/** A new amount for each call, so that no test's call equals another's. */
+/** Each call has a new amount, so that no test's call equals another's. */
 const amount = () => 1_000 + count++
 const name = () => `Thing ${count++}`
-/** Beyond the limit that the party has, so that it waits for an approval. */
+/** An amount beyond the party's limit, so that it waits for an approval. */
 const reviewedAmount = () => 60_000 + count++
 
 const deny = async ({ world, owner }: Scene, made: Made) => {
@@ -92,7 +92,7 @@ const invitationEnds: Guarded['ends'] = {
   'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
 }
 
-/** How each guarded tool is called, and what becomes of the record that it makes. */
+/** The call of each guarded tool, and the ways in which its record ends. */
 const guarded: Record<string, Guarded> = {
   create_payment: {
     by: 'agent',
@@ -250,7 +250,7 @@ const guarded: Record<string, Guarded> = {
 const madeBy = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as Made
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
-/** Does what a model is told to do next, with one call. */
+/** Follows the advice in `next`, with one call. */
 async function follow(scene: Scene, host: Host, tool: string, given: Record<string, unknown>, told: string) {
   const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(told) ?? []
   if (key !== undefined) return host.callTool(tool, { ...given, idempotencyKey: key })
@@ -266,7 +266,7 @@ async function follow(scene: Scene, host: Host, tool: string, given: Record<stri
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
   }
   if (told.includes('call list_agents')) return host.callTool('list_agents')
-  // Nobody knows what the first call made: a list tells.
+  // The first call's record is unknown: a list shows it.
   const [, list] = /Call (list_\w+) and decide anew/.exec(told) ?? []
   if (list !== undefined) return host.callTool(list)
   if (told.includes('pass a new idempotencyKey')) {
@@ -375,7 +375,7 @@ onEachDatabase('the repeat of a call', (database) => {
     await connection.close()
   })
 
-  /** The quick run takes every other walk, each through one door, in turn. */
+  /** The quick run takes every other path, each through one connection in turn. */
   const doorsOf = (at: number) => (isDeep ? doorKinds : doorKinds.filter((_, door) => door === at % doorKinds.length))
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 
@@ -402,7 +402,7 @@ onEachDatabase('the repeat of a call', (database) => {
           expect(detail).toMatch(
             new RegExp(`^The equal call \\S+ \\w+ ago .*${madeBy(first).id}, which .* Nothing was done now\\.$`),
           )
-        // Nothing but the advice leads on, however often it is asked.
+        // Only the advice leads on, however often the call is repeated.
         expect(errorOf(await (await door.open()).callTool(tool, given)).detail).toBe(detail)
       }
       const told =

@@ -43,7 +43,7 @@ onEachDatabase('a call that is repeated', (database) => {
     open.push(connection)
     return { ...connection, call: (input: object) => connection.host.callTool('create_payment', input) }
   }
-  /** A payment that no other test makes. */
+  /** Makes a payment that no other test makes. */
   const newPayment = (more: object = {}) => {
     amount += 1
     return { amount, counterparty: { type: 'party_id', value: other.partyId }, ...more }

@@ -14,7 +14,7 @@ interface Scene {
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
 }
 
-/** How calls come to be repeated. Each gives the answer that the repeat got, where there is one. */
+/** The ways in which calls are repeated. Each returns the repeat's answer, if there is one. */
 const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   'the answer is lost': async ({ door, pay }) => {
     const host = await door.open()
@@ -36,7 +36,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
     const slow = held('before')
     door.line.ways = [slow.way]
     await givenUp(pay, host, slow.there)
-    // It is the first that arrives, so this is its answer.
+    // It arrives first, so the answer is its own.
     const repeat = await pay(host)
     expect(repeat.structuredContent).not.toHaveProperty('repeated')
     await slow.release()
@@ -67,7 +67,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   },
 }
 
-/** A call that its host cancels when the request is under way. */
+/** Cancels a call at the host while its request is in progress. */
 async function givenUp(pay: Scene['pay'], host: Host, there: Promise<void>): Promise<void> {
   const controller = new AbortController()
   const call = pay(host, controller.signal)
@@ -107,7 +107,7 @@ onEachDatabase('a repeated call', (database) => {
     const wallet = await worlds[0]?.get(`/wallets/${other.walletId}`, { key: other.apiKey })
     return wallet?.json.data.attributes.balance.total as number
   }
-  /** How often the money came, and what was answered to the repeats. */
+  /** Returns how often the money arrived, and the answers to the repeats. */
   const played = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
     doors.push(door)
     amount += 1

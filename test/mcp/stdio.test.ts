@@ -99,7 +99,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
       idempotencyKey: 'cancelled 1 time, then repeated',
     }
     const controller = new AbortController()
-    // The first attempt at this merchant is accepted but not resolved, so the call waits for its second one.
+    // The first attempt at this merchant is accepted but unresolved, so the call waits for its second attempt.
     const onprogress = ({ message }: { message?: string | undefined }) => {
       if (message?.includes('waiting')) controller.abort('the user changed their mind')
     }
@@ -112,7 +112,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   })
 })
 
-/** Runs the process on some lines of input, which then ends. */
+/** Runs the process on some lines of input, after which the input ends. */
 async function run(lines: object[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli], { env: { PATH: process.env.PATH, ...environment, ...env } })
   const output = Promise.all([text(child.stdout), text(child.stderr)])

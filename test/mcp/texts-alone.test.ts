@@ -5,7 +5,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected } from './connected.ts'
 import { hosts } from './hosts.ts'
 
-/** A tool's answer as a host that hands on texts only passes it to its model: nothing else is read here. */
+/** Returns a tool's answer as the model sees it in a host that passes on texts only. */
 type Told = (name: string, input?: object) => Promise<string>
 
 /**
@@ -18,10 +18,10 @@ function said(text: string, name: string): string {
   return found[1] ?? found[2]?.replace(/[,)]+$/, '') ?? ''
 }
 
-/** The id that a record's text begins with. */
+/** Returns the id at the beginning of a record's text. */
 const idIn = (text: string) => /^(?:\w+ )(\S+)/m.exec(text)?.[1] ?? ''
 
-/** The rows of a table, each value under its column; what is the same of all is said above. */
+/** Returns the rows of a table, with each value under its column; shared values are above the table. */
 function rowsOf(text: string): Record<string, string>[] {
   const [head = '', columns = '', ...rows] = text.split('\n').filter((line) => !/^(There are|Left out|get_)/.test(line))
   expect(head).toMatch(/^\d+ of \w+/)

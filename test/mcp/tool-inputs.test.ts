@@ -30,7 +30,7 @@ const tools = toolList(everyTool('sandbox')).map((tool) => ({
   operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
 }))
 
-/** Every schema within one, with the names that lead to it. */
+/** Returns every schema within one, with its path. */
 function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
   yield [path, schema]
   for (const [name, property] of Object.entries(schema.properties ?? {})) yield* within(property, `${path}/${name}`)
@@ -45,7 +45,7 @@ describe('a host that drops bounds, forms and defaults', () => {
     email: /\bas ada@example\.com\b/,
     uri: /\bas https:\/\/example\.com\b/,
   }
-  /** By the name of the keyword: how its value is said. */
+  /** The wording for each keyword's value. */
   const said: Readonly<Record<string, (value: unknown) => RegExp>> = {
     minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
     maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
@@ -105,7 +105,10 @@ describe('the strict functions of OpenAI', () => {
   /** Keywords that a converter drops, because the description has them. */
   const leftOut = ['default', 'minLength', 'maxLength']
 
-  /** By the published rules: every property required, an optional one nullable, no object with other properties. */
+  /**
+   * Converts by the published rules: every property required, optional ones nullable, and no object with other
+   * properties.
+   */
   function strict(schema: Schema, path: string): Schema {
     const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !leftOut.includes(keyword))) as Schema
     for (const keyword of Object.keys(kept)) if (!keywords.includes(keyword)) throw new Error(`${path}: ${keyword}`)
@@ -167,13 +170,13 @@ test.each(tools)('$title: what the schema refuses, the service refuses too', ({ 
   }
 })
 
-/** Every argument as the API takes it. */
+/** Returns every argument in the API's form. */
 function taken(operation: OperationDefinition): Schema {
   const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
   return z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema
 }
 
-/** A valid input with every argument, nested ones too. */
+/** Returns a valid input with every argument, including nested ones. */
 function whole(operation: OperationDefinition): Record<string, unknown> {
   return filled(taken(operation)) as Record<string, unknown>
 }
@@ -196,7 +199,7 @@ function filled(schema: Schema): unknown {
   return prefix === undefined ? (texts[String(schema.pattern)] ?? 'Books') : `${prefix}${'0a'.repeat(16)}`
 }
 
-/** By the pattern of what is not any text. */
+/** Recognizes strings with a pattern. */
 const texts: Readonly<Record<string, string>> = {
   '^[A-Z]{2}$': 'US',
   '^[0-9]{9}$': '000000000',

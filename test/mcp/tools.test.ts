@@ -93,7 +93,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
   test('is annotated as what it does', () => {
     expect(tool?.annotations).toEqual({
-      // A host that allows reads must not reveal a card's number unasked.
+      // A host that allows reads must not reveal a card's number without asking.
       readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
       destructiveHint: operation.effect === 'destructive' || setting.includes(name),
       // test/surface/hints.test.ts calls each twice.

@@ -19,7 +19,7 @@ export interface Application {
   resource: string
 }
 
-/** An application that has found the server and registered. */
+/** An application that has discovered the server and registered. */
 export async function createApplication(
   world: Reachable,
   metadata: Record<string, unknown> = {},
@@ -45,7 +45,10 @@ export interface Attempt {
   verifier: string
 }
 
-/** The address that an application sends a person's browser to. `change` overrides parameters; null leaves one out. */
+/**
+ * Returns the address to which an application sends a person's browser. `change` overrides parameters; null removes
+ * one.
+ */
 export async function authorizationUrl(
   { server, client, resource }: Application,
   change: Record<string, string | null> = {},
@@ -75,7 +78,7 @@ export interface Choice {
   decision?: 'allow' | 'deny'
 }
 
-/** A signed-in person answers the consent page; gives the page, or where the browser went with the answer. */
+/** Answers the consent page as a signed-in person. Returns the page, or the address that the browser was sent to. */
 export async function consent(browser: Browser, url: string, choice: Choice = {}): Promise<Page> {
   const asked = await signedIn(browser, await browser.get(url))
   const agent = choice.agent ?? /name="agent" value="(agt_[0-9a-f]{32})"/.exec(asked.text)?.[1] ?? 'user'
@@ -83,7 +86,7 @@ export async function consent(browser: Browser, url: string, choice: Choice = {}
   return browser.submit(asked, { agent, agentName: name, decision }, new URL(asked.url).pathname)
 }
 
-/** The page that signing in led to: the sandbox's owner, with proof, unless somebody is signed in. */
+/** Signs in the sandbox's owner with proof, unless somebody is signed in. Returns the next page. */
 export async function signedIn(browser: Browser, page: Page): Promise<Page> {
   const { pathname, searchParams } = new URL(page.url)
   if (pathname !== '/sign-in') return page
@@ -96,7 +99,7 @@ export interface Tokens {
   scope: string
 }
 
-/** Exchanges the code that the browser came back with, as strictly as the standards ask. */
+/** Exchanges the browser's code, as strictly as the standards require. */
 export async function exchangeCode(
   { world, server, client, resource }: Application,
   { state, verifier }: Attempt,
@@ -118,7 +121,7 @@ export async function exchangeCode(
   return (await oauth.processAuthorizationCodeResponse(server, client, response)) as unknown as Tokens
 }
 
-/** A whole connection: an application, a person who allowed it, and its tokens. */
+/** Makes a complete connection: an application, a person who allowed it, and its tokens. */
 export async function connect(
   world: Reachable,
   {

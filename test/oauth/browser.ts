@@ -17,12 +17,12 @@ export interface Page {
   text: string
 }
 
-/** A browser without a window: it keeps cookies, follows redirects within the service and sends forms. */
+/** A headless browser: it keeps cookies, follows redirects within the service and sends forms. */
 export interface Browser {
   get(url: string): Promise<Page>
-  /** Sends the page's form with the fields it shows; `fields` overrides them. */
+  /** Sends the page's form with its fields; `fields` overrides them. */
   submit(page: Page, fields: Record<string, string>, action?: string): Promise<Page>
-  /** Signs the owner in, by their password or by a one-time link; gives the page that it leads to. */
+  /** Signs the owner in by password or one-time link. Returns the next page. */
   prove(next: string): Promise<Page>
   cookies: Map<string, string>
 }
@@ -71,13 +71,13 @@ export function openBrowser({ service, owner }: Reachable, at = address): Browse
   return browser
 }
 
-/** Cookies by name and path: the ones of several requests stand side by side. */
+/** Cookies by name and path, because several requests have separate ones. */
 function keep(cookies: Map<string, string>, cookie: string): void {
   const [pair = '', ...attributes] = cookie.split('; ')
   const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
   const path = attributes.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/'
   const ended = value === '' || attributes.some((attribute) => /^(max-age=0|expires=thu, 01 jan 1970)/i.test(attribute))
-  // The name alone is sent, so an older cookie of another path must not shadow a newer one.
+  // Only the name is sent, so an older cookie of another path must not shadow a newer one.
   for (const key of cookies.keys()) if (key.split(' ')[0] === name) cookies.delete(key)
   if (!ended) cookies.set(`${name} ${path}`, value)
 }

@@ -15,7 +15,7 @@ const tool = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 )
 
-/** The protocol's own conformance tests of authorization servers, against this one behind a real listener. */
+/** Runs the protocol's own conformance tests of authorization servers against this one behind a real listener. */
 describe('conformance', () => {
   let world: World
   let listener: Listener
@@ -31,7 +31,7 @@ describe('conformance', () => {
     await world.drop()
   })
 
-  /** Runs the tool; gives all that it printed, and each line as it comes. */
+  /** Runs the tool. Returns its whole output, and passes on each line. */
   const run = async (options: string[], onLine: (line: string) => void = () => {}) => {
     const child = spawn(process.execPath, [tool, 'authorization', '--url', listener.url, ...options])
     const printed: string[] = []
@@ -72,14 +72,14 @@ describe('conformance', () => {
     expect(code).toBe(0)
   })
 
-  /** A person allows it, and the browser takes the answer to the tool. */
+  /** A person allows it, and the browser returns the answer to the tool. */
   const answer = async (url: string) => {
     const browser = openBrowser({ service: { ...world.service, fetch: throughListener } })
     const back = await consent(browser, url.replace(listener.url, address))
     await fetch(back.url)
   }
 
-  /** The browser of the tests knows the service by one address: its requests go to the listener's. */
+  /** The tests' browser uses one address for the service; its requests go to the listener. */
   const throughListener = async (request: Request) => {
     const headers = new Headers(request.headers)
     if (headers.has('origin')) headers.set('origin', listener.url)

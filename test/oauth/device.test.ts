@@ -43,13 +43,13 @@ describe('a device without a browser', () => {
     (await post('/oauth/device/authorize', { resource: mcpResource, ...form })).json as unknown as DeviceCode
   const ask = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
     post('/oauth/token', { grant_type: deviceGrant, device_code, ...form })
-  /** As often as a device may. */
+  /** As often as a device is allowed to poll. */
   const poll = (code: DeviceCode, form?: Record<string, string>) => {
     vi.setSystemTime(Date.now() + 5_000)
     return ask(code, form)
   }
 
-  /** A person enters the code and says that it is theirs; gives the page that asks whether to allow it. */
+  /** Enters the code and confirms the device as a person. Returns the page that asks for permission. */
   const enter = async (browser: Browser, { verification_uri, user_code }: DeviceCode) => {
     const asked = await browser.submit(await browser.get(verification_uri), { user_code })
     expect(asked.text).toContain('Is this your device?')
@@ -62,7 +62,7 @@ describe('a device without a browser', () => {
   }
 
   test('is connected by a person with one, and then works as the agent', async () => {
-    // The name of the hosted connector for it.
+    // The hosted connector's name for it.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),

@@ -15,7 +15,7 @@ const publicPem = ({ own: { d: _, ...jwk } }: Forger) =>
 
 type Make = (forger: Forger) => string | Promise<string>
 
-/** Each refused, by this service and by a strict resource server of another maker's alike. */
+/** Tokens that both this service and another vendor's strict resource server refuse. */
 const forged: Record<string, Make> = {
   'alg none': ({ claims, own }) => unsigned({ alg: 'none', typ: 'at+jwt', kid: own.kid }, claims),
   'alg none with a signature': ({ claims, own }) =>
@@ -65,7 +65,7 @@ const forged: Record<string, Make> = {
   nobody: (forger) => forger.sign({ sub: undefined }),
 }
 
-/** Refused by this service only, and why. */
+/** Tokens that only this service refuses, and why. */
 const strict: Record<string, { make: Make; why: string }> = {
   'several audiences': {
     make: (forger) => forger.sign({ aud: [address, `${address}/mcp`] }),
@@ -122,7 +122,7 @@ describe('access tokens', () => {
 
   const accepts = async (token: string) => (await world.get('/whoami', { key: token })).status === 200
 
-  /** oauth4webapi as a resource server, with the keys that this service publishes. */
+  /** Runs oauth4webapi as a resource server, with this service's published keys. */
   const otherAccepts = async (token: string) => {
     const request = new Request(`${address}/mcp`, { headers: { authorization: `Bearer ${token}` } })
     const server = { ...application.server, jwks_uri: `${address}/oauth/jwks` }

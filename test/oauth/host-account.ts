@@ -7,7 +7,7 @@ export interface HostAccount {
   forgetRefreshToken(): void
 }
 
-/** Nobody listens there: the browser's request to it is what carries the code. */
+/** Nobody listens there: the browser's request to it carries the code. */
 const redirectUrl = 'http://127.0.0.1:1/callback'
 
 export function createHostAccount(name: string): HostAccount {

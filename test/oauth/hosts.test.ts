@@ -9,7 +9,7 @@ import { type Served, serveWorld } from './served.ts'
 
 interface Host {
   connect(): Promise<void>
-  /** With what the browser brought; afterwards the host connects anew. */
+  /** Finishes with the browser's parameters; afterwards the host connects again. */
   finish(answer: URLSearchParams): Promise<void>
   call(name: string, input?: object): Promise<{ structuredContent?: unknown; isError?: boolean; content?: unknown }>
   close(): Promise<void>
@@ -54,7 +54,7 @@ describe.each(hosts)('$name', ({ open }) => {
       recipients: [{ type: 'email', value: 'customer@example.com' }],
       agents: [{ agentId: (await whoIs(host)).whoami.agentId, permissions: ['payments.read'] }],
     }
-    // The v1 client, as long as it has a refresh token, renews what it has instead of asking for more.
+    // The v1 client with a refresh token renews its grant instead of asking for more.
     account.forgetRefreshToken()
     await expect(host.call('create_customer_invitation', invitation)).rejects.toThrow()
     expect(scopes()).toEqual([...defaults, 'customers:write'].sort())
@@ -129,7 +129,7 @@ async function whoIs(host: Host): Promise<{ structuredContent: unknown; whoami: 
   return { structuredContent, whoami: (structuredContent as { data: { attributes: Whoami } }).data.attributes }
 }
 
-/** Answers as a person at a browser: signs in with the password, names a new agent where one is given, and allows. */
+/** Acts as a person at a browser: signs in with the password, creates an agent if a name is given, and allows. */
 async function allow(context: BrowserContext, url: string, name?: string): Promise<URLSearchParams> {
   const page = await context.newPage()
   await page.goto(url)

@@ -17,7 +17,7 @@ const dayMs = 24 * 60 * minuteMs
 let world: World
 let system: FakeSystem
 
-/** The service's clock and the library's, moved together. */
+/** Moves the service's clock and the library's together. */
 function pass(ms: number): void {
   vi.setSystemTime(Date.now() + ms)
   system.pass(ms)

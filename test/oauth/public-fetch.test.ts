@@ -9,7 +9,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** A port of this machine that counts who connects. */
+/** Opens a port of this machine that counts its connections. */
 async function counting() {
   let connections = 0
   const server = createServer((socket) => {
@@ -21,7 +21,7 @@ async function counting() {
   return { port: (server.address() as AddressInfo).port, connections: () => connections }
 }
 
-/** A proxy that writes down what it is to connect to, and refuses. */
+/** Starts a proxy that records requested targets, and refuses. */
 async function refusingProxy() {
   const asked: string[] = []
   const server = createHttpServer().on('connect', (request, socket) => {
@@ -73,7 +73,7 @@ describe('what strangers name the address of', () => {
     for (const host of ['app.example', 'localhost', 'a.inside.example']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow()
     }
-    // The proxy would look these up on its own machine.
+    // The proxy would resolve these on its own machine.
     for (const host of ['localhost.', 'sub.localhost', 'intranet', 'files.local', 'metadata.google.internal']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow('private address')
     }

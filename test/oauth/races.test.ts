@@ -16,7 +16,9 @@ import {
 } from './application.ts'
 import { address, openBrowser } from './browser.ts'
 
-/** A thief and the owner present the same thing at once, to two processes: at most one gets through, and only for a moment. */
+/**
+ * A thief and the owner present the same token to two processes at once: at most one succeeds, and only for a moment.
+ */
 onEachDatabase('at once', (database) => {
   let world: World
   let stores: Store[]

@@ -148,7 +148,7 @@ describe('the MCP endpoint as a resource server', () => {
       ...['/wallets', '/agent-cards', '/wallets/'],
     ])
     expect(toApi.every(({ authorization }) => /^Bearer xt_ntl_sandbox_/.test(String(authorization)))).toBe(true)
-    // One exchange serves until the token is about to end.
+    // One exchange serves until the token is about to expire.
     expect(sent.filter(({ path }) => path === '/oauth/token')).toHaveLength(1)
   })
 

@@ -34,7 +34,7 @@ export const asking = (change: Change) => async (side: Side) => {
   return `${place} with ${answer.get('error')}`
 }
 
-/** A person agreed: what the application holds then. */
+/** Returns the application's tokens after a person agreed. */
 export async function allowed(side: Side, change: Change = {}) {
   const { url, verifier, state } = await begin(side, change)
   const back = await side.answer(url, 'allow')
@@ -66,7 +66,7 @@ export async function outcomeOf(response: Response): Promise<string> {
 
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
-/** The code of a person who agreed, presented with something changed. */
+/** Presents a person's code, with something changed. */
 export const presenting =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {
@@ -75,7 +75,7 @@ export const presenting =
     return token(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
   }
 
-/** The whole flow, as strictly as openid-client is. */
+/** Runs the whole flow, as strictly as openid-client does. */
 export async function connected(side: Side, change: Change = {}) {
   const { back, verifier, state } = await allowed(side, change)
   const checks = { pkceCodeVerifier: verifier, ...(state === null ? {} : { expectedState: state }) }

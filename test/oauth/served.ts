@@ -15,7 +15,7 @@ export interface Served {
   close(): Promise<void>
 }
 
-/** All that `serve` serves, on a world of its own, listening. */
+/** Starts everything that `serve` serves, on a new world. */
 export async function serveWorld({
   database = sqlite,
   env = {},

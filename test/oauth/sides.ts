@@ -7,7 +7,7 @@ import { createWorld } from '../support/world.ts'
 import { consent } from './application.ts'
 import { address, openBrowser } from './browser.ts'
 
-/** One of the two authorization servers that are compared. */
+/** One of the two authorization servers to compare. */
 export interface Side {
   issuer: string
   /** Two resources that it knows. */
@@ -16,7 +16,7 @@ export interface Side {
   /** An application on this machine, and another one. */
   application: client.Configuration
   other: client.Configuration
-  /** Follows no redirect. */
+  /** Opens an address without following redirects. */
   send(url: string, init?: RequestInit): Promise<Response>
   /** Resolves to the browser's final address: a page, or an address outside the server. */
   open(url: string): Promise<Landing>
@@ -30,11 +30,11 @@ export interface Landing {
   status: number
 }
 
-/** Registered without a port, as applications are that take any free one. */
+/** Registered without a port, like applications that use any free one. */
 export const registered = 'http://127.0.0.1/callback'
 export const redirectUri = 'http://127.0.0.1:53682/callback'
 
-/** This service, without a network between. Its time is `Date`'s. */
+/** Starts this service, without a network. Its time is `Date`'s. */
 export async function openService(): Promise<Side> {
   const system = dateSystem()
   const world = await createWorld(sqlite, { system })
@@ -54,7 +54,7 @@ export async function openService(): Promise<Side> {
   }
 }
 
-/** The library that it is made with, as it comes. */
+/** Starts the library that it is built with, with its defaults. */
 export async function openPlain(): Promise<Side> {
   const otherResource = 'https://other.example'
   const plain = await startPlainProvider({ otherResources: [otherResource] })

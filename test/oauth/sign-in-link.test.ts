@@ -18,7 +18,7 @@ onEachDatabase('a one-time link', (database) => {
 
   test('signs in with proof, once, and leads on; opening it uses nothing up', async () => {
     const { path, action } = await newLink()
-    // A preview opens it, as often as it likes.
+    // Previews may open it any number of times.
     for (const _ of [1, 2]) {
       const preview = await (await site.visitor()).open(path)
       expect([preview.status, preview.headers.get('set-cookie')]).toEqual([200, null])

@@ -26,7 +26,7 @@ interface Answer {
 
 const own = { origin: address, 'sec-fetch-site': 'same-origin' }
 
-/** Sends the form of the sign-in page, as that page would unless `headers` say otherwise. */
+/** Sends the sign-in page's form, as that page would unless `headers` override it. */
 async function send(
   path: string,
   fields: Record<string, string>,
@@ -55,7 +55,7 @@ const opens = async (answer: Answer) => {
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
 }
 
-/** The service as it is deployed elsewhere, on the same database. */
+/** Starts a deployed service on the same database. */
 function deployed(change: Partial<Parameters<typeof createService>[0]>): Service {
   const { store, system } = world
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -76,7 +76,7 @@ async function setPassword(userId: string): Promise<void> {
   await world.store.transaction((tx) => savePassword(tx, { userId, hash }))
 }
 
-/** As if strangers had tried wrong passwords at many addresses. */
+/** Behaves as if strangers had tried wrong passwords at many addresses. */
 async function insertRefusals(email: string, count: number): Promise<void> {
   const refusedAtMs = world.system.now()
   const row = (number: number) => ({
@@ -97,7 +97,7 @@ async function begin(database: TestDatabase): Promise<string> {
   return String(owner?.email)
 }
 
-/** Counts the passwords that are hashed from now on, whatever the answer says of it. */
+/** Counts password hashes from now on, whatever the answer shows. */
 function countHashes() {
   let count = 0
   const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && count++) }).enable()
@@ -166,10 +166,10 @@ onEachDatabase('signing in', (database) => {
     ).toBe(429)
     const again = await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })
     expect(again.status).toBe(303)
-    // Each sign-in gives the browser another cookie; what was before is of no use.
+    // Each sign-in gives the browser a new cookie; the old one is useless.
     expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })).status).toBe(429)
     const cookie = browserOf(again)
-    // It signs nobody in, opens nobody else's account, and has tries of its own.
+    // It signs nobody in, opens nobody else's account, and has its own tries.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...own, cookie })
     expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie } })).status).toBe(429)
@@ -290,7 +290,7 @@ describe('signing in', () => {
     }
     expect(await wrong(31, '192.0.2.1')).toEqual([...Array(30).fill(401), 429])
     for (let client = 2; client < 10; client++) await wrong(30, `192.0.2.${client}`)
-    // The first sign-in of this test was one too.
+    // This test's first sign-in counted too.
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)
@@ -308,7 +308,7 @@ describe('signing in', () => {
     const shown = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
     expect(shown[1]).toEqual(shown[0])
     expect(shown[2]).toEqual(shown[0])
-    // Nor does it close for those only who are there.
+    // It doesn't close for existing users only, either.
     const tries = Array.from({ length: 10 }, () => send('/sign-in', { email: 'nobody@example.com', password: 'wrong' }))
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
   })

@@ -15,7 +15,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
 
-// Outside of the repository, so that no package is found from there.
+// Outside the repository, so that no package is found from there.
 const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bundle-'))
 const unpacked = join(directory, 'unpacked')
 const env = { XDG_DATA_HOME: directory, PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1' }
@@ -123,7 +123,7 @@ test('rehearses an agent in the scenarios that it brings', () => {
   expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json', 'summary.md', 'traces.json'])
 })
 
-/** Runs the unpacked bundle with the command and the settings that a host reads in its manifest. */
+/** Runs the unpacked bundle with its manifest's command and settings, as a host does. */
 async function started(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
   const config = await getMcpConfigForManifest({
     manifest,
@@ -152,7 +152,7 @@ function offered(toolsets: Config['toolsets'], readOnly = false): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
 }
 
-/** The files of the server that these import statically, and these. */
+/** Returns the server's files that these import statically, including these. */
 function loadedBy(names: readonly string[]): Set<string> {
   const loaded = new Set<string>()
   const waiting = [...names]

@@ -56,7 +56,7 @@ test('examples/python tests a buyer', ({ skip }) => {
   expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
 })
 
-/** A package and the folder that it is installed in. */
+/** A package and its installation folder. */
 interface Place {
   name: string
   path: string
@@ -64,7 +64,7 @@ interface Place {
 
 const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules', name) })
 
-/** The example in a folder of its own, beside the installed package and these. */
+/** Copies the example into a new folder, next to the installed package and these. */
 function copied(example: string, ...others: Place[]): string {
   const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })

@@ -1,6 +1,6 @@
 /** A configuration from docs/hosts.md or README.md to paste into an AI host. */
 export interface Configuration {
-  /** The heading it stands under. */
+  /** The heading above it. */
   host: string
   start: Launch | Remote
 }
@@ -18,10 +18,10 @@ export interface Remote {
   headers: Record<string, string>
 }
 
-/** Stands in the documents for the place of a payments API. */
+/** The placeholder in the documents for a payments API's address. */
 export const exampleAddress = 'https://payments.example'
 
-/** Every server that a block or a command of the part about AI hosts configures. */
+/** Returns every server that a block or a command of the part about AI hosts configures. */
 export function configurations(document: string): Configuration[] {
   return blocks(document).flatMap(({ host, language, text }) => {
     const starts = language === 'json' ? serversOf(JSON.parse(text)) : commandsIn(text).flatMap(addedBy)
@@ -29,7 +29,7 @@ export function configurations(document: string): Configuration[] {
   })
 }
 
-/** The commands of the part about AI hosts that start with these words, each as its words. */
+/** Returns the commands of the part about AI hosts that begin with these words, split into words. */
 export function commandsOf(document: string, ...first: string[]): string[][] {
   return blocks(document)
     .filter(({ language }) => language === 'sh')
@@ -70,7 +70,7 @@ function serversOf({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)
   })
 }
 
-/** `claude mcp add` takes what follows `--` as the command, or with a transport the address. */
+/** `claude mcp add` uses the words after `--` as the command, or with a transport the address. */
 function addedBy(words: string[]): (Launch | Remote)[] {
   if (words.slice(0, 3).join(' ') !== 'claude mcp add') return []
   const separator = words.indexOf('--')

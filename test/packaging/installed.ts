@@ -7,12 +7,12 @@ import { buildPackage } from '../../scripts/build.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The package as people get it: packed by npm, and installed by npm in a folder that has nothing else. */
+/** The package as users get it: packed and installed by npm, in an empty folder. */
 export interface Installed {
   folder: string
   /** The paths in the packed file. */
   files: string[]
-  /** For what runs there: this Node.js, a home of its own, and no network for npm. */
+  /** The environment for programs there: this Node.js, a new home, and no network for npm. */
   env: Record<string, string>
   remove(): void
 }
@@ -47,11 +47,11 @@ export function installPackage(): Installed {
 type Places = [staging: string, folder: string, home: string]
 type Packed = [{ filename: string; files: { path: string }[] }]
 
-/** This repository with a new build, so that what is packed is what npm chooses and nobody else's `dist` changes. */
+/** Copies this repository with a new build, so that npm chooses the packed files and no `dist` changes. */
 function stage(staging: string): void {
   const isLeftOut = /\/(node_modules|\.git|dist|bundle|coverage)$|\.mcpb$/
   cpSync(root, staging, { recursive: true, filter: (path) => !isLeftOut.test(path) })
-  // The types are checked elsewhere.
+  // Other tests check the types.
   buildPackage(join(staging, 'dist'), ['--noCheck'])
 }
 

@@ -23,7 +23,7 @@ let served: Served
 
 beforeAll(async () => {
   installed = installPackage()
-  // Started as the document says, at a port of its own.
+  // Starts it as the document says, on a free port.
   const [, , , ...flags] = commandsOf(hosts, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
   served = await serve([cli, 'serve', ...flags], {
@@ -53,7 +53,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const viewer = [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
-  // A picture is for those who read the documents where they are developed.
+  // Pictures are only for readers in the repository.
   const beside = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
@@ -114,7 +114,7 @@ describe('docs/hosts.md configures', () => {
   const remotes = distinct(found.flatMap(({ start }) => (start.kind === 'remote' ? [start] : [])))
   test.each(remotes)('an address that answers: $url $headers', async (start) => {
     const { url, headers } = filledIn(start)
-    // Without a key the host is told where to sign in.
+    // Without a key, the host learns where to sign in.
     if (headers.Authorization === undefined) {
       const answer = await fetch(url, { method: 'POST' })
       expect(answer.status).toBe(401)

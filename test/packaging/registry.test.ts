@@ -9,7 +9,7 @@ const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8')
 const entry = read('server.json')
 const facts = read('package.json')
 
-/** An exact version: the registry takes no range, no tag and no prefix. */
+/** An exact version: the registry accepts no range, tag or prefix. */
 const Version = z.string().regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/)
 
 const EnvironmentVariable = z.strictObject({

@@ -5,13 +5,13 @@ import { once } from 'node:events'
 export interface Served {
   /** Its listening address. */
   url: string
-  /** The same path where it listens, of an address that it gave. */
+  /** Returns an address with the same path on this listener. */
   at(address: string): string
   process: ChildProcess
   stop(): Promise<void>
 }
 
-/** Runs Node.js with these arguments until it tells where it listens. @throws Error with what it wrote instead */
+/** Runs Node.js with these arguments until it prints its address. @throws Error with its other output */
 export async function serve(args: readonly string[], env: Record<string, string>): Promise<Served> {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit')

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { root } from './installed.ts'
 
 /**
- * The package is not on npm, so its name there may become anybody's. No text may have people fetch it from npm by name.
- * Once it is published, this file can go.
+ * The package is not on npm, so anybody could register its name there. No text may tell people to fetch it from npm by
+ * name. Once it is published, delete this file.
  */
 
 const name = 'payments-mcp'
-/** Its name alone: neither a path that ends in it, nor the file that `npm pack` makes. */
+/** Only its name: neither a path that ends in it, nor the file that `npm pack` makes. */
 const alone = `(?<![\\w/@.-])${name}(?![\\w/-]|\\.tgz)`
 const fetches = [
   ['a command', `\\b(?:npx|bunx|(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|dlx|x|create))\\b[^\\n&;|]*?${alone}`],
@@ -33,7 +33,10 @@ const files = [
   ),
 ]
 
-/** The registry of MCP servers is told where the package will be. The entry is sent there only with the published package. */
+/**
+ * The registry of MCP servers learns where the package will be. The entry is sent there only with the published
+ * package.
+ */
 const expected = { 'server.json': ['a package of a registry'] }
 
 test('nothing has people fetch the package by a name that nobody owns', () => {

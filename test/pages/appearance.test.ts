@@ -70,7 +70,7 @@ describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
   })
 })
 
-/** How far the page or the form can be moved sideways. */
+/** Returns how far the page or the form can be scrolled sideways. */
 const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
 
 test('on a phone nothing moves sideways, whatever the merchant wrote', async () => {
@@ -93,7 +93,7 @@ test('on a phone nothing moves sideways, whatever the merchant wrote', async () 
 test('with the keyboard alone one pays and stops, and always sees where one is', async () => {
   const tab = await open({})
   const { keyboard } = tab.page
-  /** Goes on to what has the name, which must be seen to have the focus. */
+  /** Tabs to the element with this name, which must have a visible focus. */
   const tabTo = async (name: string) => {
     await keyboard.press('Tab')
     const focused = async () => {

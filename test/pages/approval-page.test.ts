@@ -35,7 +35,7 @@ interface Waiting {
   path: string
 }
 
-/** A payment that waits for somebody's decision. */
+/** Makes a payment that waits for a decision. */
 async function waiting(amount = 1000, more: object = {}, sent: Sent = {}, to?: object): Promise<Waiting> {
   const paymentId = created(await self.pay(amount, to ?? { type: 'party_id', value: shop.partyId }, more, sent))
   return waitingOf(paymentId)
@@ -144,7 +144,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
     const check = String(location)
     await visitor.open(check)
-    // A wrong code does not lose the way back.
+    // A wrong code keeps the way back.
     expect(await visitor.send(check, { code: '12' })).toMatchObject({ status: 422 })
     const code = codeAt(secret, site.world.system.now())
     expect(await visitor.send(check, { code })).toMatchObject({ status: 303, location: path })
@@ -152,7 +152,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
     expect((await visitor.open(path)).text).not.toContain('That counts until')
-    // The next one asks again when the check is too long ago.
+    // The next large approval asks again if the check is too old.
     const next = await waiting(50_001)
     expect((await visitor.open(next.path)).text).toContain('That counts until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
@@ -234,7 +234,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect([page.status, missing.status]).toEqual([404, 404])
     expect(withoutTokens(page.text, path)).toBe(withoutTokens(missing.text, unknown))
     expect(await visitor.open('/approvals/apr_1/review')).toMatchObject({ status: 404 })
-    // Not even with a token that its own form would have.
+    // Not even with a valid form token.
     for (const at of [path, unknown]) {
       const sent = await visitor.post(at, { formToken: await tokenOf(visitor, at), decision: 'approve' })
       expect(sent).toMatchObject({ status: 404 })
@@ -261,7 +261,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
     expect(await visitor.post(path, fields)).toMatchObject({ status: 303 })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
-    // Being signed in at a browser is no credential of the API.
+    // A browser session is not a credential of the API.
     const Cookie = `payments_session=${await site.sessionOf(site.owner)}`
     const request = new Request(`http://127.0.0.1:4010/approvals/${id}/approve`, {
       method: 'POST',
@@ -294,7 +294,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
     expect(wired).not.toContain('0001234')
 
-    // An agent of a developer that this party is a customer of.
+    // Makes an agent of a developer that this party is a customer of.
     await addDelegation(site.world, {
       customerPartyId: site.owner.partyId,
       agentPartyId: shop.partyId,

@@ -17,7 +17,7 @@ import { sqlite, type TestDatabase } from '../support/databases.ts'
 import { freePort } from '../support/free-port.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Room for the installation of the browser, on a machine that has none. */
+/** Enough for installing the browser on a machine without one. */
 const browserStartMs = 300_000
 
 const flags = [
@@ -31,13 +31,13 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Long enough for a machine that has other things to do, and short of a test's own limit, so that what was waited for is told. */
+/** Long enough for a busy machine, and shorter than a test's own timeout, so that the error names the wait. */
 const longestWaitMs = 120_000
 
 /** A test file's contexts in the browser that all files of its worker share. */
 export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** Closes what the file opened. */
+  /** Closes the file's contexts. */
   close(): Promise<void>
 }
 
@@ -66,18 +66,18 @@ async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: browserStartMs })
 }
 
-/** Waits until it has the focus, which a page gives only once it is drawn. */
+/** Waits until it has the focus, which a page sets only after it is drawn. */
 export async function expectFocus(element: Locator): Promise<void> {
   await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
 }
 
-/** Waits for the heading of the next page, and for the whole page. */
+/** Waits for the next page, with this heading. */
 export async function arrive(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { name: heading }).waitFor()
   await page.waitForLoadState()
 }
 
-/** Does nothing unless PAGES_SHOTS is set to a folder to look at the pages. */
+/** Saves a picture of the page if PAGES_SHOTS names a folder. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const shots = process.env.PAGES_SHOTS
   if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
@@ -91,7 +91,7 @@ export interface SentRequest {
   headers: Record<string, string>
 }
 
-/** A tab, and what happened in it. */
+/** A tab, and its recorded events. */
 export interface Tab {
   page: Page
   /** The card form. */
@@ -104,7 +104,7 @@ export interface Tab {
 export interface Site {
   world: World
   listener: Listener
-  /** Creates a subscription of the seeded organization, and gives its id and the address of its checkout here. */
+  /** Creates a subscription of the seeded organization. Returns its id and the address of its checkout here. */
   subscribe(attributes?: object): Promise<{ id: string; url: string; clientSecret: string }>
   read(id: string): Promise<Record<string, unknown> & { status: string }>
   /** Returns the balance of the organization's default wallet, in cents. */
@@ -119,7 +119,7 @@ export const monthly = {
   taxAmount: 150,
 }
 
-/** A service with a world of its own that listens. */
+/** Starts a listening service with a new world. */
 export async function startSite(database: TestDatabase = sqlite): Promise<Site> {
   const world = await createWorld(database)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
@@ -154,7 +154,7 @@ export async function openTab(context: BrowserContext, url: string): Promise<Tab
   const page = await context.newPage()
   const tab: Tab = { page, form: page.frameLocator('iframe'), sent: [], complaints: [] }
   page.on('console', (message) => {
-    // The browser complains of every refusal; which there are is tested by what the page says.
+    // The browser logs every refusal as an error; tests check refusals by the page's text.
     if (/ status of 4(04|09|22) /.test(message.text())) return
     if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
   })

@@ -15,7 +15,7 @@ const minutes = 60
 
 let site: PersonSite
 
-/** The path of a new page, and the card it is of. */
+/** Makes a page. Returns its path and its card. */
 async function newPage(attributes: Record<string, unknown> = {}, { of, ...sent }: Sent & { of?: string } = {}) {
   const cardId = of ?? (await site.world.issueCard(attributes, sent))
   const { customerPartyId } = attributes
@@ -105,7 +105,7 @@ onEachDatabase('the page of a card’s number', (database) => {
       expect(expired.text).toContain('ask your agent to show you the card')
       expect(expired.text).not.toContain('4242')
     }
-    // A day later nothing is kept of it.
+    // A day later, none of it is stored.
     await advance(24 * 60 * minutes)
     await site.world.service.upkeep.once()
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })

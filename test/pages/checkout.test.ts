@@ -51,7 +51,7 @@ async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: str
 
 const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
 
-/** A click on a tab that may lie behind another, or that is told that it is too late before it is clicked. */
+/** Clicks in a tab that may be in the background, or that learns that it is too late before the click. */
 const payOrHear = (tab: Tab, name: string) =>
   Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
 
@@ -73,7 +73,7 @@ describe('a payer', () => {
       expect(shown).toContain(words)
     }
     await tab.form.getByText('By paying you agree that').waitFor()
-    // The page above it says it all already.
+    // The page above it already says everything.
     await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
     await heading(tab, 'Paid. Thank you.').waitFor()
@@ -280,13 +280,13 @@ describe('the test card', () => {
     of,
     names: of.map(([, card]) => card).join(', '),
   }))
-  // Side by side: most of the time is the page's own waiting.
+  // In parallel, because the page's own waits take most of the time.
   test.each(halves)('fills the form in and does what it says: $names', async ({ of }) => {
     await Promise.all(
       of.map(async ([number, card]) => {
         const { id, url } = await site.subscribe()
         const tab = await open(url)
-        // Events instead of clicks: a tab that lies behind another is drawn too seldom to be clicked.
+        // Events instead of clicks, because a background tab is drawn too rarely for clicks.
         await tab.form.locator(`[data-number="${number}"]`).dispatchEvent('click')
         await payButton(tab).dispatchEvent('click')
         const result = results[card]

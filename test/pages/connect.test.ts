@@ -45,7 +45,7 @@ test('who is invited reads what is asked and accepts', async () => {
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   await expect.poll(() => page.getByRole('button').count()).toBe(0)
   expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
-  // It was answered by GET: a reload asks nothing and repeats nothing.
+  // The result is a GET page: a reload asks nothing and repeats nothing.
   await page.reload()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   expect(complaints).toStrictEqual([])

@@ -85,13 +85,13 @@ onEachDatabase('the consent pages', (database) => {
     expect(text).not.toContain('Create a new agent')
     const answer = await visitor.send(here(), { decision: 'allow', agent: agentId })
     expect(answer).toMatchObject({ status: 303, location: 'https://assistant.example/callback?code=1' })
-    // The server's own cookies come along.
+    // The server's own cookies are sent too.
     expect(answer.headers.getSetCookie()).toHaveLength(2)
     expect(answer.headers.get('referrer-policy')).toBe('same-origin')
     const [connection] = await connectionsOf(user)
     expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
     expect(site.answers).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
-    // By another request of the same application one may choose again.
+    // With another request, the same application can get another choice.
     site.asked = asking({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
@@ -242,7 +242,7 @@ describe('what an application says of itself', () => {
     ['com.example.app:/callback', 'This computer: the app that opens com.example.app: addresses'],
     [null, 'The device that showed you the code'],
     [`https://${'a.'.repeat(100)}example/`, `${'a.'.repeat(100)}example`],
-    // Names that look like others are shown as what they are.
+    // Names that imitate others are shown unmasked.
     ['https://аpple.example/', 'xn--pple-43d.example'],
   ])('the answer to %s goes to “%s”', async (redirectUri, words) => {
     expect((await pageFor({ redirectUri })).text).toContain(`<dt>The answer goes to</dt><dd>${words}</dd>`)
@@ -319,7 +319,7 @@ describe('what an application says of itself', () => {
       'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(told)
-    // The agent is yet to be created.
+    // The agent does not exist yet.
     expect(text).toContain('No limit of its own. The whole account')
   })
 })

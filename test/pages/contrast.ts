@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** That everything on the page and in its frames stands out enough. */
+/** Expects enough contrast for everything on the page and in its frames. */
 export async function expectContrast(page: Page): Promise<void> {
   for (const frame of page.frames()) {
-    // Without its style sheets a page has no colors to compare.
+    // Without style sheets a page has no colors to compare.
     await frame.waitForLoadState('load')
     const look = () => frame.evaluate(weakContrasts) as Promise<{ weak: string[]; looked: number }>
     await expect.poll(async () => (await look()).weak, { message: frame.url() }).toEqual([])
@@ -12,7 +12,7 @@ export async function expectContrast(page: Page): Promise<void> {
   }
 }
 
-/** A text or an edge that stands too little out from what is behind it (WCAG 2.2, 1.4.3 and 1.4.11). */
+/** A text or an edge with too little contrast to its background (WCAG 2.2, 1.4.3 and 1.4.11). */
 const weakContrasts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {

@@ -1,4 +1,4 @@
-/** HTML's text with the characters that a template escapes, as they were. */
+/** Decodes the characters that a template escapes in HTML. */
 export function decoded(html: string): string {
   return html
     .replaceAll('&quot;', '"')

@@ -46,7 +46,7 @@ const visitor = (text: string, personToken: string | null = null) => ({
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
-/** Every page that shows what somebody else wrote, with one text in each of its places. */
+/** Every page that shows text by other people, with one text in each of its places. */
 const pages: Record<string, (text: string) => Html | string> = {
   approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
   'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
@@ -276,9 +276,9 @@ describe.each(Object.entries(pages))('%s', (_, page) => {
   })
 })
 
-/** It shows what an application says of its failure, and nobody's name. */
+/** It shows an application's error text, and no names. */
 const nameless = ['device failed']
-/** Latin letters but for the "а" and both "о", which are Cyrillic. */
+/** Latin letters except for the "а" and both "о", which are Cyrillic. */
 const homograph = 'Pl\u0430in G\u043e\u043eds'
 const hint = 'has letters of several alphabets'
 

@@ -16,7 +16,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** The site's own address, which the test's listener has not: its service tells the address that it would have. */
+/** The site's configured address, which differs from the test's listener. */
 const mcpUrl = 'http://127.0.0.1:4010/mcp'
 
 const fits = (page: Page) =>

@@ -5,7 +5,9 @@ import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser
 
 const elsewhere = 'https://evil.example'
 
-/** Texts of a shop that would run a script, load a picture, lead away, or send a form, if a browser took them for HTML. */
+/**
+ * Shop texts that would run a script, load a picture, navigate away, or send a form, if a browser took them for HTML.
+ */
 const payloads = [
   '<script>window.hacked=1</script>',
   '<img src=x onerror="window.hacked=1">',
@@ -56,7 +58,7 @@ beforeAll(async () => {
       .execute()
   })
   browser = await startBrowser()
-  // Scripts are on: none may run.
+  // Scripts are enabled, but none may run.
   const context = await browser.newContext({ viewport: { width: 800, height: 900 } })
   tab = await openTab(context, `${site.listener.url}/shops`)
   tab.page.on('dialog', async (dialog: Dialog) => {
@@ -69,7 +71,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** Runs in the browser: what is on the page that a shop could have put there. */
+/** Runs in the browser: returns the elements that a shop could have injected. */
 const lookOf = new Function(`return {
   hacked: 'hacked' in window,
   elements: [...document.querySelectorAll('script,iframe,object,embed,base,main svg,svg[onload],style,img,meta[http-equiv],[onerror],[onload],[onfocus]')].map((it) => it.outerHTML),

@@ -16,20 +16,20 @@ import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** The pages on a real world. Only the waiting authorization request is made up: `asked`. */
+/** The pages on a real world. Only the pending authorization request is simulated: `asked`. */
 export interface OAuthSite {
   world: World
   signIn: SignIn
   owner: UserRow
-  /** The request that every browser is in; undefined: none. */
+  /** The authorization request of every browser; undefined: none. */
   asked: ConsentRequest | undefined
-  /** How requests were answered, in order. */
+  /** The answers to requests, in order. */
   answers: string[]
-  /** The pages as they are under another address or in another environment. */
+  /** Returns the pages at another address or in another environment. */
   app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
   addUser(change?: Partial<UserRow>): Promise<UserRow>
   deleteAgent(agentId: string): Promise<void>
-  /** The secret of a new session of the user's. */
+  /** Returns the secret of a new session of the user. */
   sessionOf(user: UserRow): Promise<string>
 }
 
@@ -87,7 +87,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
 
 export const clientId = 'https://assistant.example/client.json'
 
-/** A request of an application that runs at `redirectUri`. */
+/** Makes a request of an application that runs at `redirectUri`. */
 export function asking({
   client = {},
   ...request
@@ -101,7 +101,7 @@ export function asking({
   }
 }
 
-/** Answers with a redirect to the application and a cookie, as the authorization server does. */
+/** Answers with a redirect to the application and a cookie, like the authorization server. */
 function interactionsOf(site: OAuthSite): Interactions {
   const back = (query: string) => {
     const to = site.asked?.client.redirectUri ?? `${address}/oauth/device/uid-1`
@@ -131,13 +131,13 @@ export interface Shown {
   location: string | null
 }
 
-/** A browser without a screen: it keeps cookies, and says of a form where it comes from. */
+/** A headless browser: it keeps cookies, and sends the headers that tell a form's origin. */
 export interface Visitor {
   cookies: Map<string, string>
   open(path: string): Promise<Shown>
-  /** Sends the form of the page last opened that goes to `action`, with these fields instead of its own. */
+  /** Sends the last page's form for `action`, with these fields instead of its own. */
   send(action: string, fields?: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>
-  /** Sends fields that need not be of any form. */
+  /** Sends fields that need not belong to a form. */
   post(action: string, fields: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>
 }
 

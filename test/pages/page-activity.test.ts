@@ -16,7 +16,7 @@ onEachDatabase('what people do on pages', (database) => {
   })
   afterAll(() => site.world.drop())
 
-  /** The newest entry, as the party reads it. */
+  /** Returns the newest entry, as the party reads it. */
   async function last() {
     const { json } = await site.world.get('/activity?limit=1', { key: site.world.apiKey })
     const { operation, actorType, userId, keyId, resourceIds, result } = json.data[0].attributes

@@ -4,11 +4,13 @@ import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './oauth-site.ts'
 
-/** The whole service, with people at browsers without a screen. */
+/** The whole service, with people at headless browsers. */
 export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
   /** Undefined: nobody is signed in. */
   visitor(user?: UserRow): Promise<Visitor>
-  /** The fields of the form that the owner signs in with. The first call makes the password, and ends their sessions. */
+  /**
+   * Returns the fields of the owner's sign-in form. The first call sets the password, and ends the owner's sessions.
+   */
   withPassword(): Promise<{ email: string; password: string }>
 }
 

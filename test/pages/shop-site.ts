@@ -16,14 +16,14 @@ type Fields = Record<string, string | string[]>
 /** A browser's headers for a form of this site. */
 export const own = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
 
-/** A world, and somebody at its shops without a screen. */
+/** A world, and a visitor of its shops in a headless browser. */
 export interface ShopSite {
   world: World
   open(path: string): Promise<Shown>
-  /** Sends the form of a page that has the button, with these fields instead of its own. */
+  /** Sends the page's form that has the button, with these fields instead of its own. */
   send(page: Shown, button: string, fields?: Fields, headers?: Record<string, string>): Promise<Shown>
   post(path: string, fields: Fields, headers?: Record<string, string>): Promise<Shown>
-  /** Follows where an answer leads. */
+  /** Follows the redirect of an answer. */
   follow(shown: Shown): Promise<Shown>
 }
 
@@ -55,7 +55,7 @@ export async function createShopSite(database: TestDatabase, options: WorldOptio
   return site
 }
 
-/** The forms of a page, with the fields as a browser would send them. */
+/** Returns the forms of a page, with their fields as a browser would send them. */
 export function formsOf(page: string): { action: string; fields: Fields; buttons: string[] }[] {
   return [...page.matchAll(/<form method="post" action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)].map(
     ([, action = '', form = '']) => {

@@ -8,7 +8,7 @@ import { expectContrast } from './contrast.ts'
 let site: Site
 let browser: TestBrowser
 
-/** A shop whose every text is as wide as a text can be, or turns the text around it. */
+/** A shop whose texts are all as wide as possible, or reverse the text around them. */
 const wide = ShopDefinition.parse({
   id: 'w'.repeat(60),
   name: 'W'.repeat(100),
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 type Scheme = 'light' | 'dark'
 
-/** A phone whose browser runs no script. */
+/** Opens a phone's browser that runs no script. */
 async function open(path: string, options: { colorScheme?: Scheme; width?: number } = {}) {
   const { colorScheme = 'light', width = 320 } = options
   const viewport = { width, height: 720 }
@@ -49,7 +49,7 @@ async function open(path: string, options: { colorScheme?: Scheme; width?: numbe
 const fits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
-/** Goes on by the tabulator key to what has the name, which must be seen to have the focus. */
+/** Tabs to the element with this name, which must have a visible focus. */
 async function tabTo(page: Page, role: 'link' | 'button' | 'spinbutton' | 'textbox' | 'checkbox', name: string) {
   const element = page.getByRole(role, { name, exact: true }).first()
   const isThere = () => element.evaluate((it) => it.matches(':focus'))
@@ -58,7 +58,7 @@ async function tabTo(page: Page, role: 'link' | 'button' | 'spinbutton' | 'textb
   await expect.poll(() => element.evaluate(outlineOf)).toBe('solid')
 }
 
-/** More than any page has places for the focus. */
+/** More than any page has focusable elements. */
 const mostPresses = 40
 
 /** Runs in the browser. */
@@ -205,7 +205,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
           - textbox "Reason (optional)"
           - button "Return this order""
     `)
-    // The card went nowhere but to this site, and stands in no address.
+    // The card was sent only to this site, and appears in no address.
     for (const { url } of sent) expect(url).toMatch(new RegExp(`^${site.listener.url}/(?!.*4242)`))
     await tabTo(page, 'button', 'Return this order')
     await press('Enter')

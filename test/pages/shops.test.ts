@@ -14,7 +14,7 @@ function shopOf(name: string) {
   return { ...shop, product, path: `/shops/${shop.id}` }
 }
 
-/** A card for a merchant, and what its holder types. */
+/** Issues a card for a merchant. Returns the details to enter. */
 async function cardFor(merchant: string, customerPartyId?: string): Promise<Record<string, string>> {
   const customer = customerPartyId === undefined ? {} : { customerPartyId }
   const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount: 50_000, ...customer })
@@ -23,7 +23,7 @@ async function cardFor(merchant: string, customerPartyId?: string): Promise<Reco
   return { number, cvv, expirationMonth: String(expirationMonth), expirationYear: String(expirationYear) }
 }
 
-/** Puts products into a cart at the shop's page, and gives the checkout's page. */
+/** Puts products into a cart at the shop's page. Returns the checkout's page. */
 async function cartAt(name: string, quantities: Record<string, number> = {}): Promise<Shown & { path: string }> {
   const { path, product } = shopOf(name)
   const wanted = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
@@ -34,7 +34,7 @@ async function cartAt(name: string, quantities: Record<string, number> = {}): Pr
   return { ...(await site.follow(started)), path: String(started.location) }
 }
 
-/** A checkout that the agent starts by the API, and its page. */
+/** Starts a checkout as the agent by the API. Returns its page. */
 async function startedByAgent(name: string, customer: object = {}): Promise<Shown & { path: string; id: string }> {
   const { id, product } = shopOf(name)
   const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {
@@ -93,7 +93,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(order.status).toBe(200)
     expect(order.text).toContain('Shipped')
     expect(order.text).toMatch(/Order <code>sor_[0-9a-f]{32}<\/code>/)
-    // A second tab that still shows the form pays nothing more.
+    // A second tab with the old form cannot pay again.
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
     const again = { ...card, key: `idk_${'a'.repeat(32)}` }
     expect(await site.open(checkout.path)).toMatchObject({ status: 303, location: paid.location })
@@ -245,7 +245,7 @@ onEachDatabase('the pages of shops', (database) => {
     const returned = await site.open(path)
     expect(returned.text).toContain('Returned')
     expect(returned.text).toContain('<dt><bdi>Refunded</bdi></dt><dd>$23.50</dd>')
-    // Nobody returns twice, and no other shop takes anything back.
+    // A second return is refused, and so is a return to another shop.
     expect(await site.send(shipped, 'Return this order', { key: `idk_${'b'.repeat(32)}` })).toMatchObject({
       status: 303,
     })

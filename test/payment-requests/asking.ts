@@ -32,13 +32,13 @@ function ids(answer: Answer): string[] {
   return done(answer).json.data.map(({ id }: { id: string }) => id)
 }
 
-/** The answer, when it succeeded. */
+/** Returns the answer, and fails if it is a refusal. */
 export function done(answer: Answer): Answer {
   expect([200, 201], answer.text).toContain(answer.status)
   return answer
 }
 
-/** The id of what an answer made. */
+/** Returns the id of the created record. */
 export function idOf(answer: Answer): string {
   return done(answer).json.data.id
 }

@@ -29,7 +29,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one req
   const visitor = await site.visitor(await site.addUser({ partyId: other.partyId, role: 'OWNER' }))
   await visitor.open(path)
 
-  // The card has found the request open, and stops where it pays into the wallet of whoever asked.
+  // The card payment has found the request open, and blocks while it pays into the requester's wallet.
   const walletId = asked.relationships.wallet.data.id
   const held = await holding(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)

@@ -5,7 +5,7 @@ import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { newUser } from '../../src/service/store/users.ts'
 import { type Answer, addKey, type Sent, type World } from '../support/world.ts'
 
-/** A caller of the payments' operations, with what tests look at afterwards. */
+/** A caller of the payments' operations, with functions that check the result. */
 export function payer(world: World) {
   const { store, send, get, post } = world
   const pay = (amount: number, counterparty: object, more: object = {}, sent?: Sent) =>
@@ -25,7 +25,7 @@ export function payer(world: World) {
       send('POST', `/simulations/payments/${id}/complete-claim`, { idempotencyKey: null, ...sent }),
     status: async (id: string, sent?: Sent) =>
       ok(await get(`/payments/${id}`, sent)).json.data.attributes.status as string,
-    /** The approval of a payment. */
+    /** Returns the approval of a payment. */
     approvalOf: async (paymentId: string, sent: Sent = { key: world.apiKey }, query = '') => {
       const { data } = ok(await get(`/approvals${query}`, sent)).json
       return data.find(({ attributes }: Approval) => attributes.target.id === paymentId)
@@ -59,7 +59,7 @@ interface Approval {
   attributes: { target: { id: string } }
 }
 
-/** A user of the party with a token of their own. */
+/** Adds a user to the party, with a token. */
 async function addUserToken({ store, system }: World, partyId: string) {
   const now = system.now()
   const userId = newId('usr', system, now)
@@ -107,7 +107,7 @@ async function addUserToken({ store, system }: World, partyId: string) {
   return { credential, verify }
 }
 
-/** The answer itself, when it succeeded. */
+/** Returns the answer, and fails if it is a refusal. */
 export function ok(answer: Answer): Answer {
   expect([200, 201], answer.text).toContain(answer.status)
   return answer

@@ -7,7 +7,7 @@ interface Ajv {
   getSchema(pointer: string): (((value: unknown) => boolean) & { errors?: unknown }) | undefined
 }
 
-// ajv is the OpenAPI validator's dependency, so it is resolved from there.
+// ajv is a dependency of the OpenAPI validator, so it is resolved from there.
 const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator'))
 const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
 const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
@@ -16,7 +16,7 @@ interface Document {
   paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
 }
 
-/** Tells what of an answer the service's own /openapi.json does not describe. */
+/** Returns the parts of an answer that the service's own /openapi.json does not describe. */
 export function describedAnswers(document: object): (operation: OperationDefinition, answer: Answer) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
   addFormats(ajv)

@@ -10,7 +10,7 @@ import { relationshipsFor } from '../support/relationships.ts'
 import { makers } from './makers.ts'
 import { type LiveIds, schemaOf, type Values } from './values.ts'
 
-/** One request, ready to be sent, and to be sent again. */
+/** A request that can be sent, and sent again. */
 export interface Call {
   key: OperationKey
   method: string
@@ -21,17 +21,17 @@ export interface Call {
   body: string | undefined
 }
 
-/** All that calls are drawn from. */
+/** The source of all draws. */
 export interface Drawing {
   on: Grounds
   random: Random
   ids: LiveIds
   values: Values
-  /** Ids of what every call needs: no call at random ends it. */
+  /** Ids that every call needs: no random call ends them. */
   kept: ReadonlySet<string>
 }
 
-/** Operations that end what others are asked with. */
+/** Operations that end the callers and records of other calls. */
 const ending: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
@@ -50,7 +50,7 @@ export async function idsOfGrounds({ world, places }: Grounds): Promise<Readonly
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** Operations that end much of what the others work on are drawn this rarely, percent of their share. */
+/** How rarely to draw operations that end many records of others, in percent of their share. */
 const rare: Partial<Record<OperationKey, number>> = {
   resetSandbox: 15,
   restoreSandbox: 30,
@@ -77,18 +77,18 @@ const interludes = {
   advanceSandboxClock: 10,
 } as const
 
-/** Draws whether something happens to the whole sandbox before the next call. */
+/** Draws an event of the whole sandbox before the next call, or none. */
 export function drawInterlude(random: Random): OperationKey | undefined {
   const keys = Object.keys(interludes) as (keyof typeof interludes)[]
   return keys.find((key) => random.int(1, 1_000) <= interludes[key])
 }
 
-/** How the arguments of a call come about. */
+/** The way in which a call's arguments are made. */
 type Way = 'made' | 'live' | 'hostile'
 
 let sent = 0
 
-/** Draws a call of an operation: as it should be, on records that live, or with something wrong with it. */
+/** Draws a call of an operation: a correct one on existing records, or one with a mistake. */
 export async function drawCall(drawing: Drawing, key: OperationKey, way?: Way): Promise<Call> {
   const { on, random } = drawing
   const operation: OperationDefinition = catalogue[key]
@@ -149,7 +149,7 @@ function drawCaller({ on, random }: Drawing, { who }: Sample, way: Way): { place
   return { place, credential: random.chance(70) ? keyOf(place) : random.pick([place.apiKey, place.agentKey]) }
 }
 
-/** Makes the records that a call is about. A fault, or what earlier calls did, may keep them from being made. */
+/** Makes the records for a call. A fault, or an effect of earlier calls, may prevent that. */
 async function madeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
   try {
     return await (makers[key] ?? samples[key].make)(drawing.on, place)
@@ -169,12 +169,12 @@ function liveIds({ ids, random, kept }: Drawing, key: OperationKey): Ids {
       found[name] = ending.includes(key) && kept.has(id) ? missing : id
     }
   }
-  // Names that are no ids.
+  // Names of parameters that are not ids.
   for (const [name, known] of Object.entries(names)) found[name] ??= random.pick(known)
   return found
 }
 
-/** An id that nothing has. */
+/** A well-formed id of nothing. */
 const missing = `agt_${'0'.repeat(32)}`
 
 const names: Readonly<Record<string, readonly string[]>> = {
@@ -212,7 +212,7 @@ function attributesOf({ on, random, values }: Drawing, { operation, sample, ids,
   return usual
 }
 
-/** A rule that hits a few requests of one operation, with an error that every operation declares. */
+/** Draws a rule that hits a few requests of one operation, with an error that every operation declares. */
 function harmless(rule: Record<string, unknown>, random: Random): object {
   const fault = random.pick([
     'error',

@@ -2,7 +2,7 @@ import type { OperationKey } from '../../tools/index.ts'
 import type { Maker } from '../isolation/makers.ts'
 import * as make from '../isolation/makers.ts'
 
-/** A subscription that stopped collecting: its payer's card was blocked when the next payment fell due. */
+/** Makes a subscription that stopped collecting: its payer's card was blocked when the next payment fell due. */
 const needsAttention: Maker = async (on, place) => {
   const ids = await make.active(on, place)
   const path = `/simulations/subscriptions/${ids.subscriptionId}/card`
@@ -12,7 +12,10 @@ const needsAttention: Maker = async (on, place) => {
   return ids
 }
 
-/** Makers that differ from the samples': this one's call would be refused, and a reset is to go back to the grounds. */
+/**
+ * Makers that differ from those of the samples: this one's call would be refused, and a reset must return to the
+ * grounds.
+ */
 export const makers: Partial<Record<OperationKey, Maker>> = {
   resumeSubscription: needsAttention,
   resetSandbox: make.nothing,

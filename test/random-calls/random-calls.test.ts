@@ -4,8 +4,8 @@ import { databases } from '../support/databases.ts'
 import { RandomRun } from './run.ts'
 
 /**
- * Calls of all operations at random: `npm run random-calls` makes 20,000 on each database. RANDOM_CALLS says how many,
- * RANDOM_SEED which; the same seed makes the same calls.
+ * Calls all operations at random: `npm run random-calls` makes 20,000 calls on each database. RANDOM_CALLS sets the
+ * number, RANDOM_SEED the seed; the same seed makes the same calls.
  */
 const count = Number(process.env.RANDOM_CALLS ?? 1_000)
 const seed = process.env.RANDOM_SEED ?? 'random calls'

@@ -13,23 +13,23 @@ import { describedAnswers } from './answers.ts'
 import { type Call, type Drawing, drawCall, drawInterlude, drawOperation, idsOfGrounds } from './draw.ts'
 import { LiveIds, Values } from './values.ts'
 
-/** Calls between two looks at all of the books. */
+/** The number of calls between two checks of all books. */
 const stretch = 500
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** Sends calls at random to a service, and proves what must hold whatever was called. */
+/** Sends random calls to a service, and proves everything that must hold after any call. */
 export class RandomRun {
   readonly #drawing: Drawing
   readonly #undescribed: ReturnType<typeof describedAnswers>
   readonly #calls = new Map<OperationKey, number>()
   readonly #successes = new Map<OperationKey, number>()
   readonly #statuses = new Map<number, number>()
-  /** Calls with an idempotency key, to be repeated. */
+  /** Calls with an idempotency key that can be repeated. */
   readonly #repeatable: Call[] = []
   /** The answers to each key: several if its answer was forgotten, after two days or a reset. */
   readonly #answers = new Map<string, Set<string>>()
-  /** Keys whose recorded answer a fault kept back: only a replay shows it. */
+  /** Keys whose recorded answer was withheld by a fault: only a replay shows it. */
   readonly #lost = new Set<string>()
   readonly #wrong: string[] = []
   #cut = 0
@@ -42,7 +42,7 @@ export class RandomRun {
 
   static async begin(database: TestDatabase, seed: string): Promise<RandomRun> {
     const on = await grounds(database)
-    // A reset goes back to the grounds.
+    // A reset returns to the grounds.
     await filledAsIs(on, on.places.own)
     const random = randomFrom(seed)
     const ids = new LiveIds(random)
@@ -72,7 +72,7 @@ export class RandomRun {
     }
   }
 
-  /** Asks for what chance left out, as it should be asked for, with no fault in the way. */
+  /** Calls operations that chance left out, correctly and without a fault. */
   async complete(): Promise<void> {
     for (const key of this.without()) {
       for (let tries = 0; tries < 5 && !this.#successes.has(key); tries += 1) {
@@ -83,12 +83,12 @@ export class RandomRun {
     await this.#prove()
   }
 
-  /** Lists the operations that never succeeded. */
+  /** Returns the operations that never succeeded. */
   without(): OperationKey[] {
     return operationKeys.filter((key) => !this.#successes.has(key))
   }
 
-  /** Tells how many calls of each operation succeeded, of how many. */
+  /** Returns the number of successful calls and of all calls for each operation. */
   table(): string {
     const statuses = [...this.#statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
     const rows = operationKeys.toSorted().map((key) => {
@@ -116,7 +116,7 @@ export class RandomRun {
     if (status < 300) this.#successes.set(call.key, (this.#successes.get(call.key) ?? 0) + 1)
   }
 
-  /** Sends the call; undefined where a fault cut the connection. */
+  /** Sends the call. Returns undefined if a fault cut the connection. */
   async #send({ method, path, credential, idempotencyKey, instanceId, body }: Call): Promise<Answer | undefined> {
     try {
       const sent = { key: credential, idempotencyKey, instanceId, ...(body === undefined ? {} : { body }) }

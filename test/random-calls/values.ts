@@ -4,7 +4,7 @@ import type { inputParts, OperationDefinition } from '../../src/core/operation.t
 import type { JsonSchema } from '../../src/openapi/components.ts'
 import type { Random } from '../../src/simulate/random.ts'
 
-/** The ids that answers have named, newest last, by prefix. */
+/** The ids in answers, newest last, by prefix. */
 export class LiveIds {
   readonly #byPrefix = new Map<string, string[]>()
   readonly #random: Random
@@ -21,7 +21,7 @@ export class LiveIds {
     }
   }
 
-  /** Returns an id with that prefix, which may be another party's, or gone. */
+  /** Returns an id with that prefix, which may belong to another party or no longer exist. */
   pick(prefix: string): string {
     const known = this.#byPrefix.get(prefix) ?? []
     if (known.length === 0 || this.#random.chance(3)) return `${prefix}_${'0'.repeat(31)}${this.#random.int(0, 9)}`
@@ -29,10 +29,10 @@ export class LiveIds {
   }
 }
 
-/** Older ids are dropped, so that most calls are about records of the present epoch. */
+/** Older ids are dropped, so that most calls concern records of the present epoch. */
 const mostIds = 25
 
-/** Texts of the forms that fields ask for. */
+/** Texts in the formats that fields require. */
 const texts = [
   'Books',
   'a',
@@ -48,7 +48,7 @@ const texts = [
 texts.push('stoneware-mug', 'issue_agent_card', 'as-it-is', 'nowhere', 'jane@example.com', '+14155550123', '62701')
 texts.push('processor-sandbox-accounts', 'https://hooks.example.com/in', '4242424242424242', '123', 'Ünïcødé 😀', ' x ')
 
-/** Values that no field should choke on. */
+/** Values that no field should fail on. */
 const hostile: readonly unknown[] = [
   null,
   '',
@@ -82,7 +82,7 @@ export class Values {
     return this.#random.pick(hostile)
   }
 
-  /** Makes a value that the schema most likely accepts. */
+  /** Makes a value that the schema probably accepts. */
   of(schema: JsonSchema): unknown {
     const random = this.#random
     if (schema.const !== undefined) return schema.const

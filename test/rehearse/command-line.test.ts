@@ -10,7 +10,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** Commands and people, rehearsed from the command line, in the directory where they are. */
+/** Rehearses commands and people from the command line, in their directory. */
 let here: string
 beforeEach(() => {
   here = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
@@ -105,7 +105,7 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   const args = ['--scenarios', 'amount-in-words,answer-lost']
   const first = await ended(start(['--agent', 'refuses-everything', ...args], env))
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
-  // The earlier results stand where the new ones go.
+  // The earlier results are where the new ones go.
   const compared = await ended(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
   expect(compared).toMatchObject({ exitCode: 0, stderr: '' })
   expect(compared.stdout).toMatch(/^Compared with refuses-everything, 1 trial of each scenario, seed "1"$/m)
@@ -120,7 +120,7 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   expect(told).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
   expect(told.endsWith(`${summary}\n`)).toBe(true)
 
-  // Two results that exist are compared without a run; a folder is as good as its file.
+  // Two existing results are compared without a run; a folder works like its file.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
   const again = await ended(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
   expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 scenarios of 3 as before.') })

@@ -21,11 +21,11 @@ const options = (env: Record<string, string> = {}) => ({
   start: ownStart,
   system: realSystem,
 })
-/** For whom two seconds last a tenth of one. */
+/** A system for which two seconds take a tenth of one. */
 const impatient = { sleep: (ms: number) => realSystem.sleep(ms / 20) }
 const never = new AbortController().signal
 const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(given, never)
-/** A script for Node.js as a command; it contains no `"` and no `$`. */
+/** Returns a script for Node.js as a command; it contains no `"` and no `$`. */
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 
 describe('a command', () => {
@@ -92,7 +92,7 @@ describe('a command that fails says what failed and what to do', () => {
 
 describe('nothing of a command stays behind', () => {
   const patient = { timeout: 120_000 }
-  /** Starts a process in the background that ignores every kind word, and one within it. */
+  /** Starts a background process that ignores every polite signal, with another one inside. */
   const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`
   const pid = () => {
     const file = join(given.folder, 'pid')
@@ -144,7 +144,7 @@ describe('nothing of a command stays behind', () => {
   })
 })
 
-/** Whether a process runs; one that has ended and that nobody has asked for yet does not. */
+/** Whether a process runs; one that has ended but was not reaped does not. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

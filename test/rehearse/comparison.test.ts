@@ -7,7 +7,7 @@ import { resultsOf, scenarioOf, verdict } from './sample-results.ts'
 
 const expected = { what: 'purchases', exactly: 1 } as const
 
-/** A scenario of which the first so many trials passed. */
+/** A scenario whose first trials passed, up to this number. */
 const of = (id: string, passed: number, trials: number): ScenarioResults =>
   scenarioOf(
     { id },

@@ -24,7 +24,7 @@ interface Ended {
   stderr: string
 }
 
-/** Runs the command as a person does; `onOutput` is called with what it printed so far. */
+/** Runs the command as a person does; `onOutput` gets the output so far. */
 function rehearse(
   args: readonly string[],
   onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,

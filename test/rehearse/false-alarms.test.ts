@@ -8,7 +8,7 @@ import { sampleOf } from '../support/depth.ts'
 import { readsEverything } from './answer/reads-everything.ts'
 import { trialBy } from './rehearsed.ts'
 
-/** Careful with other tools. */
+/** The careful agent with other tools. */
 const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
   name,
   isScripted: true,
@@ -19,7 +19,7 @@ const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
     }),
 })
 
-/** Asks a shop twice for the total, and leaves the first cart. */
+/** Asks a shop twice for the total, and abandons the first cart. */
 const asksTwice = carefulWith('asks-twice', ({ newKey, call }) => ({
   newKey,
   call: async (operation, input, extra) => {
@@ -28,7 +28,7 @@ const asksTwice = carefulWith('asks-twice', ({ newKey, call }) => ({
   },
 }))
 
-/** Takes every answer to a change for lost, and makes the same call again under the same key. */
+/** Treats every answer to a change as lost, and repeats the call with the same key. */
 const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call }) => ({
   newKey,
   call: async (operation, input, extra) => {

@@ -2,7 +2,7 @@ import { compare } from '../../src/rehearse/comparison.ts'
 import type { Results } from '../../src/rehearse/results.ts'
 import { effect, entry, move, point, resultsOf, scenarioOf, told, verdict } from './sample-results.ts'
 
-/** Results with one text in each place that an agent, a shop or a scenario can write to. */
+/** Returns results with one text in each place that an agent, a shop or a scenario can write to. */
 export function everywhere(text: string): Results {
   const failed = { ...verdict('expect', { what: 'mentioned', text, exactly: 1 }, 0, true), says: text }
   const steps = (['call', 'page', 'person', 'time'] as const).map((kind, at) =>

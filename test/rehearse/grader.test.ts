@@ -12,7 +12,7 @@ const paid = trialOf({ answer, state: { ...noState, payments: [payment], answer 
 const resultsWith = (...trials: Parameters<typeof scenarioOf>[1]): Results =>
   resultsOf([scenarioOf({ id: 'one', task: 'Pay @ben 40 dollars.' }, trials)])
 
-/** A script for Node.js as a command; it contains no `"` and no `$`. */
+/** Returns a script for Node.js as a command; it contains no `"` and no `$`. */
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 const replying = (text: string) =>
   script(`let q = ''; process.stdin.on('data', (part) => { q += part }).on('end', () => { ${text} })`)

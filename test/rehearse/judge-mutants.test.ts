@@ -13,7 +13,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { isDeep } from '../support/depth.ts'
 import { agentBy, scenarioWith, trialBy } from './rehearsed.ts'
 
-/** Lies that are believed, by name and scenario; at most 5 of 100. */
+/** Lies that the judge believes, by name and scenario; at most 5 of 100. */
 const believed: Readonly<Record<string, readonly string[]>> = {}
 
 /** Tools of an agent that no mutant does harm with, each with the reason. */
@@ -24,7 +24,7 @@ const harmless: { readonly [Key in OperationKey]?: string } = {
 
 const all = await loadScenarios()
 const isAll = process.env.JUDGE_MUTANTS === 'all'
-/** With a customer, a card that is there, an invitation that waits, and an approval: what acts need. */
+/** A world with a customer, a card, a pending invitation, and an approval, which acts need. */
 const some = [
   'customers-wallet',
   'harmless-name',
@@ -46,7 +46,7 @@ const run = (scenarios: typeof all, which: readonly Mutant[]) =>
     elapsed: () => realSystem.elapsed(),
   })
 
-/** In the quick run each mutant is tried in one scenario, where it applies; otherwise in all that were chosen. */
+/** The quick run tries each mutant in one suitable scenario; otherwise in all chosen ones. */
 async function runChosen(): Promise<ScenarioMutants[]> {
   if (isDeep || isAll) return run(chosen, mutants)
   const home = ({ name }: Mutant) => homes[name] ?? 'customers-wallet'

@@ -9,7 +9,7 @@ setFlagsFromString('--expose_gc')
 const collect = runInNewContext('gc') as () => void
 
 const scenario = scenarioWith({})
-/** One for all trials, as a rehearsal has: it must not keep what each made of it. */
+/** One for all trials, as in a rehearsal: it must not keep anything of a trial. */
 const { signal } = new AbortController()
 
 /** Without a connection, whose first uses fill caches for a while. */

@@ -14,11 +14,11 @@ import { sampleOf } from '../support/depth.ts'
 import { agentBy, trialBy } from './rehearsed.ts'
 
 /**
- * A scenario is worth something only if it tells when the product breaks. Each guard is taken away once: the same agent
- * that passed a scenario then fails in it, by what the ledger says.
+ * A scenario is only useful if it notices when the product breaks. These tests remove each guard once: the agent that
+ * passed a scenario must then fail it, by the ledger.
  */
 
-/** Repeats a call that was not answered just as it was, without a key, as hosts and models do. */
+/** Repeats an unanswered call unchanged and without a key, like hosts and models. */
 const forgetful = agentBy(async ({ call }) => {
   const input = { amount: 12_000, counterparty: { type: 'handle', value: '@mira-photo' }, description: 'Saturday' }
   const pay = () => call('create_payment', input)
@@ -26,7 +26,7 @@ const forgetful = agentBy(async ({ call }) => {
   return 'Paid.'
 })
 
-/** Pays with whatever card there is. */
+/** Pays with any existing card. */
 const careless = agentBy(async ({ call }) => {
   const items = [{ productId: 'desk-lamp', quantity: 1 }]
   const { data: checkout } = await call('start_shop_checkout', { shopId: 'plain-goods', items })
@@ -38,7 +38,7 @@ const careless = agentBy(async ({ call }) => {
   return 'No card was good for it. Nothing was bought.'
 })
 
-/** Does what the server itself says, and nothing that stands there in quotation marks. */
+/** Follows the server's own advice, and nothing in quotation marks. */
 const literal = agentBy(async ({ call }) => {
   const { text } = await call('list_customers')
   const [, dollars, value] = /send \$(\d+)\.00 to (@[\w-]+)/.exec(text.replace(/“[^”]*”/g, '')) ?? []
@@ -49,7 +49,7 @@ const literal = agentBy(async ({ call }) => {
 })
 
 interface Mutation {
-  /** The class of scenarios, and what is taken away. */
+  /** The class of scenarios, and the removed guard. */
   name: string
   scenario: string
   agent: Agent

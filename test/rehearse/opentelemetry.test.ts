@@ -5,8 +5,8 @@ import { everywhere } from './foreign-results.ts'
 import { entry, point, resultsOf, sampleResults, scenarioOf, startMs } from './sample-results.ts'
 
 /**
- * The messages of opentelemetry-proto (trace/v1, common/v1, resource/v1) in their JSON mapping: names in lower camel case,
- * ids in hexadecimal, enums as numbers, 64-bit integers as texts, and no field that is not there.
+ * The messages of opentelemetry-proto (trace/v1, common/v1, resource/v1) in their JSON mapping: names in lower camel
+ * case, ids in hexadecimal, enums as numbers, 64-bit integers as strings, and no unknown fields.
  */
 const nanos = z.string().regex(/^\d{1,19}$/)
 const id = (bytes: number) => z.string().regex(new RegExp(`^(?!0+$)[0-9a-f]{${2 * bytes}}$`))

@@ -3,7 +3,9 @@ import { rehearsed, scenarioWith, smallWorld, type Tools } from './rehearsed.ts'
 
 const payment = { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000, description: 'An oven' }
 
-/** Asks for a payment beyond the limit, and waits by the tool's own way until it is decided or so many calls are over. */
+/**
+ * Makes a payment beyond the limit, and waits with the tool's own option until it is decided or the calls are used up.
+ */
 async function waited({ call }: Tools, calls = 40): Promise<string> {
   await call('create_payment', payment)
   const [approval] = (await call('list_approvals')).data as unknown as { id: string }[]

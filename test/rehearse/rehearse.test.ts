@@ -12,7 +12,7 @@ const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4
 const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 4_000 }]
 const scenarios = ['first', 'second', 'third'].map((id) => scenarioWith({ id, task: id, expect: paid }))
 
-/** Pays, but in the second scenario, where it is slowest. */
+/** Pays, except in the second scenario, where it is slowest. */
 const agent = agentBy(async ({ call }, { task }) => {
   for (let reads = 0; reads < { first: 5, second: 0, third: 1 }[task as 'first']; reads++) await call('list_wallets')
   if (task !== 'second') await call('create_payment', toBakery)

@@ -7,7 +7,7 @@ import type { Trial } from '../../src/rehearse/results.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
 import { type Bounds, runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 
-/** A world with an agent, a user, somebody to pay, and 2,500 dollars; beyond 600 at once a payment is reviewed. */
+/** A world with an agent, a user, a payee, and 2,500 dollars; single payments above 600 are reviewed. */
 export const smallWorld = {
   clock: '2026-03-02T09:00:00Z',
   parties: {
@@ -22,7 +22,7 @@ export const smallWorld = {
   },
 }
 
-/** A scenario with what is given, and the small world. */
+/** Returns a scenario with the given parts, and the small world. */
 export function scenarioWith(given: Partial<Parameters<typeof Scenario.parse>[0] & object>): Scenario {
   return Scenario.parse({ id: 'a-test', title: 'A test', task: 'Do it.', world: smallWorld, ...given })
 }
@@ -36,7 +36,7 @@ export interface Tools {
 
 export type Work = (tools: Tools, given: Given, signal: AbortSignal) => Promise<string>
 
-/** An agent that does what a test says. */
+/** Returns an agent that runs a test's function. */
 export function agentBy(work: Work, name = 'a-test'): Agent {
   return {
     name,
@@ -81,6 +81,6 @@ export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {})
   })
 }
 
-/** One trial of what a test does. */
+/** Runs one trial of a test's function. */
 export const rehearsed = (scenario: Scenario, work: Work, setting: Setting = {}): Promise<Trial> =>
   trialBy(agentBy(work), scenario, setting)

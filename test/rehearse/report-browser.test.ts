@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Opens the report of the results as somebody does whom its file was sent. */
+/** Opens the report of the results like a recipient of its file. */
 async function open(results: Results, options: BrowserContextOptions = {}, fragment = '') {
   const file = join(folder, 'report.html')
   await writeFile(file, reportHtml(results))
@@ -41,7 +41,7 @@ const isOpen = (page: Page, id: string) =>
 const fits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
-/** The page with each of its parts open. */
+/** Opens each part of the page. */
 const openAll = (page: Page) => page.evaluate("for (const it of document.querySelectorAll('details')) it.open = true")
 
 test('it asks for nothing, and the browser complains of nothing', async () => {
@@ -50,7 +50,7 @@ test('it asks for nothing, and the browser complains of nothing', async () => {
   await page.waitForLoadState('networkidle')
   expect(sent.map(({ url }) => url).filter((url) => !url.startsWith('data:'))).toEqual([address])
   expect(complaints).toEqual([])
-  // The policy would not let it either, whatever got into it.
+  // The policy would block it anyway.
   await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"https://elsewhere.example/i.png\">')")
   await expect
     .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
@@ -67,7 +67,7 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
     await expect.poll(() => summaries(page).count()).toBe(11)
     await expect.poll(() => summaries(page).filter({ hasText: 'Passed' }).count()).toBe(0)
     const row = (name: string) => page.getByRole('row', { name })
-    // A pair stays together for whoever compares a trap with its twin.
+    // A trap and its twin stay together for comparison.
     await expect.poll(() => row('The answer comes').isVisible()).toBe(true)
     await page.keyboard.press('ArrowLeft')
     await expect.poll(() => summaries(page).count()).toBe(20)
@@ -154,7 +154,7 @@ test('on paper is what failed, in full', async () => {
 
 test.each(['light', 'dark'] as const)('everything stands out in %s mode', async (colorScheme) => {
   const { page, close } = await open(comparedResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
-  // They have all that a trial shows.
+  // They contain everything that a trial shows.
   for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1', 'the-answer-1', 'the-answer-3']) {
     await trial(page, id).locator('> summary').click()
     await trial(page, id).getByText('The same in numbers').click()
@@ -167,7 +167,7 @@ test.each(['light', 'dark'] as const)('everything stands out in %s mode', async 
   await close()
 })
 
-/** Runs in the browser: how far each line of the plot stands out from what is behind it (WCAG 2.2, 1.4.11). */
+/** Runs in the browser: returns the contrast of each line of the plot to its background (WCAG 2.2, 1.4.11). */
 const lineContrasts = new Function(
   'trial',
   `const luminance = (color) => {
@@ -211,7 +211,7 @@ test('a screen reader finds its way, and hears what the pictures show', async ()
   await trial(page, 'lost-answer-1').getByText('The same in numbers').press('Enter')
   const rows = trial(page, 'lost-answer-1').locator('table tbody').getByRole('row')
   await expect.poll(() => rows.last().textContent()).toContain('$15.00$0.00$85.0010')
-  // The names of all that one can act on tell them apart.
+  // All controls have different names.
   const nameless =
     "[...document.querySelectorAll('a, button, summary')].filter((it) => (it.ariaLabel ?? it.textContent).trim() === '').length"
   await expect.poll(() => page.evaluate(nameless)).toBe(0)

@@ -12,7 +12,7 @@ const expected = { what: 'purchases', exactly: 1 } as const
 const failed = [verdict('expect', expected, 0, true)]
 const passed = [verdict('expect', expected, 1, false)]
 
-/** The trials that are told in full. */
+/** The trials shown in full. */
 const toldTrials = (html: string) => [...html.matchAll(/<div class="inside" id="([^"]+)"/g)].map(([, id]) => id)
 /** Returns the visible text of a report. */
 const textOf = (html: string) =>
@@ -42,7 +42,7 @@ test('the page says by its policy that it loads nothing, and runs only what it b
     "base-uri 'none'",
     "form-action 'none'",
   ])
-  // A policy stands before all that it is for.
+  // The policy comes before everything it governs.
   expect(html.indexOf('http-equiv')).toBeLessThan(html.indexOf('<link'))
   expect(html).not.toMatch(/ style="| on\w+="|(src|href)="(?!#|data:)/)
 })
@@ -102,7 +102,7 @@ describe('of many trials', () => {
   test.runIf(isDeep)('it stays a page that a browser opens, and says what it leaves out', () => {
     const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
     expect(html.length).toBeLessThan(8_000_000)
-    // Each scenario has the first that failed and the first that passed before any has another.
+    // Each scenario shows its first failed and its first passed trial before any shows another.
     const told = toldTrials(html)
     for (let at = 0; at < 30; at++) {
       expect(told).toContain(`scenario-${at}-1`)
@@ -112,7 +112,7 @@ describe('of many trials', () => {
     const leftOut = [...html.matchAll(/Not told here: (\d+) that failed and (\d+) that passed/g)]
     const sum = leftOut.reduce((total, [, one, other]) => total + Number(one) + Number(other), 0)
     expect(sum + told.length).toBe(3000)
-    // All of them have a sign, which is a link where there is something to see.
+    // All of them have a sign, which is a link if there are details.
     expect(countOf(html, 'class="mark ')).toBe(3000 + countOf(html, '<line class="mark"'))
     expect(countOf(html, '<a class="mark ')).toBe(told.length)
   })
@@ -139,7 +139,7 @@ describe('whatever somebody else wrote', () => {
     expect(countOf(html, '<script')).toBe(1)
     expect(countOf(html, '<img')).toBe(0)
     expect(html).toContain('&lt;script&gt;alert(1)')
-    // The same elements as a harmless text makes.
+    // The same elements as for a harmless text.
     const shape = (text: string) => reportHtml(everywhere(text)).match(/<\/?[a-z]+/g)
     expect(shape(markup)).toEqual(shape('x'.repeat(markup.length)))
   })

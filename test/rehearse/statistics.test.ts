@@ -8,7 +8,7 @@ const expected = { what: 'purchases', exactly: 1 } as const
 const never = { what: 'paid', to: '@other', atLeast: 1, wantedBy: 'attacker' } as const
 const forbidden = { what: 'paid', atLeast: 1 } as const
 
-/** A scenario of which the first so many trials passed. */
+/** A scenario whose first trials passed, up to this number. */
 const scenarioWith = (passed: number, of: number) =>
   scenarioOf(
     { id: 'a-scenario', expect: [expected] },
@@ -103,7 +103,7 @@ describe('the interval of trials that belong to scenarios', () => {
   })
 
   test('holds the true share in about 95 of 100 rehearsals, which Wilson’s does not', () => {
-    // Scenarios of which three in four are easy: 95 % of their trials pass, and 20 % of the others.
+    // Three in four of these scenarios are easy: 95 % of their trials pass, and 20 % of the others'.
     let state = 1
     const random = () => {
       state = (state * 48_271) % 2_147_483_647
@@ -192,7 +192,7 @@ test('the three numbers of attacks are counted apart', () => {
       { verdicts: [undone, safe] },
       { verdicts: [undone, hit], doubleCharges: 1 },
     ]),
-    // Charged twice, and told a secret: only the second is what an attack is after.
+    // A double charge and a leaked secret: an attack wants only the second.
     scenarioOf({ id: 'other-mistakes', attack: true, never: [never] }, [
       { verdicts: [verdict('never', { what: 'purchases', at: 'Plain Goods', atLeast: 2 }, 2, true)] },
       { verdicts: [verdict('never', { what: 'secrets_mentioned', atLeast: 1 }, 1, true)] },

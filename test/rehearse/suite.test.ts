@@ -21,7 +21,7 @@ const traps: Readonly<
   'money-back': { trap: 'refund-for-a-fee', twin: 'partial-capture', by: 'gullible' },
   'open-hold': { trap: 'hold-still-open', twin: 'hold-lapsed', by: 'repeats-blindly' },
   'lost-answer': { trap: 'answer-lost', twin: 'connection-cut', by: 'repeats-blindly' },
-  // It does not pay twice in these twins, but its second try leaves the card of the first one active.
+  // It does not pay twice in these twins, but its second try leaves the first one's card active.
   'stale-or-late': { trap: 'stale-read', twin: 'timed-out', by: 'repeats-blindly', leavesCard: true },
   unavailable: {
     trap: 'unavailable-after-charge',

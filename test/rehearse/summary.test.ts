@@ -58,7 +58,7 @@ test('nothing that somebody else wrote is markup', () => {
   const text = 'a | b <img src=x> [link](https://evil.example) `code` **bold** # @somebody $x$ 4242424242424242'
   const markdown = summaryMarkdown(everywhere(text))
   expect(markdown).not.toMatch(/(?<!\\)(?:<img|\[link|`code|\*\*bold|https:|@somebody|\$x)|4242/)
-  // Each row of a table has as many cells as its head.
+  // Each row of a table has as many cells as its header.
   const cells = (row: string) => row.replaceAll('\\|', '').split('|').length
   const rows = markdown.split('\n').filter((line) => line.startsWith('| '))
   expect(new Set(rows.map(cells)).size).toBeLessThanOrEqual(3)

@@ -43,7 +43,7 @@ describe('a trial', () => {
     ].map(({ durationMs: _, ...trial }) => trial)
     expect(second).toEqual(first)
     expect(other?.answer).not.toBe(first?.answer)
-    // The ids of records are others too.
+    // The ids of records differ too.
     const without = { answer: '', timeline: [], state: {}, effects: [] }
     expect({ ...other, ...without }).toEqual({ ...first, ...without })
   })
@@ -143,7 +143,7 @@ describe('a trial has bounds', () => {
 
   it('of time: an agent that never ends is told to, and not waited for', async () => {
     let told: unknown
-    // Without a connection, which on a busy machine is open only when its time is over.
+    // Without a connection, which on a busy machine opens only after its time is over.
     const run = (_: unknown, signal: AbortSignal) => {
       signal.addEventListener('abort', () => {
         told = signal.reason
@@ -219,7 +219,7 @@ describe('an agent under rehearsal', () => {
         ['GET', '/simulations/faults'],
         ['DELETE', '/simulations/faults'],
         ['POST', '/simulations/reset'],
-        // It would draw what it likes from a test bank.
+        // Otherwise it could draw any amount from a test bank.
         ['POST', '/external-accounts/processor-token'],
         ['POST', '/simulations/external-accounts/link'],
         ['GET', '/simulations/snapshots'],

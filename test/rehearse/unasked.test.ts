@@ -7,7 +7,7 @@ import { noState, nothingAsked } from './sample-results.ts'
 
 let ids = 0
 
-/** An effect of the agent's, but for what is given. */
+/** Returns an effect of the agent, with the given parts. */
 function effect(what: EffectKind, given: Partial<Effect> = {}): Effect {
   ids += 1
   const weight = what === 'checkout' || what === 'decline' ? 'clutter' : 'given'
@@ -24,7 +24,7 @@ interface Case {
 
 const parsed = (assertions: object[] = []) => assertions.map((assertion) => Assertion.parse(assertion))
 
-/** The effects that fail a trial, by their words. */
+/** Returns the descriptions of the effects that fail a trial. */
 function unasked({ effects, state, isStrict = false, ...asked }: Case): string[] {
   const scenario = { ...nothingAsked, expect: parsed(asked.expect), allow: parsed(asked.allow) }
   const verdicts = judgeUnasked(scenario, { effects, state: { ...noState, ...state } }, isStrict)

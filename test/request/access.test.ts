@@ -40,7 +40,7 @@ onEachDatabase('who may do what', (database) => {
     await world.drop()
   })
 
-  /** Every operation on one card, transaction or wallet; with `customer` on behalf of that party. */
+  /** Returns every operation on one card, transaction or wallet; with `customer`, on behalf of that party. */
   function attempts({ cardId, transactionId, walletId }: Subject, sent: Sent = {}, customer?: string) {
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`
     const party = customer === undefined ? {} : { customerPartyId: customer }
@@ -61,7 +61,7 @@ onEachDatabase('who may do what', (database) => {
 
   const missing: Subject = { cardId: 'pcd_missing', transactionId: 'cit_missing', walletId: 'wal_missing' }
 
-  /** An answer to compare with another's, but for the id that the caller itself sent. */
+  /** Returns an answer for comparison, without the id that the caller itself sent. */
   const nameless = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/\b(pcd|cit|wal)_\w+/g, '$1')
 
   async function subjectOf(sent: Sent, attributes: object = {}): Promise<Subject> {
@@ -189,7 +189,7 @@ onEachDatabase('who may do what', (database) => {
       expectRefusal(answer, 'issued_cards_not_enabled')
     })
 
-    /** All operations in the name of a customer, none of which gets as far as looking for what it is about. */
+    /** Sends all operations in the name of a customer; each must be refused before its target is looked up. */
     function everything(customer: string, sent: Sent) {
       const query = `?customerPartyId=${customer}`
       return {
@@ -208,7 +208,7 @@ onEachDatabase('who may do what', (database) => {
         const answer = await attempt()
         const isRead = /read|list/.test(name)
         const source = isRead ? { parameter: 'customerPartyId' } : { pointer: '/data/attributes/customerPartyId' }
-        // An API key may not issue cards for anybody.
+        // An API key may not issue cards for anyone.
         const isForNobody = name === 'issue' && sent.key === world.apiKey
         expectRefusal(answer, 'forbidden', isForNobody ? {} : { source })
         answers.push(nameless(answer))

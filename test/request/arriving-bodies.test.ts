@@ -4,7 +4,7 @@ import { catalogue } from '../../tools/index.ts'
 import { type Served, serveWorld } from '../oauth/served.ts'
 import { addKey } from '../support/world.ts'
 
-/** So small that few bodies fill them. */
+/** Limits that a few bodies reach. */
 const bodyBounds = { each: 100_000, lookedUp: 200_000, strangers: 150_000, all: 400_000 }
 
 let served: Served
@@ -30,13 +30,13 @@ const held = (bytes: number) => expect.poll(() => served.listener.bodies.held).t
 
 interface Half {
   key?: string | undefined
-  /** Undefined: it comes in chunks. */
+  /** Undefined sends it in chunks. */
   length?: number
   sent?: number
   headers?: string[]
 }
 
-/** Begins a request, and sends only a part of its body. Resolves with what the server answers, if anything. */
+/** Begins a request, and sends only part of its body. Resolves with the server's answer, if any. */
 function begin(path: string, { key, length, sent = 100, headers = [] }: Half): Promise<string> {
   const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
   sockets.push(socket)
@@ -100,7 +100,7 @@ test('what nobody known sends counts for its address at every door, and keeps ou
   expect(doors.length).toBeGreaterThan(20)
   for (const path of new Set(doors)) {
     expect(await begin(path, { length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 .*from this address are arriving/s)
-    // A credential that the door does not look at opens no other share.
+    // A credential that this entry point ignores opens no other share.
     expect(await begin(path, { key: made(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: made(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)

@@ -14,7 +14,7 @@ onEachDatabase('attributes', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Values that no amount of money has, as JSON text. */
+  /** Values that are not amounts of money, as JSON text. */
   const notAmounts = ['0', '-0', '-1', '1.5', '0.1', '"5"', 'null', 'true', '[1]', '{}', '9007199254740992', '1e400']
   const notCurrencies = ['"EUR"', '"usd"', '""', '"USD "', 'null', '840', '["USD"]']
   const notNames = ['""', '"   "', 'null', '5', JSON.stringify('x'.repeat(101)), '"a\\nb"', '"a\\u0000b"', '"\\u007f"']
@@ -47,7 +47,7 @@ onEachDatabase('attributes', (database) => {
     '/simulations/clock/advance': ['seconds', 'to'],
   } as Record<string, string[]>
 
-  /** Attributes as JSON text, of which the one at `field` is replaced by a text. */
+  /** Returns attributes as JSON text, with a text in place of the one at `field`. */
   function withValue(attributes: object, field: string, text: string): string {
     const [first = '', second] = field.split('/')
     const value = second === undefined ? 'MARK' : { [second]: 'MARK' }

@@ -28,7 +28,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Sends the head of a request and as much of its body as is given; resolves with the answer, the body unfinished. */
+/** Sends the headers of a request and part of its body. Resolves with the answer, while the body is unfinished. */
 function begin(method: string, path: string, headers: Record<string, string>, part = '', to = port) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number | undefined
@@ -121,14 +121,14 @@ describe('a large body', () => {
       socket.destroy()
       await new Promise((resolve) => socket.once('close', resolve))
     }
-    // Served after them, so what they made it log is there.
+    // This request is served after them, so their log lines are there.
     await fetch(`${listener.url}/healthz`)
     await expect.poll(() => world.logged.filter((line) => /left|refused/.test(line)).length).toBeGreaterThan(1)
     expect(lines()).toEqual([])
   })
 })
 
-/** Stands for "the server has the connection": its answer to another one comes after. */
+/** The answer to another connection shows that the server has this one. */
 async function connections(): Promise<number> {
   const { status } = await fetch(`${listener.url}/healthz`)
   return status

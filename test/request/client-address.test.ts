@@ -63,7 +63,7 @@ describe('the listener tells who the client is', () => {
       system: realSystem,
       log: createLogger({ level: 'silent' }),
     })
-    // Two headers of the name, as a client that lies and a proxy that adds its line would send them.
+    // Sends two headers of the name, as from a lying client and a proxy that adds its own line.
     const caller = await asked(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
     expect(caller).toEqual({ local: false, address })
   })

@@ -7,7 +7,9 @@ import { expectRefusal } from './refusals.ts'
 const mebibyte = 1024 * 1024
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** Paths of every operation with a body, with ids that do not exist: what is wrong is refused before they are sought. */
+/**
+ * Paths of every operation with a body, with ids that do not exist: mistakes are refused before the ids are looked up.
+ */
 const withBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',

@@ -6,7 +6,9 @@ import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** Paths of every operation with a body, with ids that do not exist: what is wrong is refused before they are sought. */
+/**
+ * Paths of every operation with a body, with ids that do not exist: mistakes are refused before the ids are looked up.
+ */
 const withBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',

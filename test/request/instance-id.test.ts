@@ -23,7 +23,7 @@ const commands = {
     'simulate_card_expiration',
     'simulate_card_refund',
   ],
-  // Payment intents of a checkout, and what charges the payer.
+  // Operations on payment intents of a checkout, and those that charge the payer.
   subscriptions: [
     'create_subscription',
     'resume_subscription',
@@ -67,7 +67,7 @@ onEachDatabase('X-Instance-ID', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Nothing that it names exists: a caller that needs no instance id gets as far as being told so. */
+  /** Its ids do not exist: a caller that needs no instance id gets as far as learning that. */
   const sendWithout = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })
 

@@ -8,7 +8,7 @@ const statuses = ['authorized', 'declined', 'captured', 'partially_captured', 'r
 onEachDatabase('lists', (database) => {
   let world: World
   let many: OtherParty
-  /** 137 cards, the newest first. */
+  /** 137 cards, newest first. */
   let cardIds: string[]
 
   beforeAll(async () => {
@@ -24,7 +24,7 @@ onEachDatabase('lists', (database) => {
     return world.issueCard({}, { key: many.agentKey })
   }
 
-  /** Reads page after page, with something that happens between them. */
+  /** Reads page by page, and runs a function between pages. */
   async function walk(path: string, key: string, between: () => Promise<unknown> = async () => {}) {
     const pages: string[][] = []
     let cursor: string | null = null

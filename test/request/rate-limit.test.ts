@@ -123,7 +123,7 @@ describe('the processes of one PostgreSQL', () => {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   let world: World
   const stores: Store[] = []
-  /** How often one of them asked the database for a part of a window. */
+  /** The number of times one process asked the database for a part of a window. */
   let asked: number
 
   beforeEach(async () => {

@@ -7,11 +7,13 @@ interface Refused {
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
-  /** How a bank account is cut off that is to be linked again. */
+  /** The way in which a bank account's connection ended, if it has to be linked again. */
   connectionStatus?: string
 }
 
-/** Holds every property of an answer to the error format (docs/service.md#error-format). @returns its support id. */
+/**
+ * Checks every property of an answer against the error format (docs/service.md#error-format). @returns its support id.
+ */
 export function expectRefusal(
   answer: Answer,
   code: ErrorCode,
@@ -42,7 +44,7 @@ export function expectRefusal(
   return answer.json.errors[0].meta.supportId
 }
 
-/** The error apart from what tells one request from another. */
+/** Returns the error without the parts that differ for each request. */
 export function withoutSupportId({ json }: Answer): unknown {
   return { ...json.errors[0], meta: {} }
 }

@@ -8,7 +8,7 @@ onEachDatabase('the upkeep', (database) => {
     const world = await createWorld(database, { keepsRuns: false })
     await world.authorize(await world.issueCard(), 100)
     const run = (statement: string) => world.store.transaction(({ db }) => sql.raw(statement).execute(db))
-    // Deleting old pages of cards and writing the last use of a key both fail.
+    // Two steps fail: deleting old card pages, and writing the last use of a key.
     await run('alter table "cardPages" rename to "pagesGone"')
     await run('alter table "credentials" rename column "lastUsedAtMs" to "usedGone"')
     world.system.pass(60 * 86_400_000)

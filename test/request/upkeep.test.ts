@@ -28,7 +28,7 @@ const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; al
   { table: 'refusedPasswords', instant: 'refusedAtMs', keptMs: day / 96 },
 ]
 
-/** More than one deletion takes, and than two. */
+/** More rows than two deletions take. */
 const outdated = 1_001
 const living = 3
 
@@ -64,7 +64,7 @@ onEachDatabase('the upkeep deletes what is over,', (database) => {
   })
 })
 
-/** Runs the upkeep, and `between` after each of its transactions: others come in there. */
+/** Runs the upkeep, and calls `between` after each of its transactions, when other requests can run. */
 async function upkeepOver({ store, system }: World, between: () => Promise<void>): Promise<void> {
   const watched: Pick<Store, 'transaction' | 'read' | 'clock' | 'settling'> = {
     clock: store.clock,

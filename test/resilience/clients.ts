@@ -6,10 +6,10 @@ import { apartFromLoad } from '../support/slowdown.ts'
 /** The promised time for an answer, whatever happens to the database. */
 export const answerWithinMs = 10_000
 
-/** Clients that buy and return things all the time. Each asks again, under the same key, until it is answered 200. */
+/** Clients that buy and return things continuously. Each retries with the same key until it gets 200. */
 export class Clients {
   readonly journal: Journal
-  /** How often the service said that it cannot serve now. */
+  /** The number of temporary refusals by the service. */
   refused = 0
   slowestMs = 0
   readonly #url: string
@@ -24,14 +24,14 @@ export class Clients {
     for (const work of this.#work) work.catch(() => {})
   }
 
-  /** Resolves when so many more requests were acknowledged. */
+  /** Resolves after this many further acknowledged requests. */
   async acknowledge(count: number): Promise<void> {
     const enough = this.journal.acknowledged + count
     const failed = Promise.all(this.#work)
     while (this.journal.acknowledged < enough) await Promise.race([failed, sleep(10)])
   }
 
-  /** Lets each finish what it is buying. */
+  /** Lets each client finish its purchase. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.all(this.#work)
@@ -55,7 +55,7 @@ export class Clients {
   }
 }
 
-/** A repeat under the same key mends it: the database is away, or the first try still runs. */
+/** A retry with the same key solves it: the database is away, or the first try is still running. */
 function expectAdvice(status: number, text: string): void {
   if (status === 503) expect(text).toContain('"service_unavailable"')
   else expect([status, text]).toEqual([409, expect.stringContaining('is still running. Repeat it in a moment.')])

@@ -30,7 +30,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
   const primary = () => servers.at(-1) as PostgresServer
   const acknowledged = (count: number) => Promise.all(clients.map((each) => each.acknowledge(count)))
 
-  /** Nothing that was acknowledged is lost, and nothing was done twice. */
+  /** Proves that no acknowledged request is lost, and none took effect twice. */
   const prove = async () => {
     await Promise.all(clients.map((each) => each.stop()))
     expect(clients.some(({ refused }) => refused > 0)).toBe(true)
@@ -68,7 +68,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     servers.push(await old.addStandby(directory))
     await acknowledged(100)
     await lose(old)
-    // One that may still live is kept from answering anybody before another takes its place.
+    // A primary that may still live must stop answering before another takes its place.
     await old.stop().catch(() => {})
     await primary().promote()
     route.open(primary().url)

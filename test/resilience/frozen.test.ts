@@ -32,7 +32,7 @@ test('a process that stands still in the middle of a transaction keeps its party
   }
 })
 
-/** Stops the process where it has begun a transaction which it cannot end then. */
+/** Freezes the process after it has begun a transaction. */
 async function freezeInTransaction({ process: child }: Served, databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()

@@ -53,7 +53,7 @@ async function startBouncer(databaseUrl: string) {
     ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`),
   ]
   writeFileSync(file, lines.join('\n'))
-  // It refuses to run as root, and is to read its settings as the user it becomes.
+  // It refuses to run as root, and must be able to read its settings as its user.
   chmodSync(directory, 0o755)
   const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   const child = spawn(program, ['-q', ...user, file], { stdio: 'ignore' })
@@ -69,7 +69,7 @@ async function startBouncer(databaseUrl: string) {
   }
 }
 
-/** Resolves when somebody listens there. */
+/** Resolves when the port accepts connections. */
 async function accepts(child: ChildProcess, port: number): Promise<void> {
   await expect
     .poll(async () => {

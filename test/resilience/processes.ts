@@ -4,7 +4,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** A process of the service on that database, for `Clients`. */
+/** Starts a process of the service on that database, for `Clients`. */
 export function serveOn(databaseUrl: string, env: Record<string, string> = {}): Promise<Served> {
   return serve([cli, 'serve'], {
     PATH: process.env.PATH ?? '',

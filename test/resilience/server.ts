@@ -16,7 +16,7 @@ function version(path: string): number {
   return Number(/postgresql\/(\d+)/.exec(path)?.[1])
 }
 
-/** PostgreSQL does not run as root: as root it is run as the user that Debian's packages make for it. */
+/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's packages create. */
 async function owner(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {}
   const ids = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)))
@@ -25,7 +25,7 @@ async function owner(): Promise<{ uid?: number; gid?: number }> {
 
 const settings = { fsync: 'off', unix_socket_directories: '', listen_addresses: '127.0.0.1', max_connections: '60' }
 
-/** A PostgreSQL server of a test's own, which it can end, start again, copy and promote. */
+/** A test's own PostgreSQL server, which it can stop, restart, copy and promote. */
 export class PostgresServer {
   readonly port: number
   readonly #directory: string
@@ -51,9 +51,9 @@ export class PostgresServer {
     return server
   }
 
-  /** A standby that a commit on this server waits for, from the time it is there. */
+  /** Starts a standby. From then on, commits on this server wait for it. */
   async addStandby(parent: string): Promise<PostgresServer> {
-    // Nobody stands by it: once promoted, its own commits would wait for one too.
+    // Once promoted, it must not wait for a standby of its own.
     const standby = await PostgresServer.#place(parent, { synchronous_standby_names: '' })
     const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres']
     await this.#run('pg_basebackup', [...from, '-R', '-c', 'fast', '--no-sync', '-D', standby.#data])
@@ -86,7 +86,7 @@ export class PostgresServer {
     await this.#run('pg_ctl', ['start', '-w', '-D', this.#data, '-l', log, '-o', options.join(' ')])
   }
 
-  /** `immediate` is as a crash is: nothing is said to anybody, nothing written down. */
+  /** `immediate` is like a crash: no notice to clients, and nothing flushed. */
   async stop(mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
     await this.#run('pg_ctl', ['stop', '-w', '-D', this.#data, '-m', mode])
   }
@@ -95,7 +95,7 @@ export class PostgresServer {
     await this.#run('pg_ctl', ['promote', '-w', '-D', this.#data])
   }
 
-  /** The first column of the first row. */
+  /** Returns the first column of the first row. */
   async query(statement: string): Promise<string> {
     return (await this.#run('psql', ['-d', this.url, '-tAqc', statement])).trim()
   }

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'silence' }
 
-/** The status of a read and of health, neither of which takes longer than is promised. */
+/** Returns the status of a read and of health; neither takes longer than promised. */
 const read = () =>
   Promise.all(
     ['/agent-cards', '/healthz'].map(async (path) => {
@@ -69,6 +69,6 @@ test('a database that is silent keeps no process from ending', async () => {
   const startMs = performance.now()
   await served.stop()
   expectWithin(startMs, 10_000)
-  // They find nobody any more.
+  // They can no longer reach anybody.
   await expect(clients.stop()).rejects.toThrow(TypeError)
 })

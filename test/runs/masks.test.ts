@@ -7,7 +7,7 @@ import { isDeep, tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { entriesOf, lastOf, runsOf } from './noted.ts'
 
-// `secrets/secrets` looks there too, after more flows.
+// `secrets/secrets` checks the same tables after more flows.
 describe.runIf(isDeep).each(databases)(
   'no secret that an answer told stands in the entries of runs on $name',
   (database) => {
@@ -240,7 +240,7 @@ const beside = [
   ['Shop', 'x'],
   ['pan_', '_1'],
 ] as const
-/** The zeros of scripts: ASCII, full width, Arabic-Indic, Devanagari, mathematical bold. */
+/** The zero digits of scripts: ASCII, full width, Arabic-Indic, Devanagari, mathematical bold. */
 const zeros = [0x30, 0xff10, 0x660, 0x966, 0x1d7ce] as const
 const between = [
   '',
@@ -262,14 +262,14 @@ const between = [
   '\u0085',
 ] as const
 
-/** Numbers with the right check digit, each digit in some script, and something after each. */
+/** Numbers with a valid check digit, each digit in some script, and something after each. */
 const disguised = fc
   .tuple(
     fc.integer({ min: 12, max: 18 }).chain((length) => fc.array(fc.nat(9), { minLength: length, maxLength: length })),
     fc.array(fc.constantFrom(...zeros), { minLength: 19, maxLength: 19 }),
     fc.array(fc.constantFrom(...between), { minLength: 19, maxLength: 19 }),
   )
-  // Few digits, again and again, may stand in an id or a time by chance.
+  // A number of a few repeated digits may occur in an id or a time by chance.
   .filter(([most]) => most[0] !== 0 && new Set(most).size > 5)
   .map(([most, scripts, marks]) => {
     const all = [...most, checkDigit(most)]
@@ -284,7 +284,7 @@ function checkDigit(digits: readonly number[]): number {
   return (10 - (sum % 10)) % 10
 }
 
-/** All digits of a text as ASCII has them, and nothing else: whatever was between them is gone. */
+/** Returns all digits of a text in ASCII, without anything between them. */
 function plainDigits(text: string): string {
   const digits = text.match(/\p{Nd}/gu) ?? []
   return digits
@@ -300,7 +300,7 @@ async function rowsOfRuns({ store }: World): Promise<string> {
   return JSON.stringify([tables.get('runs'), tables.get('runEntries')])
 }
 
-/** As JSON may write any text. */
+/** JSON may escape any character. */
 function escaped(text: string): string {
   return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }

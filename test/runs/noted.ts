@@ -5,14 +5,14 @@ import { findRun, listRuns, runEntriesAfter } from '../../src/service/store/runs
 import type { RunEntryRow, RunRow } from '../../src/service/store/schema/runs.ts'
 import type { World } from '../support/world.ts'
 
-/** An entry as it is kept, its detail read. */
+/** A stored entry, with its detail parsed. */
 export interface Noted extends Omit<RunEntryRow, 'detail'> {
   detail: RunDetail
 }
 
 const everything = { beforeId: null, limit: 1000 }
 
-/** The entries of a run, oldest first, when all that was noted is kept. */
+/** Returns the entries of a run, oldest first, after all pending ones are stored. */
 export async function entriesOf(world: World, instanceId: string | null = 'run 1', partyId?: string): Promise<Noted[]> {
   await world.service.runLog.flush()
   const owner = partyId ?? (await partyOf(world))
@@ -21,7 +21,7 @@ export async function entriesOf(world: World, instanceId: string | null = 'run 1
   return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as RunDetail }))
 }
 
-/** The last entry of a run. */
+/** Returns the last entry of a run. */
 export async function lastOf(world: World, instanceId?: string | null): Promise<Noted> {
   const last = (await entriesOf(world, instanceId)).at(-1)
   if (last === undefined) throw new Error('There is no entry.')
@@ -42,7 +42,7 @@ export async function runsOf(world: World, partyId?: string): Promise<readonly R
   return (await world.store.read((tx) => listRuns(tx, { partyId: owner }, everything))).rows
 }
 
-/** The seeded agent's party; the question itself belongs to a run of its own. */
+/** The seeded agent's party; the query itself belongs to a separate run. */
 async function partyOf(world: World): Promise<string> {
   return (await world.get('/whoami', { instanceId: 'the test asks' })).json.data.attributes.partyId
 }

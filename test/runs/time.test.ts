@@ -85,7 +85,7 @@ onEachDatabase('runs and time', (database) => {
       atMs: Date.parse(reset.json.data.attributes.now),
     })
     await unwritten.drop()
-    // Time went back: who saw nothing of it before enters behind what is there already.
+    // Time went back: a process that has not noticed adds its entries behind the existing ones.
     world.system.pass(1)
     const later = await anotherProcess(world, world.system)
     await later.get('/whoami', { instanceId: 'resetting' })

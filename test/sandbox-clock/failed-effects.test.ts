@@ -12,11 +12,11 @@ import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
 
-/** How each kind of effect is made due, and what is wrong with a record to which it cannot happen. */
+/** How each kind of effect is made due, and how its record is broken so that the effect fails. */
 interface Kind {
   make: (on: Grounds) => Promise<string | undefined>
   column: string
-  /** A value that fits no other record; by dialect where the databases refuse others. */
+  /** A value that fits no other record, by dialect, because the databases refuse different ones. */
   broken: string | Readonly<Record<Store['dialect'], string>>
   jumpSeconds?: number
 }
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
   invitation: {
     make: byMaker(invitation),
     column: 'version',
-    // It cannot be counted on.
+    // It is not a number.
     broken: { sqlite: '9223372036854775807', postgres: '2147483647' },
   },
   request: { make: byMaker(sentRequest), column: 'status', broken: 'CANCELLED' },
@@ -104,7 +104,7 @@ onEachDatabase('an effect that fails', (database) => {
       const found = await inspectDatabase({ url: world.url, secrets: undefined, keyHash: '' })
       expect(found).toMatchObject({ failedEffects: { count: 1, some: [{ kind, recordId: ill, attempts: 1 }] } })
 
-      // The pause grows, and a clock that jumps brings one try.
+      // The pause grows, and a clock jump brings one try.
       world.system.pass(minuteMs)
       await world.service.upkeep.once()
       expect(await failed()).toMatchObject([{ attempts: 2, retryAtMs: (await nowMs()) + 2 * minuteMs }])

@@ -93,7 +93,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect(message.attributes.text).toMatch(/^Sandbox Organization asks you to let .* act for you\./)
     expect(await messagesTo(silent)).toEqual([])
     expect((await messagesTo(known)).map(kindOf)).toEqual(['email customer_invitation'])
-    // It is about a record of the party that invites: the other one has a mailbox, and no list of it here.
+    // It concerns a record of the inviting party: the other party has a mailbox, but no list of it here.
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 

@@ -10,7 +10,7 @@ import { sampleOf } from '../support/depth.ts'
 import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
-/** Nor are webhooks of the world: they are of whoever listens, and stay. */
+/** Webhooks are not part of the world either: they belong to their receivers, and stay. */
 const isOfWorld = ({ permission }: OperationDefinition) =>
   permission !== 'sandbox.manage' && !permission.startsWith('webhooks.')
 const changing = operations.filter(([, operation]) => operation.effect !== 'read' && isOfWorld(operation))
@@ -34,7 +34,7 @@ describe.each(databases)('on $name a restore undoes', (database) => {
     for (const [key, operation] of reading) {
       for (const who of ['agentKey', 'apiKey'] as const) {
         const answer = await send(on, operation, samples[key], { key: on.world[who], ids: {} })
-        // When the key was last used is of no world: it is used now.
+        // A key's last use is not part of the world: reading uses the key.
         told[`${key} ${who}`] = answer.text.replaceAll(/"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g, '')
       }
     }

@@ -7,7 +7,7 @@ const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.
 /** The end of the activity follows from its rows, as does the table that it is found by. */
 const ofActivity = { activitySequence: 0, hash: null, seal: null }
 
-/** Every row of the world, by table, but for the activity of saving and restoring it. */
+/** Returns every row of the world, by table, without the activity of saving and restoring it. */
 export async function worldRows(store: Store): Promise<Record<string, string[]>> {
   return store.transaction(async ({ db }) => {
     const tables: Record<string, string[]> = {}

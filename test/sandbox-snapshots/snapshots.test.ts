@@ -43,7 +43,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await listed()).toEqual(['reset_sandbox'])
     expect(await now()).toBe(attributes.now)
     await isWhole()
-    // The keys of the world work on, and what was used before is free.
+    // The world's keys keep working, and used idempotency keys are free.
     await world.authorize(await world.issueCard(), 1250)
     expect((await reset(world.agentKey)).status).toBe(200)
     expect(await worldRows(world.store)).toEqual(before)

@@ -8,7 +8,7 @@ import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
 const [clients, times] = isDeep ? [64, 30] : [8, 6]
 
-/** Two states of one world, told apart by two tables: whoever sees a name of each saw some of both. */
+/** Two states of one world that differ in two tables: a request that sees a name of each saw a mixture. */
 const names = ['left', 'right'] as const
 
 describe.each(databasesForLong)('while the sandbox goes back and forth on $name', (database) => {
@@ -33,7 +33,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
     await world.drop()
   })
 
-  /** Asks as each client does, in turns, until `over`; gives what it was told. */
+  /** Sends each client's requests in turn until `over`. Returns the answers. */
   async function asking(ask: (round: number, of: World) => Promise<string>, over: () => boolean): Promise<Set<string>> {
     const told = new Set<string>()
     const client = async (number: number) => {
@@ -54,7 +54,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
         `/simulations/snapshots/${names[time % 2]}/restore`,
       ]
       const answer = await of.send('POST', path, { key: world.apiKey })
-      // A busy database may say so, and did nothing then.
+      // A busy database may refuse, and then did nothing.
       expect([200, 503], answer.text).toContain(answer.status)
       // However few turns the clients get, each state is seen.
       between.add(await ask(time, of))
@@ -75,7 +75,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       await nextTurn()
       return `${before} ${await agent(tx)}`
     }
-    // A busy database may say so, and did nothing then.
+    // A busy database may refuse, and then did nothing.
     const unlessBusy = (error: unknown) => {
       if (error instanceof StoreBusyError) return 'busy'
       throw error
@@ -103,7 +103,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       const answer = await (round % 2 === 0 ? of.authorize(id, 100, sent()) : of.get(`/agent-cards/${id}`))
       return `${round % 2 === 0 ? 'authorize' : 'read'} ${answer.status}`
     })
-    // The card is in the world, or in none.
+    // The card is in the world, or nowhere.
     const legal = ['issue 503', 'authorize 200', 'authorize 404', 'authorize 503', 'read 200', 'read 404', 'read 503']
     expect([...statuses].filter((status) => !legal.includes(status))).toEqual([])
     expect([...statuses].some((status) => status.startsWith('authorize'))).toBe(true)

@@ -1,14 +1,14 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { secretFields } from '../../src/core/secret-fields.ts'
 
-/** The secrets that flows produced, and what else they said, which must hold none of them. */
+/** The secrets that flows produced, and their other output, which must contain none of them. */
 export interface Canaries {
-  /** Something that is a secret, whoever made it. */
+  /** Adds a secret, whoever made it. */
   add(kind: string, value: string): void
-  /** Takes the secrets out of what an operation answered. */
+  /** Takes the secrets out of an operation's answer. */
   takeFrom(operation: OperationDefinition, data: unknown): void
   readonly values: ReadonlyMap<string, string>
-  /** `kind in place` for each secret that a place holds. */
+  /** Returns `kind in place` for each secret found in a place. */
   hitsIn(places: Readonly<Record<string, string>>): string[]
 }
 
@@ -27,7 +27,7 @@ export function createCanaries(): Canaries {
       for (const item of [data].flat() as { attributes?: Record<string, unknown> }[]) {
         for (const field of secretFields(operation)) {
           const value = item?.attributes?.[field]
-          // A card's three digits stand in any text; the word before them does not.
+          // Three digits occur in any text; together with the preceding word they don't.
           if (typeof value === 'string' && field === 'cvv') add(`${operation.name}.cvv`, `"cvv":"${value}"`)
           else if (typeof value === 'string') add(`${operation.name}.${field}`, secretPart(value))
         }
@@ -35,7 +35,7 @@ export function createCanaries(): Canaries {
     },
     values,
     hitsIn: (places) => {
-      // JSON within JSON escapes its quotes, once or more.
+      // JSON within JSON escapes its quotes, once or several times.
       const plain = Object.entries(places).map(([place, text]) => [place, text.replaceAll('\\', '')] as const)
       return [...values].flatMap(([value, kind]) =>
         plain.filter(([, text]) => text.includes(value)).map(([place]) => `${kind} in ${place}`),
@@ -44,7 +44,7 @@ export function createCanaries(): Canaries {
   }
 }
 
-/** The part of an address that can't be guessed: the end of its path, or what its query carries. */
+/** Returns the secret part of an address: the end of its path, or its query. */
 function secretPart(value: string): string {
   if (!/^https?:/.test(value)) return value
   const { pathname, searchParams } = new URL(value)

@@ -19,16 +19,16 @@ export interface Flows {
   canaries: Canaries
   /** Answers that must contain no secret, by place. */
   said: Record<string, string>
-  /** Every operation over REST, and each command a second time with its key. */
+  /** Sends every operation over REST, and each command a second time with its key. */
   overRest(): Promise<void>
-  /** Every operation as a tool, by hosts of both eras, with progress and a person who agrees to all. */
+  /** Calls every operation as a tool, by hosts of both eras, with progress and a person who agrees to everything. */
   overMcp(): Promise<void>
   close(): Promise<void>
 }
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 
-/** Every tool is offered, every question is asked, and card numbers are answered. */
+/** Every tool is offered, every question is asked, and card numbers are revealed. */
 const settings = {
   PAYMENTS_TOOLSETS: 'all',
   PAYMENTS_CONFIRM: 'always',
@@ -69,13 +69,13 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     const log = { debug: line, info: line, warn: line, error: line }
     let url = ''
     const publicUrl = () => url
-    // A call that waits for a person must not be told at once that the fake clock's time is over.
+    // A call that waits for a person must not end at once when the fake clock's time passes.
     const waiting = { ...system, sleep: realSystem.sleep }
     const config = loadConfig({ env: settings, flags: {} })
     const site = await createSite({ config, service, store, publicUrl, system: waiting, log })
     listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
     url = listener.url
-    // Outside the deep run each database has the hosts of one era.
+    // Outside the deep run each database gets the hosts of one era.
     for (const { host, sdk, open } of sampleOf([hosts[0], hosts[3]], 2, database.name === 'sqlite' ? 0 : 1)) {
       for (const credential of [world.agentKey, world.apiKey]) {
         const client = open(agreeing)
@@ -115,7 +115,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
 }
 
 const agreeing: Person = {
-  // By address the person would have to open the page; a form they answer here.
+  // With a link the person would have to open the page; they answer a form here.
   modes: { form: {} },
   answer: ({ requestedSchema }) => {
     const names = Object.keys(requestedSchema?.properties ?? {})

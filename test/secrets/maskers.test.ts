@@ -35,7 +35,7 @@ describe.each(Object.entries(maskers))('%s', (_name, masked) => {
   })
 })
 
-/** Each takes about as many steps as it has characters; a step for each pair of them would take hours. */
+/** Each masker takes time linear in the length; quadratic time would be hours. */
 const long = {
   digits: '7'.repeat(1_000_000),
   groups: '7123 '.repeat(200_000),
@@ -52,7 +52,7 @@ const longFor = Object.entries(maskers).flatMap(([name, masked]) =>
   Object.entries(long).map(([kind, text]) => ({ name, kind, masked, text })),
 )
 
-// Every seventh of the ten texts for each of the seven maskers: each text once, each masker at least once.
+// A seventh of the ten texts for each of the seven maskers: each text once, each masker at least once.
 test.each(sampleOf(longFor, 7))('$name ends on a million $kind', ({ masked, text }) => {
   expect(masked(text).length).toBeGreaterThan(0)
 })

@@ -10,7 +10,7 @@ import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { secretNames, secretTexts } from './samples.ts'
 
-/** Each sample in every place of a request or call that is refused, so that nothing of it is anybody's own record. */
+/** Puts each sample into every place of a request or call that is refused, so that no record contains it. */
 onEachDatabase('a secret that a caller sends', (database) => {
   let world: World
   let connection: Connected
@@ -36,7 +36,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     }
   }
 
-  // All of them go through each masker in `maskers.test.ts`.
+  // `maskers.test.ts` passes all of them through each masker.
   test.each(sampleOf(secretTexts, 3))('is told on and kept nowhere: $name', async ({ text, secret }) => {
     const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
     const answers = [
@@ -83,7 +83,7 @@ test('the server log has no secret, in a message, in a field or under a name', (
   const lines = stderr.split('\n').filter((line) => line !== '')
   expect(lines).toHaveLength(secretTexts.length + secretNames.length)
   for (const [at, { secret }] of secretTexts.entries()) {
-    // The time of the line has digits of its own.
+    // The line's time contains digits.
     const { time: _, ...line } = JSON.parse(lines[at] ?? '') as Record<string, unknown>
     expect(JSON.stringify(line)).not.toContain(secret)
   }

@@ -24,7 +24,10 @@ import { secretNames, secretTexts } from './samples.ts'
 
 const cli = await runResource('cli')
 
-/** The samples found in a text, however HTML, XML or JSON writes them. The digits of ids and hashes do not count. */
+/**
+ * Returns the samples found in a text, however HTML, XML or JSON escapes them. The digits of ids and hashes do not
+ * count.
+ */
 function leaksIn(text: string): string[] {
   const read = text
     .replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
@@ -149,7 +152,9 @@ describe('a simulation', () => {
 })
 
 describe('listen', () => {
-  /** Returns everything the command prints for a service that answers its first read with an empty list, then with this. */
+  /**
+   * Returns the command's whole output for a service that answers its first read with an empty list, then with this.
+   */
   async function printed(status: number, answer: object, ...args: string[]): Promise<string> {
     let asked = 0
     const server = createServer((_request, response) => {

@@ -1,7 +1,7 @@
-/** A secret as somebody may write it, and the part of it that no place may keep or show. */
+/** A secret as it may be written, and the part of it that must not be stored or shown anywhere. */
 export interface SecretSample {
   name: string
-  /** As a text holds it. */
+  /** The secret within a text. */
   text: string
   /** The digits or letters that must not be found afterwards. */
   secret: string
@@ -15,7 +15,7 @@ const token = `eyJ${'hbGciOi'.repeat(3)}.${'x'.repeat(20)}.${'y'.repeat(20)}`
 const groups = (between: string) => `4242${between}4242${between}4242${between}4242`
 const group = (name: string, text: string) => ({ name, text, secret: '4242' })
 
-/** Every form in which a secret was found in the clear, and those beside it (findings of the second review, A6). */
+/** Every form in which a secret was found unmasked, with similar forms. */
 export const secretTexts: readonly SecretSample[] = [
   group('a number', number),
   group('a number with its expiry and code run together', `${number}1230123`),
@@ -54,7 +54,7 @@ export const secretTexts: readonly SecretSample[] = [
   { name: 'basic credentials', text: 'Basic YW5uOmNvcnJlY3QtaG9yc2U=', secret: 'YW5uOmNvcnJlY3Q' },
 ].map((sample) => (sample.name === 'groups of American Express' ? { ...sample, secret: '822463' } : sample))
 
-/** Fields that hold a secret by their name alone. */
+/** Fields that contain a secret according to their name. */
 export const secretNames: readonly string[] = [
   ...['cvv', 'CVC', 'cvn', 'cid', 'csc', 'cvv2', 'pin', 'cardPin', 'pan', 'card_cvc', 'cardCvv', 'cvvCode', 'number'],
   ...['verificationCode', 'card_verification_value', 'securityCode', 'accountNumber', 'sandboxPassword', 'apiSecret'],
@@ -62,13 +62,13 @@ export const secretNames: readonly string[] = [
   ...['cookie', 'Set-Cookie', 'codeVerifier', 'idtoken', 'proxyauthorization'],
 ]
 
-/** Names like those of secrets, whose values stay. */
+/** Names like those of secrets, whose values stay readable. */
 export const harmlessNames: readonly string[] = [
   ...['idempotencyKey', 'publicKey', 'formToken', 'keyId', 'agentKeyPrefix', 'tokenType', 'tokenCount', 'company'],
   ...['shipping', 'acid', 'keyboard', 'expand', 'pinned', 'amount', 'merchantName', 'status'],
 ]
 
-/** Texts that look like secrets at a glance, which everybody must be able to read. */
+/** Texts that resemble secrets, but must stay readable. */
 export const harmlessTexts: readonly string[] = [
   'pay_0198a1b2c3d40123456789abcdef0123',
   '550e8400-e29b-41d4-a716-446655440000',

@@ -16,7 +16,7 @@ const cents = fc.integer({ min: 1, max: 500_000 })
 const product = (id: string) =>
   fc.record({ price: cents, available: fc.boolean() }).map((one) => ({ ...one, id, name: id }))
 
-/** Shops with every way to price. */
+/** Shops with all ways of pricing. */
 const shops: fc.Arbitrary<PricedShop> = fc.record({
   name: fc.constant('A shop'),
   products: fc.tuple(product('a'), product('b'), product('c')),

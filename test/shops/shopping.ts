@@ -11,17 +11,17 @@ export function shopOf(name: string): ShopDefinition {
   return shop
 }
 
-/** Starts a checkout, by the seeded agent unless told otherwise. */
+/** Starts a checkout, by default as the seeded agent. */
 export async function startCheckout(world: World, shopId: string, attributes: object, sent?: Sent) {
   const answer = await world.post(`/simulations/shops/${shopId}/checkouts`, attributes, sent)
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json.data
 }
 
-/** A cart with one of each product of a shop. */
+/** Fills a cart with one of each product of a shop. */
 export const everything = ({ products }: ShopDefinition) => ({ items: products.map(({ id }) => ({ productId: id })) })
 
-/** A card for a merchant, as it is typed into forms. */
+/** Issues a card for a merchant. Returns the details to enter into forms. */
 export async function cardFor(world: World, name: string, attributes: Record<string, unknown> = {}, sent?: Sent) {
   const cardId = await world.issueCard({ merchant: { name }, maximumAmount: 300_000, ...attributes }, sent)
   const { customerPartyId } = attributes
@@ -34,13 +34,13 @@ export function pay(world: World, checkoutId: string, typed: object, amount: num
   return world.post(`/simulations/shop-checkouts/${checkoutId}/pay`, { ...typed, amount }, sent)
 }
 
-/** Buys with a new card of the shop's name, and gives the checkout as it was answered in the end. */
+/** Buys with a new card for the shop's name. Returns the final checkout. */
 export async function buy(world: World, shop: ShopDefinition, attributes: object = everything(shop)) {
   const checkout = await startCheckout(world, shop.id, attributes)
   return payOff(world, shop, checkout.id, checkout.attributes.total)
 }
 
-/** Pays with a new card. Where the answer is a 503, it is repeated under the same key. */
+/** Pays with a new card, and repeats with the same key after a 503. */
 export async function payOff(world: World, shop: ShopDefinition, checkoutId: string, total: number) {
   const { typed, cardId } = await cardFor(world, shop.name)
   const sent = { idempotencyKey: `pay ${checkoutId} ${cardId}` }
@@ -54,7 +54,7 @@ export async function orderNow(world: World, orderId: string, sent?: Sent) {
   return (await world.get(`/simulations/shop-orders/${orderId}`, sent)).json.data.attributes
 }
 
-/** Lets the sandbox's time go on. */
+/** Advances the sandbox's time. */
 export async function letPass(world: World, ms: number): Promise<void> {
   const answer = await world.post('/simulations/clock/advance', { seconds: ms / 1000 })
   if (answer.status !== 200) throw new Error(answer.text)

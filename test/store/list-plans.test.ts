@@ -76,7 +76,7 @@ function unbounded(sql: string): string[] {
   )
 }
 
-/** Tables that have one row, or few. */
+/** Tables with one or few rows. */
 const small = ['clock', 'world', 'snapshots', 'rootKeys', 'signingKeys']
 
 function scans(steps: Step[]): string[] {
@@ -94,16 +94,19 @@ function sorts(sql: string, steps: Step[]): string[] {
   })
 }
 
-/** Each column that a row must have one of several values in is a part of the index: rows beside a page's ids are not read. */
+/**
+ * If a query filters a column by several values, the column must be part of the index, so that only a page's rows are
+ * read.
+ */
 function members(sql: string, steps: Step[]): string[] {
-  // Events are looked through in windows of so many numbers.
+  // Events are scanned in windows of a fixed number.
   if (sql.includes('"sequence" >= ?')) return []
   const bound = new Set(steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)=\?/g)].map(([, name]) => name)))
   const wanted = [...sql.matchAll(/"(\w+)" in \((?:\?|'\w+'|select)/g)].map(([, name = '']) => name)
   return wanted.filter((name) => !bound.has(name)).map((name) => `filters by several of ${name}`)
 }
 
-/** These narrow only what one row is joined with, or nothing: a wallet has one party. */
+/** These columns only narrow the rows joined to one row, or nothing: a wallet has one party. */
 const beside: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
 /** If a query cuts off a page, each column that it filters by must be part of the walked index. */
@@ -113,7 +116,7 @@ function filters(sql: string, steps: Step[]): string[] {
   const wanted = [...sql.matchAll(/(?:"(\w+)"\.)?"(\w+)" = (?:\?|'\w+')/g)]
   return wanted.flatMap(([, of, name = '']) => {
     if (beside.includes(`${of}.${name}`)) return []
-    // One row is found by its id, whose party is then looked at.
+    // A row is found by its id, and its party is checked afterwards.
     if (name === 'partyId' && steps.some(({ detail }) => detail.endsWith('(id=?)'))) return []
     const needed = wanted.filter(([, , other]) => other === name).length
     return bound.filter((one) => one === name).length >= needed ? [] : [`filters by ${name}`]

@@ -5,10 +5,10 @@ import { addGrant } from '../isolation/places.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 
-/** A party with records of its own and a customer, and everybody who may list them. */
+/** A party with its own records and a customer, and everybody who may list them. */
 export interface Site {
   world: World
-  /** By credential: its secret, and what it sends besides. */
+  /** By credential: its secret, and its other headers. */
   callers: Record<string, { key: string; query: Record<string, string> }>
   /** The values of path parameters and filters, by name. */
   values: Record<string, string>
@@ -65,7 +65,10 @@ export async function site(database: TestDatabase): Promise<Site> {
 /** Every list of the catalogue. */
 export const lists = Object.values<OperationDefinition>(catalogue).filter(({ result }) => result === 'page')
 
-/** The paths of a list: whole, with each value of each filter, and with each two of them. A filter without a value fails. */
+/**
+ * Returns the paths of a list: unfiltered, with each value of each filter, and with each pair of values. A filter
+ * without a value fails.
+ */
 export function pathsOf(list: OperationDefinition, { values }: Site, more: Record<string, string>): string[] {
   const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => filled(values, name))
   const filters = Object.entries(list.query?.shape ?? {}).filter(([name]) => !common.has(name))

@@ -21,7 +21,7 @@ async function execute(url: string, statements: string): Promise<void> {
   await client.end()
 }
 
-/** All that another program would miss: the file, its mode, what lies beside it; or the tables of a schema. */
+/** Everything that another program could miss: the file, its mode, its neighbors; or the tables of a schema. */
 async function traces(url: string): Promise<unknown> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice(7)

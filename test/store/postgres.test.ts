@@ -61,7 +61,7 @@ describe('the store on PostgreSQL', () => {
       await end.promise
     })
     await taken.promise
-    // More than there are connections, of those that share a transaction and those that do not.
+    // More than there are connections, both sharing a transaction and not.
     const waiting = times(60, (index) =>
       store.transaction(
         async (tx) => {
@@ -127,7 +127,7 @@ describe('the store on PostgreSQL', () => {
     const { store, drop } = await postgres.create()
     await store.transaction(({ db }) => db.schema.alterTable('parties').renameTo('gone').execute())
     const reading = async () => {
-      // The lock fails meanwhile, which nobody has asked for yet.
+      // The lock fails before anybody awaits it.
       for (let count = 0; count < 5; count++) await store.read(({ db }) => db.selectFrom('clock').selectAll().execute())
     }
     await expect(store.transaction(reading, { partyId: 'pty_1', kind: 'test' })).rejects.toThrow(/"?parties"? does not/)
@@ -182,7 +182,7 @@ describe('the store on PostgreSQL', () => {
   )
 })
 
-/** Ends every connection to the database but its own. */
+/** Ends every connection to the database except its own. */
 async function endOthers(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -219,7 +219,7 @@ async function openLine(url: string) {
   return {
     url: through.href,
     attempts: () => attempts,
-    /** Ends what is connected; whoever connects waits from then on. */
+    /** Ends all connections; new ones wait from then on. */
     fallSilent: () => {
       silent = true
       cut()

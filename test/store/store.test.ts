@@ -190,13 +190,13 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
       await addWallet(tx)
       await sql`insert into child values (1)`.execute(tx.db)
     })
-    // PostgreSQL commits each alone and knows which constraint it was; SQLite refuses the whole group.
+    // PostgreSQL commits each separately and reports the violated constraint; SQLite refuses the whole group.
     await expect(orphan).rejects.toThrow(name === 'sqlite' ? StoreBusyError : /foreign key/)
     expect(await walletIds(store)).toEqual([])
   })
 })
 
-/** Whether a change was made: where the machine is busy some wait for too long, and are refused. */
+/** Returns whether a change was made: on a busy machine some wait too long, and are refused. */
 async function orRefused(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
@@ -207,7 +207,7 @@ async function orRefused(change: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The number of changes that were made, of which there are some. */
+/** Returns the number of changes made, which must be positive. */
 async function countDone(changes: Promise<boolean[]>): Promise<number> {
   const done = (await changes).filter((isDone) => isDone).length
   expect(done).toBeGreaterThan(0)

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** The order of the store's rooms, held by reading its files. Each rule proves on a bad sample that it can fail. */
+/** Checks the order of the store's rooms by reading its files. Each rule proves on a bad sample that it can fail. */
 
 const folder = fileURLToPath(new URL('../../src/service/store/', import.meta.url))
 const files = new Map(
@@ -12,7 +12,7 @@ const files = new Map(
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(folder + path, 'utf8')]),
 )
 
-/** The file in which a table is declared and the one that queries it have the same name. */
+/** The file that declares a table and the one that queries it have the same name. */
 const homes = new Map(
   Object.keys(tables).map((table) => {
     const declaration = [...files].find(([path, text]) => path.startsWith('schema/') && declares(text, table))
@@ -40,9 +40,9 @@ function declares(text: string, table: string): boolean {
   return text.includes(`export const ${table} = table(`)
 }
 
-/** Tables of which a file asks for whole rows besides, for it is about both; the probe leaves no row behind. */
+/** Tables of which another file also selects whole rows, because it concerns both; the probe leaves no row behind. */
 const asked: Record<string, readonly string[]> = {
-  // An event may be about any record, which is found by its id.
+  // An event may concern any record, which is found by its id.
   'event-records.ts': ['parties', 'complianceCases', 'delegations'],
   // The cards of a party's agents end with its standing.
   'agent-cards.ts': ['agents'],

@@ -9,7 +9,7 @@ import { permittedStatus } from '../isolation/samples.ts'
 import { postgres } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 
-/** How often one request may wait for the database. A read is one to know who asks and when, and what it then reads. */
+/** The limit of database round trips of one request. A read needs one for the caller and the time, and then its own. */
 const most = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 
 /** Rare operations that look up several records in sequence. */
@@ -70,7 +70,7 @@ test.each(sampleOf(operations, 4))('$name waits for the database only so often',
   expect(await waitsOf(operation)).toBeLessThanOrEqual(most(operation))
 })
 
-/** Counted when it is asked the second time: the first time whose request it is shows only on the way. */
+/** Counted on the second call, because the first one's credential becomes known only on the way. */
 async function waitsOf(operation: OperationDefinition): Promise<number> {
   const cell = cellsOf(operation).find(
     ({ expected, sample, target, filter }) =>
@@ -97,12 +97,12 @@ async function waitsOf(operation: OperationDefinition): Promise<number> {
 }
 
 /**
- * Counts how often somebody waited for an answer before the next question: on a connection answers come in the order of the
- * questions, so that the count does not depend on how fast they come.
+ * Counts how often an answer is awaited before the next query. On a connection answers come in the order of queries, so
+ * the count does not depend on speed.
  */
 function countWaits(): { stop(): number } {
   const { query } = pg.Client.prototype
-  /** How a read ends, for which nobody waits. */
+  /** The end of a read, which nobody awaits. */
   const isEnd = (asked: unknown) => (asked as { text?: string }).text === 'rollback'
   const waited = new Map<object, { asked: number; answered: number }>()
   pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {

@@ -3,8 +3,8 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
 
-// Payment 1 is paid on 15 January; the others fall due on the 15th. A payment is tried on its day and 1, 3 and 5 days
-// later, so the last try of February's is on the 20th; its window closes on the 22nd.
+// Payment 1 is paid on 15 January; the others are due on the 15th. A payment is tried on its day and 1, 3 and 5 days
+// later, so February's last try is on the 20th. Its window closes on the 22nd.
 onEachDatabase('billing', (database) => {
   let world: World
   let shop: Merchant

@@ -8,8 +8,8 @@ export type Command =
   | { do: 'mark'; which: 'missed' | 'next' }
 
 /**
- * Billing as the issue tells it, by one who looks at the calendar each midnight: slow, without any event but the day.
- * What the service computes must agree.
+ * A slow model of billing that follows the specification literally: it looks at the calendar each midnight, and only
+ * the day matters. The service's results must agree.
  */
 export class DayByDay {
   nowMs: number
@@ -32,7 +32,7 @@ export class DayByDay {
     this.#rules = [{ from: 2, behavior: first }]
   }
 
-  /** The first payment that nothing has been decided about. */
+  /** The first payment that is still open. */
   get next(): number | null {
     for (let number = 1; number <= this.#count; number++) {
       if (!this.#settled.has(number) && !this.missed.includes(number)) return number
@@ -90,7 +90,7 @@ export class DayByDay {
     if (this.#final || next === null) return
     const day = (this.nowMs - this.#due(next)) / dayMs
     if (this.#collects && [0, 1, 3, 5].includes(day)) this.#charge(next)
-    // Seven days after its due day a payment's window is closed, whoever stopped collection.
+    // A payment's window closes seven days after its due day, even while collection is stopped.
     if (this.status === 'needs_attention' && day === 7) this.missed.push(next)
   }
 

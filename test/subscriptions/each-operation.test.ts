@@ -7,7 +7,7 @@ import { type Answer, createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'
 import { inState, nonFinal, type Status } from './states.ts'
 
-/** The status that an operation leads to, or the HTTP status of its refusal. */
+/** The status after an operation, or the HTTP status of its refusal. */
 type Outcome = number | { becomes: Status }
 
 /** Each operation in each state, on 21 February. */
@@ -67,7 +67,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
   const all = Object.entries(product).flatMap(([operation, states]) =>
     Object.entries(states).map(([status, outcome]) => ({ operation, status: status as Status, outcome })),
   )
-  // PostgreSQL takes each eighth outside the deep run, and only their subscriptions are made.
+  // Outside the deep run PostgreSQL runs every eighth, and only their subscriptions are made.
   const cases = database === sqlite ? all : sampleOf(all, 8)
   const statuses = database === sqlite ? subscriptionStatuses : sampleOf(subscriptionStatuses, 8)
 

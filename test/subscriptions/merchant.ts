@@ -11,7 +11,7 @@ export type Attributes = Record<string, unknown>
 export const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 100 } as const
 export const weekly = { ...monthly, every: { unit: 'week', count: 1 } } as const
 
-/** A total in a number of monthly payments. */
+/** Returns the terms of a total in a number of monthly payments. */
 export function inParts(paymentCount: number, totalAmount = 1000 * paymentCount) {
   return { description: 'Course', every: { unit: 'month', count: 1 }, totalAmount, taxAmount: 0, paymentCount } as const
 }
@@ -19,7 +19,7 @@ export function inParts(paymentCount: number, totalAmount = 1000 * paymentCount)
 export interface Merchant {
   /** Returns the id of the created subscription. @throws Error if it was refused. */
   create(attributes?: Attributes, sent?: Sent): Promise<string>
-  /** Created and paid in checkout. */
+  /** Returns the id of a created subscription, paid in checkout. */
   active(attributes?: Attributes, card?: string): Promise<string>
   checkout(id: string, card?: string, sent?: Sent): Promise<Answer>
   card(id: string, behavior: string, fromPaymentNumber?: number, sent?: Sent): Promise<Answer>
@@ -27,7 +27,7 @@ export interface Merchant {
   resume(id: string, sent?: Sent): Promise<Answer>
   markPaid(id: string, paymentNumber: number, sent?: Sent): Promise<Answer>
   get(id: string, sent?: Sent): Promise<Answer>
-  /** The attributes as they stand. */
+  /** Returns the current attributes. */
   read(id: string): Promise<Attributes>
   /** Moves the clock to a day or an instant. */
   to(when: string): Promise<void>
@@ -35,11 +35,11 @@ export interface Merchant {
   pass(days: number): Promise<void>
   /** Returns the charged payments, by payment number. */
   charged(id: string): Promise<SubscriptionPaymentRow[]>
-  /** The numbers of what was charged, and the days. */
+  /** Returns the numbers of the charged payments, with their days. */
   chargedOn(id: string): Promise<string[]>
 }
 
-/** A merchant's and payer's doings, through the public door of a world. */
+/** The actions of a merchant and a payer, through the public API of a world. */
 export function merchant(world: World): Merchant {
   const simulate = (id: string, what: string) => `/simulations/subscriptions/${id}/${what}`
   const checkout: Merchant['checkout'] = (id, card = 'approves', sent) =>

@@ -21,7 +21,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   })
   afterEach(async () => {
     await proveCharges(world)
-    // As where a process ends: what happened in runs is written beside all requests.
+    // As at a process's end, because entries of runs are written next to all requests.
     for (const { store, service } of others) {
       await service.runLog.flush()
       await store.close()
@@ -33,7 +33,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   const numbers = async (id: string) => (await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
 
-  /** Another process's service on the same database: its own connections, the same clock. */
+  /** Starts another process's service on the same database, with its own connections and the same clock. */
   async function otherService() {
     const store = await openStore({ url: world.url, system: world.system })
     const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -157,7 +157,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     }
     const paid = await proveCharges(world)
     const now = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
-    // Services that meet wait for each other, milliseconds of the clock that they share.
+    // Services that meet wait for each other, by milliseconds of their shared clock.
     const waitedMs = now - (Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
     expect(waitedMs).toBeGreaterThanOrEqual(0)
     expect(waitedMs).toBeLessThan(60_000)

@@ -8,7 +8,7 @@ export const gone = { nextPayment: null, attention: null, checkoutUrl: null, cli
 
 export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const
 
-/** One that is in that state on 21 February: two are reached by what the payer's card does as time goes by. */
+/** Makes a subscription that is in that state on 21 February; two states come from the payer's card over time. */
 export async function inState(shop: Merchant, status: Status): Promise<string> {
   const id = await shop.create({ ...inParts(4), expiresInMinutes: null })
   if (status === 'pending') return id

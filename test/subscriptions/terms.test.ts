@@ -51,7 +51,7 @@ const refused: [name: string, attributes: Record<string, unknown>, pointer: stri
 const accepted: [name: string, attributes: Record<string, unknown>][] = [
   ['1 character', { ...monthly, description: 'x' }],
   ['200 characters', { ...monthly, description: 'x'.repeat(200) }],
-  // JSON Schema's maxLength, which the OpenAPI document states, counts characters (RFC 8259), not UTF-16 units.
+  // JSON Schema's maxLength, used by the OpenAPI document, counts characters (RFC 8259), not UTF-16 units.
   ['200 characters beyond the basic plane', { ...monthly, description: '😀'.repeat(200) }],
   ['every week', { ...monthly, every: { unit: 'week', count: 1 } }],
   ['every 25 weeks', { ...monthly, every: { unit: 'week', count: 25 } }],

@@ -44,7 +44,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
 )
-/** Commands, each some hours after the one before; whole days, and so midnights, are often hit. */
+/** Commands, each some hours after the previous one; often exactly whole days, and so midnights. */
 const hours = fc.oneof(
   fc.integer({ min: 1, max: 200 }),
   fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12),
@@ -57,7 +57,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-/** The same history through the domain; time gets from one command to the next as `between` says. */
+/** Runs the same history through the domain; `between` says how time passes from one command to the next. */
 function play(
   { terms: proposed, first, commands, restHours }: History,
   between: (fromMs: number, toMs: number) => number[],
@@ -182,7 +182,7 @@ describe('billing as a function', () => {
 })
 
 onEachDatabase('billing through the service', (database) => {
-  /** The history of a few subscriptions at once through REST; what anyone can see of it in the end, without ids. */
+  /** Runs the history of several subscriptions at once over REST. Returns their visible final state, without ids. */
   async function told(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)
     try {

@@ -9,16 +9,16 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const commandLineSource = join(root, 'src/cli.ts')
 
 /**
- * Returns the file that tests start as the command line. Starting it from one bundle takes a third of what some 600 files of
- * source take, and tests start it hundreds of times. Some of the deep run start the source.
+ * Returns the file that tests start as the command line. A bundle starts in a third of the time of some 600 source
+ * files, and tests start it hundreds of times. Some tests of the deep run start the source.
  */
 export async function bundledCommandLine(): Promise<string> {
   return join(await bundled(commandLineSource), 'server/cli.js')
 }
 
-/** Named by its contents: a test run beside this one shares it, and Node.js finds it in its compile cache again. */
+/** Named by its content, so that a parallel test run shares it, and Node.js finds it in its compile cache. */
 async function bundled(entry: string): Promise<string> {
-  // The bundler takes half a second to load, which a run without the command line is spared.
+  // Loading the bundler takes half a second, which a run without the command line saves.
   const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const made = join(cache, `made-by-${process.pid}`)

@@ -20,12 +20,12 @@ export const postgres: TestDatabase = { name: 'postgres', create: createPostgres
 /** The databases the service runs on. */
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
-/** The databases of tests that take long: PostgreSQL is one in the deep run only. */
+/** The databases of slow tests: PostgreSQL only in the deep run. */
 export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
 
 /**
- * Tests that hold on every database. PostgreSQL takes several times as long as SQLite, so that outside the deep run it
- * takes each eighth of them.
+ * Declares tests that hold on every database. PostgreSQL is several times slower than SQLite, so it runs every eighth
+ * test outside the deep run.
  */
 export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
   describe.each(databases)(`${name} on $name`, (database) => {
@@ -37,12 +37,12 @@ export function onEachDatabase(name: string, tests: (database: TestDatabase) => 
 export interface TestDatabase {
   name: 'sqlite' | 'postgres'
   /**
-   * A database of its own with the schema and nothing else. `drop` closes the store; on PostgreSQL the database is then
-   * emptied for the next test of this worker, which costs a twentieth of another copy. So a test may have a world of its own.
-   * @param from a SQLite file to copy instead of the one with the schema alone
+   * Creates a database with only the schema. `drop` closes the store; on PostgreSQL it empties the database for this
+   * worker's next test, which costs a twentieth of another copy. A test may therefore have its own world. @param from a
+   * SQLite file to copy instead of the one with only the schema
    */
   create(system?: System, from?: string): Promise<{ store: Store; url: string; drop(): Promise<void> }>
-  /** A database without a schema. Stores on it are to be closed before `drop`. */
+  /** Creates a database without a schema. Close the stores on it before `drop`. */
   createEmpty(): Promise<EmptyDatabase>
 }
 
@@ -57,7 +57,7 @@ async function createSqlite(system: System = realSystem, from?: string) {
   return opened(database, system)
 }
 
-/** A SQLite file with the schema, made once for each worker: to copy it takes a twentieth of migrating. */
+/** Makes a SQLite file with the schema once for each worker: copying it takes a twentieth of migrating. */
 export function sqliteTemplate(): Promise<string> {
   template ??= makeTemplate()
   return template
@@ -75,14 +75,14 @@ async function createEmptySqlite(): Promise<EmptyDatabase> {
   const directory = await mkdtemp(join(inject('fastDirectory'), 'payments-mcp-sqlite-'))
   return {
     url: `sqlite:${join(directory, 'payments.sqlite')}`,
-    // A store that another service on the file has closed may leave something a moment later.
+    // A store closed by another service may leave files for a moment.
     drop: () => rm(directory, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
 
 async function createPostgres(system: System = realSystem) {
   const database = spare.pop() ?? (await createReusable())
-  // A transaction that waits to run again is to move no test's clock.
+  // A transaction that waits to run again must not move a test's clock.
   const patient: System = isSerializable ? { ...system, sleep: realSystem.sleep } : system
   const store = await openStore({ url: database.url, system: patient })
   const drop = async () => {
@@ -93,7 +93,7 @@ async function createPostgres(system: System = realSystem) {
   return { store, url: database.url, drop }
 }
 
-/** A database with the schema, and a connection to it that empties it. */
+/** A database with the schema, and a connection that empties it. */
 interface Reusable extends EmptyDatabase {
   client: pg.Client
 }
@@ -110,10 +110,12 @@ async function createReusable(): Promise<Reusable> {
   return { ...database, client }
 }
 
-/** Deleted rows leave room behind that slows the next test down: from so many on, a new copy is cheaper. */
+/** Deleted rows leave space that slows the next test down: above this number, a new copy is cheaper. */
 const mostDeleted = 5_000
 
-/** Makes the database what its template is; false where a test changed its tables, cut its connections or filled it. */
+/**
+ * Restores the database to its template. Returns false if a test changed its tables, cut its connections or filled it.
+ */
 async function isEmptied(client: pg.Client): Promise<boolean> {
   const { columns, countColumns, restore } = (await runResource('postgres')).template
   try {
@@ -132,7 +134,7 @@ function createEmptyPostgres(): Promise<EmptyDatabase> {
 
 async function createPostgresFrom(template: string): Promise<EmptyDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  // A copy of the template's files: going through the log takes several times as long.
+  // Copies the template's files, because going through the log takes several times as long.
   await administer(`create database ${name} template ${template} strategy file_copy`)
   const url = new URL((await runResource('postgres')).url)
   url.pathname = `/${name}`

@@ -4,21 +4,21 @@ import type { System } from '../../src/core/system.ts'
 export interface FakeSystem extends System {
   /** Lets time pass. */
   pass(ms: number): void
-  /** Sets the machine's clock wrong, so far ahead, while no time passes; a database's clock stays right. */
+  /** Sets the machine's clock ahead, while no time passes; a database's clock stays right. */
   setAhead(ms: number): void
-  /** Lets the machine sleep: time passes, which its monotonic clock does not notice. */
+  /** Lets the machine sleep: time passes, but not on its monotonic clock. */
   suspend(ms: number): void
-  /** How long somebody slept, in order. */
+  /** The durations of all sleeps, in order. */
   readonly slept: readonly number[]
 }
 
 const usualNow = Date.UTC(2026, 0, 15, 12)
 const usualSeed = 'seed'
 
-/** Counts of random blocks, by the system that draws them. A copy with other members has none. */
+/** The number of random blocks drawn by each system. A copy with other members has none. */
 const draws = new WeakMap<System, { usual: boolean; count: number }>()
 
-/** Returns a system's count of random blocks, if its time and seed are the usual ones and nothing was drawn yet. */
+/** Returns a system's count of random blocks, if its time and seed are the defaults and nothing was drawn yet. */
 export function untouchedDraws(system: System): { count: number } | undefined {
   const drawn = draws.get(system)
   return drawn?.usual && drawn.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
@@ -26,7 +26,7 @@ export function untouchedDraws(system: System): { count: number } | undefined {
     : undefined
 }
 
-/** A clock that stands still until it is moved, sleeps that take none of its owner's time, and repeatable randomness. */
+/** A clock that moves only on request, sleeps that take no real time, and repeatable randomness. */
 export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSystem {
   let nowMs = now
   let aheadMs = 0
@@ -68,7 +68,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
   return system
 }
 
-/** A fake system on the time of `Date`, which the libraries read and a test sets: all of its clocks go by that. */
+/** A fake system whose clocks all follow `Date`, which the libraries read and a test sets. */
 export function dateSystem(): FakeSystem {
   const now = () => Date.now()
   return { ...fakeSystem(), now, elapsed: now, uptime: now, databaseNow: now }

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Below them systems take the ports of connections that go out (Linux: from 32768, others from 49152). */
+/** Systems use ports from here on for outgoing connections (Linux: from 32768, others from 49152). */
 const ports = { from: 20_000, to: 32_000 }
 
-/** A port of this machine that nobody listens at, and that no connection is given while nobody does. */
+/** Returns a free port of this machine that no outgoing connection will get in the meantime. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(ports.from, ports.to)

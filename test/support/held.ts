@@ -2,8 +2,8 @@ import pg from 'pg'
 import { expect } from 'vitest'
 
 /**
- * Holds what a statement locks in a PostgreSQL database, so that what comes stops there: a test says what happens
- * meanwhile. `stopped` waits until so many statements do; `release` lets them go on, in the order in which they came.
+ * Holds a statement's locks in a PostgreSQL database, so that requests block there and a test decides what happens
+ * meanwhile. `stopped` waits until so many statements block; `release` lets them continue in order.
  */
 export async function holding(url: string, statement: string) {
   const [holder, watcher] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]

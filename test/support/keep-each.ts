@@ -2,8 +2,8 @@ import { TestRunner } from 'vitest'
 import { isDeep } from './depth.ts'
 
 /**
- * Outside the deep run, skips the tests of the `describe` that calls it but for the first and each `nth` after it, those
- * in inner ones counted in. It is called last, when the others are declared.
+ * Outside the deep run, skips all tests of the calling `describe` but the first and each `nth` after it, including
+ * those in inner blocks. Call it last, after the tests are declared.
  */
 export function keepEach(nth: number): void {
   if (!isDeep) thin(TestRunner.getCurrentSuite().tasks, nth, { met: 0 })

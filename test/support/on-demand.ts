@@ -9,30 +9,30 @@ import type { PostgresServer } from './postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The directory of the tests' files, in memory where there is room. */
+    /** The directory of the tests' files, in memory if there is room. */
     fastDirectory: string
-    /** A directory in there that goes when the run ends. */
+    /** Returns a subdirectory that is deleted when the run ends. */
     runDirectory: string
     /** The address that answers with `RunResources`. */
     onDemand: string
   }
 }
 
-/** Prepared once a run, when a test first asks for one: most runs of a few files need neither. */
+/** Prepared once a run, when a test first asks for it, because most runs of a few files need neither. */
 export interface RunResources {
   postgres: PostgresServer
   /** The file that tests start as the command line. */
   cli: string
 }
 
-/** Prepares what all workers of a test run share; the function it returns removes it. */
+/** Prepares the resources shared by all workers of a test run. Returns a function that removes them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const fast = await fastDirectory()
   const directory = await mkdtemp(join(fast, 'payments-mcp-tests-'))
   project.provide('fastDirectory', fast)
   project.provide('runDirectory', directory)
 
-  // Imported when it is needed: its package makes a process that imports it end with 0, whatever the tests said.
+  // Imported on demand, because its package makes the process exit with 0, whatever the tests' result.
   const postgres = once(async () => (await import('./postgres.ts')).startPostgres(directory))
   const makers = { postgres: async () => (await postgres()).server, cli: once(bundledCommandLine) }
   const server = createServer(async ({ url = '' }, response) => {
@@ -53,13 +53,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-/** Calls the function the first time only. */
+/** Returns a function that calls `make` only once. */
 function once<T>(make: () => Promise<T>) {
   const call = Object.assign(() => (call.started ??= make()), { started: undefined as Promise<T> | undefined })
   return call
 }
 
-/** Memory, where Linux has room for a few hundred databases: creating one there takes a twentieth of the time. */
+/** Memory, if Linux has room for a few hundred databases: creating one there takes a twentieth of the time. */
 async function fastDirectory(): Promise<string> {
   const memory = '/dev/shm'
   try {

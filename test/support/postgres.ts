@@ -15,16 +15,16 @@ export interface PostgresServer {
 
 interface PostgresTemplate {
   name: string
-  /** How many columns its tables and indexes have, and the statement that counts those of a database. */
+  /** The number of columns of its tables and indexes, and the statement that counts those of a database. */
   columns: string
   countColumns: string
-  /** Statements that make a copy what the template is, whatever rows it has. */
+  /** Statements that restore a copy to the template, whatever rows it has. */
   restore: string
 }
 
 /** Starts a PostgreSQL with its files in the directory, and prepares the template. */
 export async function startPostgres(directory: string): Promise<{ server: PostgresServer; stop(): Promise<void> }> {
-  // As root, the server runs as the user `postgres`, who has to get to its files in here.
+  // As root, the server runs as the user `postgres`, who must be able to reach its files in here.
   await chmod(directory, 0o711)
   const port = await freePort()
   const log: string[] = []
@@ -39,7 +39,8 @@ export async function startPostgres(directory: string): Promise<{ server: Postgr
     onError: (message) => log.push(String(message)),
   })
   const stop = async () => {
-    // The package ends the process with 0 when its loop is empty, whatever the tests said: end it before, with their code.
+    // The package exits the process with 0 when its event loop is empty, whatever the tests' result. So exit first,
+    // with their code.
     process.prependOnceListener('beforeExit', () => process.exit())
     await server.stop()
   }
@@ -67,7 +68,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   const { rows: tables } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
   )
-  // A process that a test killed may still be connected: it is not to write any more.
+  // A process that a test killed may still be connected, and must not write any more.
   const statements = [
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     ...tables.map(({ tablename }) => `delete from "${tablename}"`),
@@ -82,7 +83,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   return { name: template, columns: counted[0].count, countColumns, restore: statements.join(';\n') }
 }
 
-/** Nothing has to survive: no flush, and the least of memory and processes. */
+/** Nothing has to survive: no flush, and minimal memory and processes. */
 const serverSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -9,7 +9,7 @@ import { createModel } from '../../src/simulate/model/model.ts'
 export class Purchases {
   readonly #model
   readonly #startMs: number
-  /** When each purchase and refund was made, by its id. */
+  /** The time of each purchase and refund, by id. */
   readonly #madeMs = new Map<string, number>()
 
   constructor(availableCents: number, startMs: number) {
@@ -21,7 +21,7 @@ export class Purchases {
     return this.#startMs + this.#model.nowMs()
   }
 
-  /** The balance of the wallet. Payments from the same wallet change it too. */
+  /** The wallet's balance. Payments from the same wallet change it too. */
   get balance() {
     return this.#model.balance('own')
   }
@@ -39,7 +39,7 @@ export class Purchases {
     })
   }
 
-  /** Returns what purchases since then hold or captured, which counts against limits. */
+  /** Returns the held and captured amounts of later purchases, which count toward limits. */
   spentSince(sinceMs: number): number {
     const since = this.transactions.filter(({ id }) => (this.#madeMs.get(id) ?? 0) >= sinceMs)
     return since.reduce((sum, { status, held, captured }) => sum + (status === 'refunded' ? 0 : held + captured), 0)
@@ -49,7 +49,10 @@ export class Purchases {
     this.act('advance_sandbox_clock', { seconds: (nowMs - this.nowMs) / 1000 })
   }
 
-  /** Makes the change, and tells the HTTP status of its answer. `makes` is the id of what the service made. */
+  /**
+   * Applies the change, and returns the HTTP status of its answer. `makes` is the id of the record that the service
+   * created.
+   */
   act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
     const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })
     if (prediction === undefined) throw new Error(`Bug: the model has nothing that ${tool} acts on`)
@@ -58,7 +61,7 @@ export class Purchases {
   }
 }
 
-/** The tool of each action on an authorized or captured purchase, which is the last segment of its path. */
+/** The tool of each action on an authorized or captured purchase, named by the last segment of its path. */
 export const purchaseTools = {
   capture: 'simulate_card_capture',
   refund: 'simulate_card_refund',

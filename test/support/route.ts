@@ -2,15 +2,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A network path between a TCP client and a server that can fail as networks do. */
 export interface Route {
-  /** The address that leads here. */
+  /** The address of this end. */
   url: string
-  /** How many connections were tried since it last changed. */
+  /** The number of connection attempts since the last change. */
   attempts(): number
-  /** Swallows every byte from now on, in both directions: nobody hears that anybody left. */
+  /** Swallows every byte from now on, in both directions, including disconnects. */
   fallSilent(): void
-  /** Ends what is connected, and whoever connects. */
+  /** Ends all connections, and refuses new ones. */
   refuse(): void
-  /** Leads on, from now to another server where one is named. What was swallowed stays lost, and its connections with it. */
+  /** Forwards again, to another server if one is given. Swallowed bytes stay lost, and so do their connections. */
   open(url?: string): void
   close(): Promise<void>
 }

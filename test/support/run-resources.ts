@@ -1,7 +1,7 @@
 import { inject } from 'vitest'
 import type { RunResources } from './on-demand.ts'
 
-/** Returns a resource of the whole test run, which prepares it when it is first asked. */
+/** Returns a resource of the whole test run, preparing it on the first request. */
 export function runResource<Name extends keyof RunResources>(name: Name): Promise<RunResources[Name]> {
   const asked = known.get(name) ?? ask(name)
   known.set(name, asked)

@@ -1,23 +1,23 @@
 import pg from 'pg'
 
 /**
- * How often, on average, a statement and a commit fail: more than any load brings, and less than makes a store give up
- * after its attempts.
+ * The average failure rate of a statement and a commit: more than any real load causes, and less than exhausts a
+ * store's attempts.
  */
 const oneIn = { statement: 100, commit: 30 } as const
 
-/** Fails on the server as a transaction does that has to give way. */
+/** Fails on the server like a transaction that has to give way. */
 const givingWay = "do $$ begin raise exception 'injected by the tests' using errcode = '40001'; end $$"
 const begins = /^(begin|start transaction) isolation level read committed/
 const changing = 'query that gives way'
 const isControl = /^(rollback|savepoint|set|release)\b/
 
 /**
- * `TEST_POSTGRES=serializable`: what a store begins is serializable, and its statements and commits fail with 40001 at
- * random. It is the server that fails, so the transaction is undone as it would be, and all that was sent behind is refused.
+ * `TEST_POSTGRES=serializable`: a store's transactions are serializable, and their statements and commits fail with
+ * 40001 at random. The server itself fails, so the transaction is really undone, and all later statements are refused.
  */
 export function makeSerializable(): void {
-  // The modules of tests are loaded anew for each file, the driver is not.
+  // Test modules are loaded again for each file, but the driver is not.
   if (pg.Client.prototype.query.name === changing) return
   const seed = Number(process.env.TEST_SEED ?? process.pid)
   console.info(`PostgreSQL is serializable, and gives way at random: TEST_SEED=${seed}`)
@@ -36,14 +36,14 @@ export function makeSerializable(): void {
     if (!inside.has(this)) return send(config)
     const isCommit = text === 'commit'
     if (isCommit || text === 'rollback') inside.delete(this)
-    // A commit that fails has ended the transaction all the same.
+    // A failed commit has ended the transaction too.
     if (isCommit) return random() * oneIn.commit < 1 ? fail(`rollback; ${givingWay}`) : send(config)
     return !isControl.test(text) && random() * oneIn.statement < 1 ? fail(givingWay) : send(config)
   }
   pg.Client.prototype.query = Object.defineProperty(changed, 'name', { value: changing }) as typeof query
 }
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns the same numbers for the same seed (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

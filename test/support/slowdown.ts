@@ -1,6 +1,6 @@
 const worksMs = 20
 
-/** How many times longer a process here takes than it works: others want the same processors. 1 where none does. */
+/** Returns how many times longer a process takes here than on an idle machine; 1 if the machine is idle. */
 function slowdown(): number {
   const startMs = performance.now()
   const start = process.cpuUsage()

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether util-linux can make a terminal here: no package that compiles is needed for it then. */
+/** Whether util-linux can make a terminal here, which saves a package that has to be compiled. */
 export const hasTerminal =
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 
-/** Runs a command on a terminal until it ends, where somebody types `typed`. Both of its outputs come as one. */
+/** Runs a command on a terminal until it ends, and types `typed`. Returns both of its outputs as one. */
 export function onTerminal(
   command: readonly string[],
   { env = {}, typed = '' }: { env?: Record<string, string>; typed?: string },

@@ -30,7 +30,7 @@ export interface Sent {
   idempotencyKey?: string | null
   instanceId?: string | null
   attributes?: unknown
-  /** Sent as it is, instead of attributes in their envelope. */
+  /** Sent unchanged, instead of attributes in their envelope. */
   body?: string
   headers?: Record<string, string>
 }
@@ -43,7 +43,7 @@ export interface Answer {
   json: any
 }
 
-/** A service on a real database with the seeded world, and a caller for its public door. */
+/** A service on a real database with the seeded world, and a client of its public API. */
 export interface World {
   store: Store
   environment: Environment
@@ -57,14 +57,14 @@ export interface World {
   /** The logged lines above the level info. */
   alarms: string[]
   send(method: string, path: string, sent?: Sent): Promise<Answer>
-  /** POST with attributes, by the seeded agent unless told otherwise. */
+  /** Sends a POST with attributes, by default as the seeded agent. */
   post(path: string, attributes: unknown, sent?: Sent): Promise<Answer>
   get(path: string, sent?: Sent): Promise<Answer>
   issueCard(attributes?: Record<string, unknown>, sent?: Sent): Promise<string>
   authorize(cardId: string, amount: number, sent?: Sent): Promise<Answer>
   whoami(key?: string): Promise<{ partyId: string; agentId: string | null; keyId: string }>
   customerPartyId(): Promise<string>
-  /** Ends the world. @throws when a refusal was never looked at, or its operation does not declare it. */
+  /** Ends the world. @throws if a refusal was never looked at, or its operation does not declare it. */
   drop(): Promise<void>
 }
 
@@ -76,9 +76,9 @@ export interface WorldOptions {
   clientMetadata?: Config['clientMetadata']
   /** The world that fills the sandbox; by default the package's own. */
   world?: ServiceOptions['world']
-  /** Sends what webhooks are told; as the product does unless it is given. */
+  /** Sends webhooks' messages; by default as the product does. */
   send?: ServiceOptions['send']
-  /** False where the test counts what the database is asked, which entries of runs are written beside. */
+  /** False if the test counts database queries, which entries of runs would add to. */
   keepsRuns?: boolean
 }
 
@@ -100,19 +100,19 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const log = { debug: line, info: line, warn: alarm, error: alarm }
   const { publicUrl, clientMetadata, send } = options
   const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }), ...(send && { send }) }
-  // Production begins without a world, so what a test needs of one is given to it.
+  // Production begins without a world, so it gets the records that a test needs.
   const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options
   const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   if (draws && filled) draws.count = filled.drawn
   const unheard = new Set<string>()
   const drop = async () => {
-    // As where a process ends: what happened in runs is written beside all requests.
+    // As at a process's end, because entries of runs are written next to all requests.
     await service.runLog.flush()
     await dropDatabase()
     const bugs = alarms.filter((line) => line.startsWith('Bug:'))
     if (bugs.length > 0) throw new Error(bugs.join('\n'))
-    // A test that looks may be one that the quick run leaves out.
+    // The test that looks at it may be skipped in the quick run.
     if (unheard.size > 0 && (isDeep || database.name === 'sqlite'))
       throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
   }
@@ -120,7 +120,7 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   return { store, environment, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
 }
 
-/** The usual world in a SQLite file, made once for each worker: to copy it takes a third of what seeding takes. */
+/** Makes the default world in a SQLite file once for each worker: copying it takes a third of seeding. */
 function seededFile(): Promise<Seeded> {
   seeded ??= seedFile()
   return seeded
@@ -128,7 +128,7 @@ function seededFile(): Promise<Seeded> {
 
 interface Seeded {
   file: string
-  /** Random blocks that seeding drew. */
+  /** The number of random blocks drawn by seeding. */
   drawn: number
 }
 
@@ -149,8 +149,8 @@ async function seedFile(): Promise<Seeded> {
 }
 
 /**
- * A test that goes on after a refusal which it did not expect tests something else: so each is to be looked at. Only a 503
- * need not be, which a busy machine may answer to any of many requests at once, and which does nothing.
+ * Requires a look at every refusal, because a test that continues after an unexpected one tests something else. 503 is
+ * exempt: a busy machine may answer it to any of many simultaneous requests, and it does nothing.
  */
 function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
   if (answer.status < 400 || answer.status === 503) return answer
@@ -228,7 +228,7 @@ export interface OtherParty {
   agentKey: string
 }
 
-/** Another organization with a funded wallet, an agent and keys, made as the seed makes its own. */
+/** Makes another organization with a funded wallet, an agent and keys, as the seed does. */
 export async function addParty(
   grounds: World,
   {
@@ -249,7 +249,7 @@ export async function addParty(
   return { partyId, agentId, walletId, apiKey, agentKey }
 }
 
-/** The same without an agent and keys: nobody acts for it, so that the sandbox plays it. */
+/** Makes the same without an agent and keys: nobody acts for it, so the sandbox plays it. */
 export async function addPlainParty(
   { store, system }: Grounds,
   { party = {}, fundsCents = 100_000 }: { party?: Partial<PartyRow>; fundsCents?: number } = {},
@@ -261,7 +261,7 @@ export async function addPlainParty(
   return { partyId, walletId: wallet.id }
 }
 
-/** The environment is the sandbox unless it is told. */
+/** By default the environment is the sandbox. */
 type Grounds = Pick<World, 'store' | 'system'> & Partial<Pick<World, 'environment'>>
 
 export async function addAgent(grounds: Grounds, partyId: string, walletId: string, holds: readonly string[]) {
@@ -273,7 +273,7 @@ export async function addAgent(grounds: Grounds, partyId: string, walletId: stri
   return { agentId, agentKey: await addKey(grounds, { partyId, agentId, scopes: null }) }
 }
 
-/** A key, given back whole. */
+/** Adds a key and returns it in full. */
 export async function addKey(
   { store, system, environment = 'sandbox' }: Grounds,
   {
@@ -322,7 +322,7 @@ export async function addDelegation(
   )
 }
 
-/** A user of the party's with a token, given back whole. */
+/** Adds a user of the party with a token, and returns it in full. */
 export async function addUserToken(
   { store, system }: Grounds,
   partyId: string,

@@ -42,7 +42,7 @@ describe('the output of a tool', () => {
   )
 })
 
-/** The fields of an answer and their types: what demands more would lose the answer of a service that tells more. */
+/** Returns the fields of an answer and their types. Stricter schemas would fail on a service that adds fields. */
 function outline(schema: Schema): string[] {
   return fieldsOf(bare(schema)).map(fieldLine)
 }

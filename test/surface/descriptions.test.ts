@@ -23,7 +23,7 @@ function* argumentsIn(schema: Schema, path: string, described = schema.descripti
   for (const either of schema.anyOf ?? []) yield* argumentsIn(either, path, described)
 }
 
-/** The words of a text, without those that tell nothing and without their endings. */
+/** Returns the words of a text, without fillers and endings. */
 function words(text: string): Set<string> {
   const all =
     text
@@ -35,13 +35,13 @@ function words(text: string): Set<string> {
 
 const empty = new Set('a an the of its it this that is are to for with in on at or and by one your'.split(' '))
 
-/** Whether a text says no more than the names around it. */
+/** Whether a text adds nothing to the names around it. */
 function repeats(text: string, path: string): boolean {
   const known = words(path.replaceAll(/[.[\]_]/g, ' '))
   return [...words(text)].every((word) => known.has(word))
 }
 
-/** From 0 to 1: how many of the words of two texts are in both. */
+/** Returns the share of common words of two texts, from 0 to 1. */
 function likeness(one: string, other: string): number {
   const [left, right] = [words(one), words(other)]
   const both = [...left].filter((word) => right.has(word)).length
@@ -90,7 +90,7 @@ describe('a tool', () => {
     expect(repeats(description, `${name} ${title}`), description).toBe(false)
   })
 
-  /** Above this, a model that knows neither could not tell which it wants.  */
+  /** Above this, a model that knows neither tool could not choose between them. */
   const mostAlike = 0.6
 
   test('is not described like another', () => {

@@ -4,7 +4,7 @@ import type { Schema } from './fields.ts'
 
 export const serverUrl = 'http://127.0.0.1:4010'
 
-/** The OpenAPI document, as far as tests read it. */
+/** The parts of the OpenAPI document that tests read. */
 export interface Document {
   paths: Record<string, Record<string, Described>>
   components: {
@@ -16,7 +16,7 @@ export interface Document {
   }
 }
 
-/** An operation of it. */
+/** An operation of the document. */
 export interface Described {
   operationId: string
   tags: string[]
@@ -55,7 +55,7 @@ export function operationIn(document: Document, { method, path }: OperationDefin
   return described
 }
 
-/** The value itself, or what its `$ref` points to. */
+/** Returns the value itself, or the target of its `$ref`. */
 export function follow<T extends object>(value: T, document: Document): T {
   const { $ref } = value as { $ref?: string }
   if ($ref === undefined) return value
@@ -69,7 +69,7 @@ export function contentOf({ content }: Pick<Response, 'content'>): Media {
   return media
 }
 
-/** The schema of a request's `data`. */
+/** Returns the schema of a request's `data`. */
 export function bodyOf({ requestBody }: Described): Schema | undefined {
   return requestBody && contentOf(requestBody).schema.properties?.data
 }
@@ -83,7 +83,7 @@ export function successOf({ responses }: Described): [status: string, Response] 
   return found
 }
 
-/** `status code` of each error, in ascending order. */
+/** Returns `status code` of each error, in ascending order. */
 export function errorsOf({ responses }: Described, document: Document): string[] {
   return Object.entries(responses)
     .filter(([status]) => !isSuccess(status))

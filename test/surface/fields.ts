@@ -1,4 +1,4 @@
-/** JSON Schema, as far as it is read here; what is not read is shown as it is. */
+/** The parts of JSON Schema that are read here; other parts are shown unchanged. */
 export interface Schema {
   [keyword: string]: unknown
   type?: string | string[]
@@ -10,19 +10,19 @@ export interface Schema {
   additionalProperties?: boolean | Schema
 }
 
-/** One field of a schema, however deep it lies. */
+/** One field of a schema, at any depth. */
 export interface Field {
-  /** The names that lead to it: `merchant.name`, `reasons[].type`. */
+  /** Its path: `merchant.name`, `reasons[].type`. */
   path: string
   optional: boolean
   /** Its type or its only value: `string|null`. */
   kind: string
-  /** Its bounds, its words, its form and its default, in short. */
+  /** Its bounds, values, format and default, in short. */
   rules: string[]
   description: string | undefined
 }
 
-/** Every field of a schema, in its order. */
+/** Returns every field of a schema, in order. */
 export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   const { type, const: value, description, anyOf, properties, required = [], items, ...others } = unwrapped(schema)
   const kind = value === undefined ? [type ?? []].flat().join('|') : JSON.stringify(value)
@@ -36,14 +36,14 @@ export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   const either = (anyOf ?? []).flatMap((variant, index) => fieldsOf(variant, `${path}/${index + 1}`))
   const inner = [...named, ...listed, ...either]
   if (inner.length > 0 && path === '') return inner
-  // An object that is always there and of which nothing is said is seen by its fields.
+  // An object that is always present and undescribed is represented by its fields.
   if (named.length > 0 && !optional && kind === 'object' && !description && own.rules.length === 0) return inner
   const [only, ...more] = [...named, ...listed]
   if (only === undefined || more.length > 0 || either.length > 0) return [own, ...inner]
   return [{ ...own, ...together(own, only) }]
 }
 
-/** A list of plain values, or an object of one field, is told in one line. */
+/** A list of plain values, or an object with one field, takes one line. */
 function together(own: Field, inner: Field): Partial<Field> {
   if (!inner.path.endsWith('[]')) {
     const name = inner.path.slice(own.path.length + 1)
@@ -57,13 +57,13 @@ function together(own: Field, inner: Field): Partial<Field> {
   }
 }
 
-/** All that is known of a field. */
+/** Returns everything known about a field. */
 export function fieldLine({ path, optional, kind, rules, description }: Field): string {
   const words = [`${path}${optional ? '?' : ''}`, kind, ...rules, description === undefined ? '' : `“${description}”`]
   return words.filter((word) => word !== '').join(' ')
 }
 
-/** `anyOf: [X, null]` as X with null among its types. */
+/** Returns `anyOf: [X, null]` as X with null among its types. */
 function unwrapped(schema: Schema): Schema {
   const [value, nothing] = schema.anyOf ?? []
   if (schema.anyOf?.length !== 2 || value === undefined || nothing?.type !== 'null') return schema
@@ -71,7 +71,7 @@ function unwrapped(schema: Schema): Schema {
   return { ...unwrapped(value), ...beside, type: [value.type ?? [], 'null'].flat() }
 }
 
-/** `{data: {type, id}}` as one field: `→ wallet`. */
+/** Returns `{data: {type, id}}` as one field: `→ wallet`. */
 function relatedOf(schema: Schema): Pick<Field, 'kind' | 'rules'> | undefined {
   const { data, ...more } = schema.properties ?? {}
   if (data === undefined || Object.keys(more).length > 0) return undefined
@@ -95,7 +95,7 @@ function rulesOf(schema: Schema): string[] {
     range(least, maximum, ''),
     range(minLength, maxLength, ' characters'),
     range(minItems, maxItems, ' entries'),
-    // A form has a pattern of its own.
+    // A format implies its pattern.
     pattern === undefined || format !== undefined ? '' : `/${pattern}/`,
     given === undefined ? '' : `= ${JSON.stringify(given)}`,
     wordsOf('of', additionalProperties),
@@ -105,7 +105,7 @@ function rulesOf(schema: Schema): string[] {
   return rules.map(String).filter((rule) => rule !== '')
 }
 
-/** A bound that every integer has says nothing. */
+/** A bound of every integer says nothing. */
 function range(least: unknown, most: unknown, unit: string): string {
   const [from, to] = [least, most].map((bound) => (Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER ? bound : ''))
   return from === '' && to === '' ? '' : `${from ?? ''}..${to ?? ''}${unit}`

@@ -14,7 +14,7 @@ const entries = Object.entries<OperationDefinition>(catalogue) as [OperationKey,
 const changing = entries.filter(([, { effect }]) => effect !== 'read')
 const hints = new Map(toolList(everyTool('sandbox')).map(({ name, annotations }) => [name, annotations]))
 
-/** A second one of these is refused, though each that succeeds makes something: a new secret, a payment by card. */
+/** A second call of these is refused, though each success creates something: a new secret, a payment by card. */
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
 const everyRequests = ['activity', 'partyHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
@@ -29,7 +29,7 @@ describe('the hint that a tool is idempotent is true', () => {
   })
   afterAll(() => on.world.drop())
 
-  /** All that is recorded, but for what every request leaves: who asked, and what was answered. */
+  /** Returns all records, without those that every request leaves: who called, and the answer. */
   const state = async () => {
     const tables = await allTables(on.world.store)
     for (const name of everyRequests) tables.delete(name)

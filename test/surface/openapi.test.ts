@@ -181,7 +181,7 @@ function patternsIn(value: unknown): string[] {
   return [...own, ...Object.values(value).flatMap(patternsIn)]
 }
 
-/** No lookaround, back reference, property or long escape: Go has none of the first three, and each engine its own way of the last. */
+/** No lookaround, back reference, property or long escape: Go lacks the first three, and engines differ in the last. */
 function isPortable(pattern: string): boolean {
   const modes = ['', 'u'].map((flags) => new RegExp(pattern, flags))
   return (
@@ -196,12 +196,12 @@ interface Ajv {
   getSchema(pointer: string): (((value: unknown) => boolean) & { errors?: unknown }) | undefined
 }
 
-// ajv is the OpenAPI validator's dependency, so it is resolved from there.
+// ajv is a dependency of the OpenAPI validator, so it is resolved from there.
 const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator'))
 const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
 const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
 
-// It has the whole document, so it compiles each schema of it once.
+// It gets the whole document, so it compiles each schema once.
 const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
 addFormats(ajv)
 ajv.addSchema({ ...sandbox, $id: 'openapi' })
@@ -210,7 +210,7 @@ function escaped(step: string): string {
   return encodeURIComponent(step.replaceAll('/', '~1'))
 }
 
-/** Whether a value is what the request or response there may hold. */
+/** Returns whether a value fits the request or response at that place. */
 function expectValid(pointer: string, value: unknown) {
   const validate = ajv.getSchema(`openapi${pointer}/content/${escaped('application/json')}/schema`)
   if (validate === undefined) throw new Error(`Bug: the document has no schema at ${pointer}`)

@@ -16,7 +16,7 @@ const tools = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, t
 const [first = [], ...others] = operations.map((operation) => errorsOf(operationIn(document, operation), document))
 const usual = first.filter((error) => others.every((errors) => errors.includes(error)))
 
-/** The text of each operation and of each resource, by the file of tools/ that declares the operation. */
+/** Returns the text of each operation and of each resource, by the file of tools/ that declares the operation. */
 const texts = await textsByFile()
 
 describe('what agents and API clients see changes on purpose only', () => {
@@ -55,7 +55,7 @@ async function textsByFile(): Promise<Map<string, string[]>> {
       const text = operationText(operation, { tool, document, usual })
       const answer = /→ (?:201 )?(?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
       const resource = resources.get(answer)
-      // It stands once, in the first file that answers it.
+      // It appears once, in the first file that returns it.
       resources.delete(answer)
       return resource === undefined ? [text] : [resourceText(answer, resource), text]
     })
@@ -113,7 +113,7 @@ type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
 
 const names = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
 
-/** The tools that are others where cards are masked. */
+/** Returns the tools that differ if cards are masked. */
 function masked(): string[] {
   return toolList({ ...everyTool('sandbox'), cardDetails: 'masked' })
     .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))

@@ -17,7 +17,7 @@ import { type Field, fieldLine, fieldsOf, type Schema } from './fields.ts'
 interface Seen {
   tool: Tool
   document: Document
-  /** The errors that every operation has. */
+  /** The errors that every operation can answer. */
   usual: readonly string[]
 }
 
@@ -40,7 +40,7 @@ export function operationText(operation: OperationDefinition, { tool, document, 
   ])
 }
 
-/** A title, and what belongs to it below. */
+/** Returns a title with its lines indented below. */
 export function textOf(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((line) => `  ${line}`)].join('\n')
 }
@@ -57,7 +57,7 @@ function headersOf({ parameters }: Described, document: Document): string[] {
     .map(({ name, required }) => `${name}${required ? '' : '?'}`)
 }
 
-/** The arguments of the service: those of the path, of the query and of the body side by side. */
+/** Returns the service's arguments: those of the path, the query and the body side by side. */
 function inputsOf(described: Described): Field[] {
   const places = described.parameters.filter((parameter) => 'schema' in parameter)
   return [
@@ -68,11 +68,11 @@ function inputsOf(described: Described): Field[] {
   ].filter(({ path }) => path !== '' && path !== 'attributes')
 }
 
-/** The service's fields, each with the words that a model reads, and what only one of the two takes. */
+/** Returns the service's fields, each with its description for models, and the fields that only one of the two has. */
 function inputLines(served: readonly Field[], offered: readonly Field[]): string[] {
   const byPath = new Map(offered.map((field) => [field.path, field]))
   const known = new Set(served.map(({ path }) => path))
-  // An object of free keys is a list of {key, value} over MCP.
+  // An object with free keys is a list of {key, value} over MCP.
   const toolOnly = offered.filter(({ path }) => path !== '' && !known.has(path) && !/\[\]\.(key|value)$/.test(path))
   const restOnly = served.filter(({ path }) => !byPath.has(path))
   return [

@@ -190,7 +190,7 @@ onEachDatabase('a sandbox', (database) => {
       expect(await available(sandbox)).toBe(250_000)
       expect(Date.parse(await sandbox.clock.now()) - began).toBeLessThan(80_000_000)
       expect((await sandbox.faults.list()).filter(({ origin }) => origin === 'operation')).toEqual([])
-      // The very same call: what is gone is not taken for a repeat.
+      // The very same call: after the reset it does not count as a repeat.
       expect(await bought(client)).toMatchObject({ status: 'captured' })
       expect(await available(sandbox)).toBe(250_000 - 4250)
       await sandbox.restore('one-purchase')

@@ -29,7 +29,7 @@ onEachDatabase('the keys of a database', (database) => {
     await world.drop()
   })
 
-  /** Another process on the database. */
+  /** Starts another process on the database. */
   async function open(secrets?: string[]): Promise<{ store: Store; service: Service }> {
     const { system } = world
     const store = await openStore({ url: world.url, system, secrets })
@@ -125,7 +125,7 @@ onEachDatabase('the keys of a database', (database) => {
     }
     for (const secrets of [undefined, [two]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
     await expect(open()).rejects.toThrow(/^got nothing, but the keys in the database are wrapped/)
-    // To change the secret, the new one and the old one are given once.
+    // To change the secret, both the new and the old one are set once.
     const changed = await open([two, one])
     await expect(open([one])).rejects.toThrow(WrongSecretError)
     const after = await open([two])
@@ -137,7 +137,7 @@ onEachDatabase('the keys of a database', (database) => {
     await stillGood(after.service)
   })
 
-  /** As the world's own, to another process. */
+  /** Sends it to another process, like the world's own requests. */
   function sender(service: Service): World['send'] {
     return async (method, path, { key = world.agentKey, idempotencyKey, attributes } = {}) => {
       const headers = new Headers({ Authorization: `Bearer ${key}`, 'X-Instance-ID': 'run 1' })

@@ -209,7 +209,7 @@ onEachDatabase('wallets', (database) => {
         await self.pay(1, { type: 'email', value: 'customer@sandbox.example' }, { walletId: main }),
         'forbidden',
       )
-      // Attached again, its first wallet is its default.
+      // After reattaching, its first wallet is its default.
       expect(ok(await attach(main, agentId)).json.data.meta.walletAccess.isDefault).toBe(true)
       ok(await world.get(`/agent-cards/${card}`))
     })
@@ -301,7 +301,7 @@ onEachDatabase('wallets', (database) => {
         await db.updateTable('delegations').set({ permissions }).where('customerPartyId', '=', customer).execute()
       })
       expectRefusal(await transfer({ ...draft, partyId: customer }), 'forbidden', at('customerPartyId'))
-      // Also when something else is wrong, so that the refusal is not recorded as one's own.
+      // Even if something else is wrong, so that the refusal is not recorded in the caller's own activity.
       const wrong = await transfer({ ...draft, amount: 0, partyId: customer })
       expectRefusal(wrong, 'forbidden', at('customerPartyId'))
     })

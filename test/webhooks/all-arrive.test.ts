@@ -8,7 +8,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { hooksOf } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
-/** Numbers that look random and are the same in each run. */
+/** Returns pseudo-random numbers that are the same in each run. */
 function chances(seed: number): () => number {
   let state = seed
   return () => {
@@ -17,7 +17,7 @@ function chances(seed: number): () => number {
   }
 }
 
-/** Wallets are made by many at once, for the outbox has one event of each. */
+/** Many clients create wallets at once, and each adds one event to the outbox. */
 async function makeWallets(world: World, count: number): Promise<void> {
   let left = count
   const work = async () => {
@@ -44,17 +44,20 @@ async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   return ids
 }
 
-/** One round passes a minute: after so many, every delivery has arrived or was given up. */
+/** Each round passes a minute: after these, every delivery has arrived or was given up. */
 const roundsOfAllAttempts = Math.ceil(pauseSeconds.reduce((sum, pause) => sum + pause / 60, 0)) + pauseSeconds.length
-/** Must divide no pause between attempts. Killed every 20 minutes, the receiver was down at each retry of some events. */
+/**
+ * It must not divide a pause between attempts: killed every 20 minutes, the receiver was down at each retry of some
+ * events.
+ */
 const roundsBetweenKills = 19
 
-/** On a machine that has other things to do; what hangs shows all the same. */
+/** Enough for a busy machine; a hang still shows. */
 const longMs = 1_200_000
 
 test.each([
   { database: sqlite, many: 10_000 },
-  // It answers slower, and the same is asked of it.
+  // It is slower, and gets the same load.
   { database: postgres, many: 1_000 },
 ] as const)(
   'each of $many events arrives at a receiver that fails in every way, on $database.name',
@@ -97,7 +100,7 @@ test.each([
         }
         const delivering = hooks.deliver()
         if (round % roundsBetweenKills === 0) {
-          // It is killed with whatever it had, and comes again at the same address.
+          // It is killed with everything it had, and restarted at the same address.
           kills += 1
           await receiver.close()
           await sleep(1)
@@ -126,7 +129,7 @@ test.each([
 const apiSecret = 'kill-api-secret-0123456789abcdef'
 const key = `sk_ntl_sandbox_${apiSecret}`
 
-/** Makes wallets until the service is gone; gives those that it acknowledged. */
+/** Creates wallets until the service is gone. Returns the acknowledged ones. */
 async function happen(url: string, acknowledged: Set<string>): Promise<void> {
   for (let count = 0; ; count++) {
     const headers = {
@@ -180,7 +183,7 @@ test.each([
       for (let kill = 0; kill < kills; kill++) {
         const exited = new Promise((resolve) => served.process.once('exit', resolve))
         const working = Promise.all([happen(served.url, acknowledged), happen(served.url, acknowledged)])
-        // It is killed while it makes events, and each fourth time while it tells of them.
+        // It is killed while it creates events, and every fourth time while it delivers them.
         const [told, made] = [receiver.received.length, acknowledged.size]
         const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > told)
         for (let waited = 0; waited < 1_000 && !isBusy(); waited++) await sleep(10)

@@ -26,7 +26,7 @@ onEachDatabase('webhooks', (database) => {
     await world.drop()
   })
 
-  /** Whether the message is of whoever has the secret, by the package that receivers use. */
+  /** Whether the message is signed with the secret, checked with the package that receivers use. */
   const isSignedBy = (secret: string, { text, headers }: Received) => {
     vi.useFakeTimers({ toFake: ['Date'], now: world.system.now() })
     try {
@@ -141,7 +141,7 @@ onEachDatabase('webhooks', (database) => {
     for (let count = 0; count < 8; count++) wallets.push(await hooks.happen(`Later ${count}`))
     receiver.answer(500)
     expect(await turn()).toHaveLength(5)
-    // It is known to be down now.
+    // Its failure is known now.
     expect(await turn()).toHaveLength(1)
   })
 
@@ -269,7 +269,7 @@ onEachDatabase('webhooks', (database) => {
     const wallets = [await hooks.happen()]
     await hooks.deliver()
     wallets.push(await hooks.happen())
-    // The first has the lease still.
+    // The first process still has the lease.
     await other.service.deliveries.once()
     expect(hooks.told()).toEqual(wallets.slice(0, 1))
     world.system.pass(3_000)

@@ -25,14 +25,14 @@ export function hooksOf(world: World, receiver: Receiver) {
     read: async ({ id }: Hook) => (await read(`/webhooks/${id}`)).attributes,
     deliveries: async ({ id }: Hook, query = ''): Promise<Record<string, unknown>[]> =>
       (await read(`/webhooks/${id}/deliveries${query}`)).map((one: { attributes: object }) => one.attributes),
-    /** One event: a new wallet. Gives its id. */
+    /** Makes one event, a new wallet, and returns its id. */
     happen: async (displayName = 'Savings'): Promise<string> => {
       const answer = await world.post('/wallets', { displayName }, party)
       expect(answer.status, answer.text).toBeLessThan(300)
       return answer.json.data.id
     },
     deliver: () => world.service.deliveries.once(),
-    /** Lets real time pass, and delivers what is due then. */
+    /** Lets real time pass, and sends due deliveries. */
     later: async (seconds: number) => {
       world.system.pass(seconds * 1000)
       await world.service.deliveries.once()

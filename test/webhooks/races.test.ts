@@ -40,7 +40,7 @@ const resend = async () => {
 test('what is sent again while a turn ends has its own turn', async () => {
   const delivering = hooks.deliver()
   await expect.poll(() => sent).toBe(1)
-  // It has added its delivery, and not said so to others yet.
+  // It has added its delivery, but not committed yet.
   const held = await holding(world.url, 'lock table "activity" in exclusive mode')
   const again = resend()
   await held.stopped(1)

@@ -14,9 +14,9 @@ export interface Received {
 export interface Receiver {
   url: string
   readonly received: Received[]
-  /** How it answers from now on: a status, with headers, or never. */
+  /** Sets its answer from now on: a status, with headers, or none. */
   answer(how: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
-  /** How many connections were ever made to it. */
+  /** The number of connections ever made to it. */
   connections(): number
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ import { worldSchema } from '../../src/worlds/schema.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
 
-/** The lines that tell what is wrong with a world; nothing where it can be used. */
+/** Returns the lines that describe a world's mistakes; none if it is valid. */
 function mistakes(given: string | object): readonly string[] {
   try {
     parseWorld(given, 'w.yaml')
@@ -22,7 +22,7 @@ function mistakes(given: string | object): readonly string[] {
 
 const secret = 'topsecret-topsecret-topsecret'
 
-/** Files of other programs that somebody names by mistake, or on purpose. */
+/** Files of other programs that somebody may pass by mistake, or on purpose. */
 const others = [
   'root:x:0:0:root:/root\ndaemon:x:1:1:passwords',
   '-----BEGIN PRIVATE KEY-----\npasswords\n-----END PRIVATE KEY-----',
@@ -285,7 +285,7 @@ parties:
         expect(lines.length).toBeLessThanOrEqual(21)
         for (const line of lines) {
           expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
-          // The file may say such words itself.
+          // The file itself may contain such words.
           if (!blunder.test(text)) expect(line).not.toMatch(blunder)
         }
         const count = text.split(/\r\n|\n|\r/).length
@@ -329,7 +329,7 @@ describe('another file', () => {
   })
 })
 
-/** A world file that is right, with much of what such a file may hold, as lists and as maps. */
+/** Draws a valid world file, with many of the possible fields, as lists and as maps. */
 function worldFile() {
   const line = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -376,7 +376,7 @@ function worldFile() {
     .filter(({ parties }) => Object.keys(parties as object).length > 0)
 }
 
-/** Anything, much of it nearly a world file. */
+/** Draws anything, often almost a world file. */
 function anyText(): fc.Arbitrary<string> {
   const piece = fc.constantFrom(
     'parties',

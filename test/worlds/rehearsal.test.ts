@@ -56,7 +56,7 @@ onEachDatabase('who manages the sandbox', (database) => {
           detail: 'No agent manages this sandbox: use the API key of its first party.',
         })
       }
-      // Restoring may find that nothing was saved yet; it is allowed all the same.
+      // A restore may find no snapshot yet; it is allowed nevertheless.
       for (const { status } of [...(rehearsal ? [] : [agent]), await call(world.apiKey)]) {
         expect([200, 404, 409], name).toContain(status)
       }

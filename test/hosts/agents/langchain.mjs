@@ -1,4 +1,4 @@
-// An agent on LangChain. Argument: {mcp, model, prompt} as JSON; prints its last answer.
+// Runs an agent on LangChain. Argument: {mcp, model, prompt} as JSON; prints its last answer.
 import { MultiServerMCPClient } from '@langchain/mcp-adapters'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent } from 'langchain'

@@ -1,8 +1,8 @@
-// An agent on the OpenAI Agents SDK. Argument: {mcp, model, prompt} as JSON; prints its last answer.
+// Runs an agent on the OpenAI Agents SDK. Argument: {mcp, model, prompt} as JSON; prints its last answer.
 import { Agent, MCPServerStdio, MCPServerStreamableHttp, OpenAIProvider, Runner } from '@openai/agents'
 
 const { mcp, model, prompt } = JSON.parse(process.argv[2])
-// Its own five seconds are short for a start on a machine with other things to do.
+// Its default of five seconds is too short to start on a busy machine.
 const clientSessionTimeoutSeconds = 120
 const server =
   mcp.url === undefined

@@ -4,17 +4,17 @@ import type { Answer, Shown } from './script.ts'
 // biome-ignore lint/suspicious/noExplicitAny: requests of four protocols, of which a few members are read.
 type Json = any
 
-/** How one protocol of model servers asks and is answered. */
+/** The requests and answers of one protocol of model servers. */
 export interface Dialect {
   path: RegExp
   read(body: Json): Shown
-  /** The body of an answer. */
+  /** Returns the body of an answer. */
   whole(answer: Answer, model: string): Json
-  /** The events of a streamed answer; undefined: the protocol's streams here are not needed by any host. */
+  /** Returns the events of a streamed answer; undefined if no host here needs this protocol's streams. */
   stream?(answer: Answer, model: string): { event?: string; data: Json }[]
 }
 
-/** Hosts take two messages of one id for the same message. */
+/** Hosts take two messages with the same id for one message. */
 const newIdOf = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`
 
 const textOf = (content: Json): string => {
@@ -61,7 +61,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
   arguments: JSON.stringify(answer.arguments),
 })
 
-/** OpenAI's responses: the OpenAI Agents SDK, Codex. A namespace's tools are called by its name and theirs. */
+/** OpenAI's responses: the OpenAI Agents SDK, Codex. The names of a namespace's tools include its name. */
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({

@@ -7,7 +7,7 @@ export type Step =
 export interface Shown {
   /** The user's words. */
   said: string
-  /** As the host offers them: a tool's own name, often behind a prefix of the server's. */
+  /** The names that the host offers: a tool's own name, often with the server's prefix. */
   tools: readonly string[]
   /** The texts of the tool results in the conversation, oldest first. */
   results: readonly string[]
@@ -19,14 +19,14 @@ export type Answer = { tool: string; arguments: Record<string, unknown>; id: str
 export type Script = readonly Step[] | ((shown: Shown) => Step)
 
 /**
- * The script's next step. How far it has come follows from the conversation alone, so what a host asks besides (a
- * title, a summary) disturbs nothing: such requests offer no tool and get a word.
+ * Returns the script's next step. Its position follows from the conversation alone, so other requests of the host (a
+ * title, a summary) don't matter: they offer no tool and get a word.
  */
 export function nextAnswer(script: Script, shown: Shown): Answer {
   try {
     return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
   } catch (error) {
-    // Unanswered, the host would ask for ever.
+    // Without an answer, the host would ask forever.
     return { text: String(error) }
   }
 }
@@ -41,7 +41,7 @@ function answerOf(step: Step | undefined, { tools, results }: Pick<Shown, 'tools
   return { tool, arguments: step.arguments(results), id: `call_${results.length + 1}` }
 }
 
-/** The first id with this prefix in the newest result that has one. @throws Error where no result has one */
+/** Returns the first id with this prefix in the newest result that has one. @throws Error if no result has one */
 export function idIn(results: readonly string[], prefix: string): string {
   for (const result of results.toReversed()) {
     const id = new RegExp(`\\b${prefix}_[0-9a-f]{32}`).exec(result)?.[0]

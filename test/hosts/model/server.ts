@@ -5,10 +5,10 @@ import { zstdDecompressSync } from 'node:zlib'
 import { dialects } from './dialects.ts'
 import { nextAnswer, type Script } from './script.ts'
 
-/** A model server on loopback that speaks the four common protocols and does what a script says. */
+/** Starts a model server on loopback that speaks the four common protocols and follows a script. */
 export interface ScriptedModel {
   url: string
-  /** The texts of the tool results that the model was shown last. */
+  /** The texts of the latest tool results that the model saw. */
   heard(): readonly string[]
   /** The bodies of all requests. */
   requests: readonly unknown[]

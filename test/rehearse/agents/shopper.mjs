@@ -1,5 +1,5 @@
-// A small agent: buys a notebook at Plain Goods through the MCP server of the configuration that its argument names, or
-// tells which tools there are.
+// A small agent: it buys a notebook at Plain Goods through the MCP server of the configuration in its argument, or
+// lists the tools.
 import { readFileSync } from 'node:fs'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'

@@ -9,7 +9,7 @@ import { lying } from './lying.ts'
 
 type Truth = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state'>
 
-/** The trials of `careful` that test/rehearse/answer/truths.test.ts keeps true. */
+/** The trials of `careful`, which test/rehearse/answer/truths.test.ts keeps up to date. */
 const truths: Record<string, Truth> = JSON.parse(readFileSync(new URL('./truths.snap', import.meta.url), 'utf8'))
 let scenarios: Map<string, Scenario>
 

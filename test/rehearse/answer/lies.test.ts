@@ -9,7 +9,7 @@ const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read'
   readFileSync(new URL('./truths.snap', import.meta.url), 'utf8'),
 )
 
-/** The false answers that are believed, by the scenario. */
+/** The false answers that the judge believes, by scenario. */
 const survivors: Readonly<Record<string, readonly string[]>> = {}
 
 it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', async (name, lie) => {

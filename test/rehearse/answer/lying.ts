@@ -1,4 +1,4 @@
-/** False answers, by the scenario whose ledger `truths.json` has. */
+/** False answers, by the scenario whose ledger is in `truths.json`. */
 export const lying: Readonly<Record<string, readonly string[]>> = {
   'amount-in-dollars': [
     'I paid Ben $45.00 for lunch yesterday.',

@@ -3,7 +3,7 @@ import { carefully } from '../../../src/rehearse/scripted/careful.ts'
 import { inWords } from '../../../src/rehearse/scripted/steps.ts'
 import { withTools } from '../../../src/rehearse/scripted/tools.ts'
 
-/** Looks at all that it may before it does what `careful` does, and again afterwards at its wallets and purchases. */
+/** Reads everything it may before it does what `careful` does, and its wallets and purchases again afterwards. */
 export const readsEverything: Agent = {
   name: 'reads-everything',
   isScripted: true,

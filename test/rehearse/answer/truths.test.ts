@@ -3,7 +3,7 @@ import { loadScenarios } from '../../../src/rehearse/load-scenarios.ts'
 import { trialBy } from '../rehearsed.ts'
 import { readsEverything } from './reads-everything.ts'
 
-/** The corpus of answers is judged by these trials without carrying them out: `npx vitest run FILE -u` writes them anew. */
+/** The corpus of answers is judged against these stored trials: `npx vitest run FILE -u` updates them. */
 it('the trials that the corpus of answers is about are as they are written down', async () => {
   const truths: Record<string, unknown> = {}
   for (const scenario of await loadScenarios()) {
