@@ -169,7 +169,7 @@ function changed({ path, code }: Sample, textOf: (path: string) => string): stri
   return code.split('\n\n').flatMap((part) => (textOf(path).includes(part) ? [] : [`${path} no longer has: ${part}`]))
 }
 
-/** The paths in backticks and the relative links of a document that lead nowhere. */
+/** Returns the dead paths in backticks and dead relative links of a document. */
 function lost(text: string, path: string, there: (path: string) => boolean): string[] {
   const named = [...text.matchAll(/`((?:src|tools|test|docs|scripts|bench)\/[\w./-]+)`/g)].map(([, name = '']) => name)
   const links = [...text.matchAll(/\]\((?!\w+:)([^)\s]*)\)/g)].map(([, link = '']) => link)

@@ -94,7 +94,7 @@ test('the tool says what it does, in either way; production masks unless told ot
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
   expect(JSON.stringify(detailsTool(everyTool('production'))?.outputSchema)).toContain('cvv')
-  // The page's address would show the number to whoever opens it as the person: it is not for the model.
+  // The page's address would show the number to anyone who opens it as the person, so the model must not get it.
   const names = (cardDetails: 'masked' | 'reveal') =>
     toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
   expect(names('reveal')).toContain('create_agent_card_details_page')

@@ -23,7 +23,7 @@ type Schema = {
 
 const environments: Environment[] = ['sandbox', 'production']
 const operations = Object.values<OperationDefinition>(catalogue)
-/** The tools of the sandbox; in production they take the same (test/surface/derived.test.ts). */
+/** The tools of the sandbox; production tools have the same inputs (test/surface/derived.test.ts). */
 const tools = toolList(everyTool('sandbox')).map((tool) => ({
   title: tool.name,
   tool,

@@ -16,7 +16,7 @@ import { catalogue } from '../../tools/index.ts'
 
 const environments: Environment[] = ['sandbox', 'production']
 const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
-/** The one that hosts check results with: it compiles each schema once. */
+/** Hosts check results with this validator, which compiles each schema once. */
 const ajv = new AjvJsonSchemaValidator()
 const validator = (schema: object = {}) => ajv.getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)

@@ -242,7 +242,7 @@ describe('what an application says of itself', () => {
     ['com.example.app:/callback', 'This computer: the app that opens com.example.app: addresses'],
     [null, 'The device that showed you the code'],
     [`https://${'a.'.repeat(100)}example/`, `${'a.'.repeat(100)}example`],
-    // Names that imitate others are shown unmasked.
+    // A look-alike name is shown in its ASCII form.
     ['https://аpple.example/', 'xn--pple-43d.example'],
   ])('the answer to %s goes to “%s”', async (redirectUri, words) => {
     expect((await pageFor({ redirectUri })).text).toContain(`<dt>The answer goes to</dt><dd>${words}</dd>`)
