@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { OperationDefinition } from './operation.ts'
+import { remembered } from './remembered.ts'
 
 const related = new WeakSet<z.core.$ZodType>()
 const beside = new WeakSet<z.core.$ZodType>()
@@ -32,24 +33,16 @@ interface BodyPlaces {
   relationships: z.ZodObject | undefined
 }
 
-const known = new WeakMap<z.ZodObject, BodyPlaces>()
-
 /** Returns where the fields of a body stand in it. */
-export function bodyPlaces(attributes: z.ZodObject): BodyPlaces {
-  let places = known.get(attributes)
-  if (places === undefined) {
-    const { ids, own = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
-      related.has(field) ? 'ids' : 'own',
-    )
-    const strict = (fields: typeof own) => z.strictObject(Object.fromEntries(fields))
-    places =
-      ids === undefined
-        ? { attributes, relationships: undefined }
-        : { attributes: strict(own), relationships: strict(ids) }
-    known.set(attributes, places)
-  }
-  return places
-}
+export const bodyPlaces = remembered((attributes: z.ZodObject): BodyPlaces => {
+  const { ids, own = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
+    related.has(field) ? 'ids' : 'own',
+  )
+  const strict = (fields: typeof own) => z.strictObject(Object.fromEntries(fields))
+  return ids === undefined
+    ? { attributes, relationships: undefined }
+    : { attributes: strict(own), relationships: strict(ids) }
+})
 
 /** Names the relationship that an id is: `agentId` is `agent`, which is its type too. */
 export function relationshipOf(field: string): string {

@@ -5,9 +5,8 @@ import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependenci
  * names only tools that the connection offers.
  */
 export function instructionsFor(choice: ToolChoice, asks: boolean): string {
-  const named = Object.entries<Omit<Offerable, 'name'>>(namedTools).map(([name, tool]) => ({ name, ...tool }))
   const offered = new Set(
-    named.filter((tool) => mayCall(choice, tool) && isChosen(choice, tool)).map(({ name }) => name),
+    namedTools.filter((tool) => mayCall(choice, tool) && isChosen(choice, tool)).map(({ name }) => name),
   )
   const { environment, readOnly, cardDetails } = choice
   const lines = [
@@ -33,68 +32,31 @@ const kept = new Map<string, string>()
  * The tools that the texts name, with what decides whether they are offered: the catalogue, which has it too (a test
  * compares them), is not loaded before the answer to `initialize`.
  */
-export const namedTools = {
-  list_wallets: {
-    environments: ['sandbox', 'production'],
-    permission: 'wallets.read',
-    effect: 'read',
-    toolsets: ['default', 'payments'],
-  },
-  issue_agent_card: {
-    environments: ['sandbox', 'production'],
-    permission: 'cards.issue',
-    effect: 'write',
-    toolsets: ['default'],
-  },
-  get_agent_card_details: {
-    environments: ['sandbox', 'production'],
-    permission: 'cards.read',
-    effect: 'read',
-    toolsets: ['default'],
-  },
-  create_payment: {
-    environments: ['sandbox', 'production'],
-    permission: 'payments.create',
-    effect: 'destructive',
-    toolsets: ['default', 'payments'],
-  },
-  list_payments: {
-    environments: ['sandbox', 'production'],
-    permission: 'payments.read',
-    effect: 'read',
-    toolsets: ['default', 'payments'],
-  },
-  get_approval: {
-    environments: ['sandbox', 'production'],
-    permission: 'payments.read',
-    effect: 'read',
-    toolsets: ['default'],
-  },
-  list_card_transactions: {
-    environments: ['sandbox', 'production'],
-    permission: 'cards.read',
-    effect: 'read',
-    toolsets: ['default'],
-  },
-  fund_sandbox_wallet: {
-    environments: ['sandbox'],
-    permission: 'wallets.fund',
-    effect: 'write',
-    toolsets: ['default', 'payments'],
-  },
-  simulate_card_authorization: {
-    environments: ['sandbox'],
-    permission: 'cards.simulate',
-    effect: 'write',
-    toolsets: ['default'],
-  },
-  pay_shop_checkout: {
-    environments: ['sandbox'],
-    permission: 'shops.buy',
-    effect: 'write',
-    toolsets: ['shops'],
-  },
-} as const satisfies Record<string, Omit<Offerable, 'name'>>
+export const namedTools: readonly Offerable[] = [
+  everywhere('list_wallets', 'wallets.read', 'read', ['default', 'payments']),
+  everywhere('issue_agent_card', 'cards.issue', 'write', ['default']),
+  everywhere('get_agent_card_details', 'cards.read', 'read', ['default']),
+  everywhere('create_payment', 'payments.create', 'destructive', ['default', 'payments']),
+  everywhere('list_payments', 'payments.read', 'read', ['default', 'payments']),
+  everywhere('get_approval', 'payments.read', 'read', ['default']),
+  everywhere('list_card_transactions', 'cards.read', 'read', ['default']),
+  inSandbox('fund_sandbox_wallet', 'wallets.fund', 'write', ['default', 'payments']),
+  inSandbox('simulate_card_authorization', 'cards.simulate', 'write', ['default']),
+  inSandbox('pay_shop_checkout', 'shops.buy', 'write', ['shops']),
+]
+
+function everywhere(
+  name: string,
+  permission: Offerable['permission'],
+  effect: Offerable['effect'],
+  toolsets: Offerable['toolsets'],
+): Offerable {
+  return { name, environments: ['sandbox', 'production'], permission, effect, toolsets }
+}
+
+function inSandbox(...parts: Parameters<typeof everywhere>): Offerable {
+  return { ...everywhere(...parts), environments: ['sandbox'] }
+}
 
 type Offered = ReadonlySet<string>
 

@@ -192,8 +192,7 @@ test('over REST all wrong values are told too, the source being the first', asyn
 
 test('the instructions name only tools that are offered, and know of them what the catalogue says', () => {
   const all = Object.values<OperationDefinition>(catalogue)
-  for (const [name, known] of Object.entries(namedTools))
-    expect(all.find((tool) => tool.name === name)).toMatchObject(known)
+  for (const known of namedTools) expect(all.find(({ name }) => name === known.name)).toMatchObject(known)
   const names = all.map((operation) => operation.name)
   for (const actor of ['agent', 'party', 'user', undefined] as const) {
     for (const toolsets of [['default'], ['payments'], ['agents'], everyTool('sandbox').toolsets] as const) {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { idPrefixOf } from '../../core/accepted.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import { remembered } from '../../core/remembered.ts'
 import { amountNames, namesOf } from '../../core/schema-fields.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
@@ -123,23 +124,16 @@ const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code',
 
 const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }
 
-/** Worked out once of each operation. */
-const known = new WeakMap<OperationDefinition, Kinds>()
-
-function kindsOf(operation: OperationDefinition): Kinds {
-  const found = known.get(operation)
-  if (found !== undefined) return found
+const kindsOf = remembered((operation: OperationDefinition): Kinds => {
   const { output, meta } = operation
   const schema = meta === undefined ? output : output.extend({ meta })
-  const kinds = {
+  return {
     amounts: amountNames(schema),
     own: new Set([...namesOf(schema, isOwn), ...chosenByService]),
     secrets: new Set(secretFields(operation)),
     free: namesOf(schema, ({ def }) => def.type === 'record'),
   }
-  known.set(operation, kinds)
-  return kinds
-}
+})
 
 /** A word of a list, an id, a time or an address. */
 function isOwn({ def }: z.ZodType): boolean {

@@ -2,10 +2,9 @@ import type { CallResult } from '../../client/client.ts'
 import { modernVersion } from '../../core/mcp-versions.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { addressOf, kindEntries } from './kinds.ts'
+import { addressOf, watchable } from './kinds.ts'
 
 interface Reference {
-  type: string
   id: string
 }
 
@@ -39,8 +38,5 @@ function touchedBy(data: unknown, customerPartyId: unknown): string[] {
     resource,
     ...Object.values(resource.relationships ?? {}).flatMap((related) => related?.data ?? []),
   ])
-  return references.flatMap(({ type, id }) => {
-    const kind = kindEntries.find(([, candidate]) => candidate.type === type)
-    return kind === undefined ? [] : addressOf(kind[0], id, customerPartyId)
-  })
+  return references.flatMap(({ id }) => watchable(id, customerPartyId))
 }

@@ -10,8 +10,6 @@ export interface ResourceKind {
   title: string
   /** The attributes that tell one from another: an amount, and somebody's text. */
   told: { amount: readonly string[]; text: readonly string[] }
-  /** In the service's answers. */
-  type: string
   read: OperationDefinition
   /** The parameter of `read` that the id is. */
   id: string
@@ -22,7 +20,6 @@ export const resourceKinds = {
   'agent-cards': {
     title: 'Card',
     told: { amount: ['maximumAmount'], text: ['merchant', 'name'] },
-    type: 'agentCard',
     read: agentCards.getAgentCard,
     id: 'cardId',
     list: agentCards.listAgentCards,
@@ -30,7 +27,6 @@ export const resourceKinds = {
   'card-transactions': {
     title: 'Card transaction',
     told: { amount: ['amount'], text: ['merchant', 'name'] },
-    type: 'cardTransaction',
     read: cardTransactions.getCardTransaction,
     id: 'cardTransactionId',
     list: cardTransactions.listCardTransactions,
@@ -38,7 +34,6 @@ export const resourceKinds = {
   transactions: {
     title: 'Transaction',
     told: { amount: ['amount'], text: ['description'] },
-    type: 'transaction',
     read: transactions.getTransaction,
     id: 'transactionId',
     list: transactions.listTransactions,
@@ -46,7 +41,6 @@ export const resourceKinds = {
   subscriptions: {
     title: 'Subscription',
     told: { amount: ['terms', 'amount'], text: ['terms', 'description'] },
-    type: 'subscription',
     read: subscriptions.getSubscription,
     id: 'subscriptionId',
     list: subscriptions.listSubscriptions,
@@ -54,7 +48,6 @@ export const resourceKinds = {
   approvals: {
     title: 'Approval',
     told: { amount: ['payment', 'amount'], text: ['customer', 'name'] },
-    type: 'approval',
     read: approvals.getApproval,
     id: 'approvalId',
     list: approvals.listApprovals,
@@ -70,7 +63,7 @@ export function addressOf(kind: string, id: string, customerPartyId?: unknown): 
 }
 
 /** The address of a record by its id, where it is one that a host can watch. */
-export function watchable(id: string, customerPartyId?: string): string[] {
+export function watchable(id: string, customerPartyId?: unknown): string[] {
   const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
   return kind === undefined ? [] : [addressOf(kind[0], id, customerPartyId)]
 }

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { wrongArguments } from '../../client/input.ts'
 import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import { remembered } from '../../core/remembered.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { clearableOf, ofOperation, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
+import { clearableOf, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
 import { together, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
@@ -94,7 +95,7 @@ function isFull(detail: unknown): boolean {
   })
 }
 
-const schemaOf = ofOperation((operation) => z.object(shapeOf(operation)))
+const schemaOf = remembered((operation: OperationDefinition) => z.object(shapeOf(operation)))
 
 function argumentNames(operation: OperationDefinition): string[] {
   return [

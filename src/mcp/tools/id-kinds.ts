@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { catalogue } from '../../../tools/index.ts'
 import { idPrefixOf } from '../../core/accepted.ts'
 import { answersList, inputParts, type OperationDefinition, onlyReads } from '../../core/operation.ts'
+import { remembered } from '../../core/remembered.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered.ts'
 
@@ -49,14 +50,11 @@ export const readsOne = (operation: OperationDefinition) => onlyReads(operation)
 
 export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
 
-/** The prefixes of schemas that were asked for: those of the catalogue, again after each refusal. */
-const prefixes = new WeakMap<z.ZodType, { prefix: string | undefined }>()
+const idPrefix = remembered((schema: z.ZodType) =>
+  idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern),
+)
 
+/** Returns the beginning of all ids of the schema; undefined: it is for no id. */
 export function prefixOf(schema: unknown): string | undefined {
-  if (!(schema instanceof z.ZodType)) return undefined
-  const known = prefixes.get(schema)
-  if (known !== undefined) return known.prefix
-  const prefix = idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern)
-  prefixes.set(schema, { prefix })
-  return prefix
+  return schema instanceof z.ZodType ? idPrefix(schema) : undefined
 }

@@ -2,6 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { fail, show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import { remembered } from '../../core/remembered.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { OfferedChoice } from '../dependencies.ts'
 import { questions } from '../people/questions.ts'
@@ -57,20 +58,8 @@ export function toolArguments(operation: OperationDefinition, given: Json): Json
   return Object.fromEntries(entries)
 }
 
-/** Works something out of an operation when it is first asked for: the catalogue never changes, and calls are many. */
-export function ofOperation<Value>(workOut: (operation: OperationDefinition) => Value) {
-  const known = new WeakMap<OperationDefinition, Value>()
-  return (operation: OperationDefinition): Value => {
-    const found = known.get(operation)
-    if (found !== undefined) return found
-    const value = workOut(operation)
-    known.set(operation, value)
-    return value
-  }
-}
-
-export const shapeOf = ofOperation(
-  (operation): Readonly<Record<string, z.ZodType>> =>
+export const shapeOf = remembered(
+  (operation: OperationDefinition): Readonly<Record<string, z.ZodType>> =>
     Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), pageOfModel(operation)),
 )
 
@@ -85,7 +74,7 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
 }
 
 /** What can have one value only, such as a currency, is filled in: nobody need ask a model for it. */
-export const onlyValues = ofOperation((operation): Readonly<Json> => {
+export const onlyValues = remembered((operation: OperationDefinition): Readonly<Json> => {
   const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, bare(schema)] as const)
   return Object.fromEntries(
     fields.flatMap(([name, schema]) =>
@@ -104,7 +93,7 @@ function onlyValue(operation: OperationDefinition, name: string, value: unknown)
  * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which
  * are null in its answer too, and those whose default is something else than null.
  */
-export const clearableOf = ofOperation(({ method, attributes, output }): readonly string[] => {
+export const clearableOf = remembered(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
   const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true
   return Object.entries(attributes?.shape ?? {})

@@ -1,0 +1,9 @@
+/** Returns a function that remembers the result of each argument, for as long as the argument lives. */
+export function remembered<Key extends object, Value>(workOut: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, { value: Value }>()
+  return (key) => {
+    const found = known.get(key) ?? { value: workOut(key) }
+    known.set(key, found)
+    return found.value
+  }
+}
