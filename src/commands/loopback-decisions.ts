@@ -20,6 +20,7 @@ import type { Decisions, Held, Kept } from '../mcp/dependencies.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { decisionForm, decisionPage, lateWords } from '../service/pages/decide/view.ts'
 import { mountAssets } from '../service/pages/frame/assets.ts'
+import { sandboxBanner, withBanner } from '../service/pages/frame/banner.ts'
 import type { Beside } from '../service/pages/frame/decision-facts.ts'
 import { type DecisionWords, decisionWords, hostWords } from '../service/pages/frame/decision-words.ts'
 import type { Html } from '../service/pages/frame/document.ts'
@@ -171,7 +172,8 @@ export class LoopbackDecisions implements Decisions {
       app.post(path, limit, (c) => this.#take(c))
     }
     app.notFound(notThere)
-    const fetch = async (request: Request) => app.fetch(request)
+    const banner = this.#options.environment === 'sandbox' ? sandboxBanner : ''
+    const fetch = async (request: Request) => withBanner(await app.fetch(request), () => banner)
     return listen({ fetch, host: '127.0.0.1', port: 0, mostConnections: 64, closeWithinMs: 500, system, log })
   }
 
@@ -214,7 +216,6 @@ export class LoopbackDecisions implements Decisions {
           : decisionForm(words, { action: c.req.path, token: formTokenOf(session, entry) }),
       after: session === undefined ? '' : this.#others(entry),
       problem: refusal?.problem ?? null,
-      sandbox: this.#options.environment === 'sandbox',
     })
     return c.html(page, refusal?.status ?? 200, headers)
   }

@@ -9,8 +9,8 @@ import type { About } from '../openapi/discovery.ts'
 import { refusedForNow } from './oauth/json-answers.ts'
 import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
 import { devicePages } from './pages/consent/device-view.ts'
+import { bannerNow, withBanner } from './pages/frame/banner.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
-import { tellingMovedClock } from './pages/frame/moved-clock.ts'
 import { mountPages } from './pages/mount.ts'
 import { actorNow } from './request/admission.ts'
 import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
@@ -63,7 +63,7 @@ export function createApp(dependencies: Dependencies): App {
   app.onError((error, c) => respond(failed(dependencies, c, error)))
   return {
     routes: app.routes,
-    fetch: async (request, caller) => tellingMovedClock(await app.fetch(request, caller), dependencies),
+    fetch: async (request, caller) => withBanner(await app.fetch(request, caller), () => bannerNow(dependencies)),
   }
 }
 

@@ -65,26 +65,26 @@ const pages: Record<string, (text: string) => Html | string> = {
     const beside = besideWords({ ...review, asker, payee: text, caps: [] })
     const words = decisionWords(review)
     const after = afterDecision(accountOf(user(text)), form.action)
-    return decisionPage({ words, beside, form: decisionForm(words, form), after, problem: null, sandbox: true })
+    return decisionPage({ words, beside, form: decisionForm(words, form), after, problem: null })
   },
-  card: (text) => cardPage(cardWords(card(text)), form, true),
+  card: (text) => cardPage(cardWords(card(text)), form),
   'card details': (text) =>
-    cardDetailsPage(cardWords(card(text)), { number: ['4242'], expires: '01 / 2030', cvv: '123' }, true),
-  checkout: (text) => checkoutPage(checkoutWords(checkout(text), atMs), { clientSecret: 'secret' }, true),
+    cardDetailsPage(cardWords(card(text)), { number: ['4242'], expires: '01 / 2030', cvv: '123' }),
+  checkout: (text) => checkoutPage(checkoutWords(checkout(text), atMs), { clientSecret: 'secret' }),
   'payment request': (text) => paymentRequest(text, 'OPEN'),
   'paid payment request': (text) => paymentRequest(text, 'COMPLETED'),
   'party invitation': (text) => partyInvitation(text, 'PENDING', text),
   'accepted party invitation': (text) => partyInvitation(text, 'ACCEPTED', null),
-  claim: (text) => claimPage({ ...claim, sender: text, claimant: text, description: text }, visitor(text), true),
-  invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), visitor(text, 'token'), true),
-  'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), visitor(text), true),
-  'invitation link': (text) => linkPage(link(text, 'open'), '/here', true),
-  'joined invitation link': (text) => linkPage(link(text, 'joined'), '/here', true),
+  claim: (text) => claimPage({ ...claim, sender: text, claimant: text, description: text }, visitor(text)),
+  invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), visitor(text, 'token')),
+  'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), visitor(text)),
+  'invitation link': (text) => linkPage(link(text, 'open'), '/here'),
+  'joined invitation link': (text) => linkPage(link(text, 'joined'), '/here'),
   connections: (text) => {
     const connection = { grantId: 'g', clientId: 'ocl_1', clientName: text, agentName: text, spending, permissions: [] }
     const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
     const connections = [{ ...words, formToken: 'token' }]
-    return connectionsPage({ connections, account: accountOf(user(text)), status: null, sandbox: true })
+    return connectionsPage({ connections, account: accountOf(user(text)), status: null })
   },
   consent: (text) => {
     const client = { id: 'ocl_1', name: text, uri: null, redirectUri: 'https://app.example/' }
@@ -92,7 +92,7 @@ const pages: Record<string, (text: string) => Html | string> = {
     const choice = { currentAgentId: null, mayCreate: true, actsAsUser: false, newAgentSpending: spending }
     return consentPage({
       words: consentWords({ uid: 'uid', client, scopes: [] }, { permissions: [], agents: [agent], ...choice }),
-      ...{ action: '/here', formToken: 'token', account: accountOf(user(text)), problem: null, sandbox: true },
+      ...{ action: '/here', formToken: 'token', account: accountOf(user(text)), problem: null },
       mayAgree: true,
       entry: { agent: '', name: '', description: '' },
     })
@@ -134,7 +134,6 @@ function approval(text: string, payee: Payee): Html {
     mayAgree: true,
     problem: null,
     wrongReason: false,
-    sandbox: true,
   })
 }
 
@@ -159,7 +158,7 @@ function partyInvitation(text: string, status: 'PENDING' | 'ACCEPTED', signedInA
   const invitation = { ...invited, mayDecline: true, formToken: 'token' }
   const filled = { name: '', problem: null, wrong: null }
   const shown = signedInAs === null ? null : foreignName(signedInAs, 'a user without a name')
-  return joinPage(invitation, { form, filled, signedInAs: shown, sandbox: true })
+  return joinPage(invitation, { form, filled, signedInAs: shown })
 }
 
 const card = (text: string) => ({

@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import {
@@ -11,7 +10,7 @@ import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
+import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
@@ -29,16 +28,15 @@ const mostBytes = 8 * 1024
 /** The page where a person decides on a payment in review, instead of a model. */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
-  const limit = bodyLimit({ maxSize: mostBytes, onError: tooLong })
   const takeForm = ownForm(purposeOf, takeDecision)
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /approvals/:approvalId/review', openReview)
-  serve('POST /approvals/:approvalId/review', takeForm, { limit })
+  serve('POST /approvals/:approvalId/review', takeForm, { mostBytes })
 }
 
 const openReview: Show<ApprovalDependencies> = async (c, pages, signedIn) => {
   const review = await reviewOf(c, pages, signedIn)
-  return review === undefined ? notFound(c, signedIn) : show(c, pages, { signedIn, review })
+  return review === undefined ? notFound(c, signedIn) : show(c, { signedIn, review })
 }
 
 const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent) => {
@@ -48,7 +46,7 @@ const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent
   if (decision !== 'approve' && decision !== 'deny') return notFromHere(c, c.req.path)
   const reason = foreignText(sent.get('reason') ?? '').trim()
   if (decision === 'deny' && reason.length > longestReason) {
-    return show(c, pages, { signedIn, review, reason, problem: problems.long, wrongReason: true, status: 422 })
+    return show(c, { signedIn, review, reason, problem: problems.long, wrongReason: true, status: 422 })
   }
   const reply = await decide(pages, signedIn, { id: review.id, decision, reason })
   if (reply.status === 428) {
@@ -86,7 +84,7 @@ async function refused(c: Context, pages: ApprovalDependencies, { signedIn, deci
   if (review === undefined) return notFound(c, signedIn)
   if (review.status === states[decision]) return leadTo(c, c.req.path)
   const problem = review.status === 'pending' ? `Nothing was done. ${detailOf(reply)}` : problems.late
-  return show(c, pages, { signedIn, review, reason, problem, status: statusOf(reply) })
+  return show(c, { signedIn, review, reason, problem, status: statusOf(reply) })
 }
 
 const problems = {
@@ -103,7 +101,7 @@ interface Shown {
   status?: 200 | 422 | ReturnType<typeof statusOf>
 }
 
-function show(c: Context, { environment }: ApprovalDependencies, shown: Shown) {
+function show(c: Context, shown: Shown) {
   const { signedIn, review, reason = '', problem = null, wrongReason = false, status = 200 } = shown
   const { user, formToken } = signedIn
   const form = {
@@ -112,9 +110,8 @@ function show(c: Context, { environment }: ApprovalDependencies, shown: Shown) {
     user: foreignName(user.name, 'A user without a name'),
     reason,
   }
-  const sandbox = environment === 'sandbox'
   return c.html(
-    approvalPage(approvalWords(review), { form, mayAgree: signedIn.isProven, problem, wrongReason, sandbox }),
+    approvalPage(approvalWords(review), { form, mayAgree: signedIn.isProven, problem, wrongReason }),
     status,
     headers,
   )

@@ -23,12 +23,11 @@ interface Shown {
   problem: string | null
   /** Whether the reason is what was wrong with it. */
   wrongReason: boolean
-  sandbox: boolean
 }
 
 /** The page where a person approves or denies a payment. It has no script: the browser sends the form. */
 export function approvalPage(words: ApprovalWords, shown: Shown): Html {
-  const { problem, sandbox } = shown
+  const { problem } = shown
   const { heading, outcome, asks, check } = words
   const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
@@ -37,7 +36,7 @@ ${approvalFacts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
 ${asks ? decisionForm(shown) : ''}
 ${afterDeciding}`
-  return formPage({ title: titleOf(heading, problem), main, sandbox })
+  return formPage({ title: titleOf(heading, problem), main })
 }
 
 function decisionForm({ form: { action, token, user, reason }, mayAgree, wrongReason }: Shown): Html {

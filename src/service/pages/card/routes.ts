@@ -1,10 +1,8 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
+import { orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type CardPage, type CardPages, createCardPages } from './card-page.ts'
@@ -18,31 +16,30 @@ interface CardDependencies extends PageDependencies {
 /** The page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details). */
 export function mountCardPages(app: Hono, dependencies: PageDependencies): void {
   const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(dependencies) }
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm(purposeOf, showNumber)
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /cards/:token', openPage)
-  serve('POST /cards/:token', takeForm, { limit })
+  serve('POST /cards/:token', takeForm)
 }
 
 const openPage: Show<CardDependencies> = async (c, pages, signedIn) => {
   const page = await whenToken(c, (token) => pages.cardPages.open(token, signedIn.user))
-  return page === undefined ? notFound(c, signedIn) : answer(c, pages, signedIn, page)
+  return page === undefined ? notFound(c, signedIn) : answer(c, signedIn, page)
 }
 
 const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const shown = await whenToken(c, (token) => pages.cardPages.show(token, signedIn.user))
   if (shown === undefined) return notFound(c, signedIn)
   const { page, details } = shown
-  if (details === null) return answer(c, pages, signedIn, page)
+  if (details === null) return answer(c, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
   // The answer itself has the number: a page with an address of its own could be opened twice.
-  return c.html(cardDetailsPage(cardWords(page), detailsWords(details), isSandbox(pages)), 200, headers)
+  return c.html(cardDetailsPage(cardWords(page), detailsWords(details)), 200, headers)
 }
 
-function answer(c: Context, pages: CardDependencies, { formToken }: SignedIn, page: CardPage) {
+function answer(c: Context, { formToken }: SignedIn, page: CardPage) {
   const form = { action: c.req.path, token: formToken(purposeOf(c)) }
-  return c.html(cardPage(cardWords(page), form, isSandbox(pages)), page.state === 'ready' ? 200 : 410, headers)
+  return c.html(cardPage(cardWords(page), form), page.state === 'ready' ? 200 : 410, headers)
 }
 
 function notFound(c: Context, signedIn: SignedIn) {
@@ -52,10 +49,6 @@ function notFound(c: Context, signedIn: SignedIn) {
 
 function purposeOf(c: Context): string {
   return `card page ${c.req.param('token')}`
-}
-
-function isSandbox({ environment }: PageDependencies): boolean {
-  return environment === 'sandbox'
 }
 
 async function whenToken<T>(c: Context, use: (token: string) => Promise<T | undefined>): Promise<T | undefined> {

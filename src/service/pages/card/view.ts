@@ -4,10 +4,9 @@ import { formPage } from '../frame/form-page.ts'
 import type { CardWords, DetailsWords } from './words.ts'
 
 /** The page before it shows the number, and after. It has no script: the browser sends the form. */
-export function cardPage(words: CardWords, form: PageForm, sandbox: boolean): Html {
+export function cardPage(words: CardWords, form: PageForm): Html {
   return page(
     words.heading,
-    sandbox,
     html`<div ${words.asks ? '' : html`role="status"`}>
 ${words.lines.map((line) => html`<p>${line}</p>`)}
 </div>
@@ -24,10 +23,9 @@ ${
 }
 
 /** The page with the number. It is shown once. */
-export function cardDetailsPage(words: CardWords, details: DetailsWords, sandbox: boolean): Html {
+export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
   return page(
     'Your card’s number',
-    sandbox,
     html`<p class="warning" role="status">This is shown once: when you reload or leave the page it is gone.</p>
 <dl>
 <div><dt>Card number</dt><dd class="code">${details.number.join(' ')}</dd></div>
@@ -52,6 +50,6 @@ function facts({ merchant, maximum, status, agent, expires }: CardWords): Html {
 </dl>`
 }
 
-function page(heading: string, sandbox: boolean, content: Html): Html {
-  return formPage({ title: heading, main: html`<h1>${heading}</h1>\n${content}`, sandbox })
+function page(heading: string, content: Html): Html {
+  return formPage({ title: heading, main: html`<h1>${heading}</h1>\n${content}` })
 }

@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { newId } from '../../../core/system.ts'
 import { hasLeft } from '../../request/body.ts'
@@ -31,9 +30,9 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   const pages: CheckoutDependencies = { ...dependencies, checkout: createCheckout(dependencies), declines }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
-  const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
+  const limit = { mostBytes: mostCheckoutBytes, refuse: (c: Context) => refuse(c, pages, tooLong()) }
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
-    serve(`POST /checkout/${action}`, (c) => answer(c, pages, action), { limit })
+    serve(`POST /checkout/${action}`, (c) => answer(c, pages, action), limit)
   }
   serve('GET /checkout/manage/:manageToken', showManagePage)
   serve('GET /checkout/:subscriptionId/:pageToken', showPage)
@@ -43,20 +42,20 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
 
 const orFailure = failingAs({ page: 'a checkout page', headers: pageHeaders })
 
-async function showPage(c: Context, { checkout, environment }: CheckoutDependencies): Promise<Response> {
+async function showPage(c: Context, { checkout }: CheckoutDependencies): Promise<Response> {
   const opened = await checkout.open(c.req.param('subscriptionId') ?? '', c.req.param('pageToken') ?? '')
   if (opened === undefined) return notFound(c)
   const { session, clientSecret } = opened
   const words = checkoutWords(session, await checkout.now())
-  return c.html(checkoutPage(words, { clientSecret }, environment === 'sandbox'), 200, pageHeaders)
+  return c.html(checkoutPage(words, { clientSecret }), 200, pageHeaders)
 }
 
-async function showManagePage(c: Context, { checkout, environment }: CheckoutDependencies): Promise<Response> {
+async function showManagePage(c: Context, { checkout }: CheckoutDependencies): Promise<Response> {
   const manageToken = c.req.param('manageToken') ?? ''
   const session = await checkout.manage(manageToken)
   if (session === undefined) return notFound(c)
   const words = checkoutWords(session, await checkout.now())
-  return c.html(checkoutPage(words, { manageToken }, environment === 'sandbox'), 200, pageHeaders)
+  return c.html(checkoutPage(words, { manageToken }), 200, pageHeaders)
 }
 
 function notFound(c: Context): Response | Promise<Response> {

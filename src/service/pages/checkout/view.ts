@@ -10,7 +10,7 @@ export interface CheckoutHolds {
 }
 
 /** The page at `checkoutUrl`, for who pays and for who paid. Its script fills `#form` and keeps `#outcome` true. */
-export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds, sandbox: boolean): Html {
+export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds): Html {
   const { clientSecret = null, manageToken = null } = holds
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
   const scripts = html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`
@@ -45,7 +45,7 @@ ${
 </div>
 </dialog>
 </main>`
-  return pageDocument({ title, styles, scripts, sandbox, body })
+  return pageDocument({ title, styles, scripts, body })
 }
 
 /** The card form that the library frames. It says what is paid, so that the page around it can't mislead about that. */
@@ -73,7 +73,7 @@ ${sandbox ? testCardList() : ''}
 </form>
 </main>`
   // The page around the frame says that it is the sandbox's; what the frame says stands beside the price.
-  return pageDocument({ title: 'Card payment', styles, scripts, sandbox: false, framed: true, body })
+  return pageDocument({ title: 'Card payment', styles, scripts, framed: true, body })
 }
 
 const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css'] as const

@@ -1,9 +1,8 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
@@ -20,8 +19,7 @@ export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /claim/:token', showPage)
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  serve('POST /claim/:token', takeClaim, { limit })
+  serve('POST /claim/:token', takeClaim, { refuse: (c) => refused(c, 400, 'The form is too long.') })
 }
 
 async function showPage(c: Context, pages: ClaimDependencies): Promise<Response> {
@@ -29,7 +27,7 @@ async function showPage(c: Context, pages: ClaimDependencies): Promise<Response>
   const claim = await pages.claims.open(tokenOf(c), signedIn?.user)
   if (claim === undefined) return notFound(c)
   const visitor = visitorOf(c, pages, claim, signedIn)
-  return c.html(claimPage(claim, visitor, pages.environment === 'sandbox'), 200, headers)
+  return c.html(claimPage(claim, visitor), 200, headers)
 }
 
 async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response> {

@@ -12,7 +12,7 @@ import { hidden } from './view.ts'
  * The page at a payment's `claimLink`. It has no script: the browser sends the form. A visitor without a form
  * can read who sends what, and not claim here.
  */
-export function claimPage(claim: Claim, { form, account, path }: Visitor, sandbox: boolean): Html {
+export function claimPage(claim: Claim, { form, account, path }: Visitor): Html {
   const { amountCents, status } = claim
   const sender = foreignName(claim.sender, 'Somebody', 200)
   const heading = `${isolated(sender)} sends you ${dollars(amountCents)}`
@@ -28,7 +28,7 @@ ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi><
 ${status === 'PENDING_CLAIM' && form?.mayAgree === true ? claimForm(claim, form) : ''}
 ${status === 'PENDING_CLAIM' && form === null && account === null ? html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a></p>` : ''}
 ${account === null ? '' : accountSection(account, 'Sign in as somebody else', path)}`
-  return formPage({ title: title === null ? heading : `${title} – ${heading}`, main, sandbox })
+  return formPage({ title: title === null ? heading : `${title} – ${heading}`, main })
 }
 
 function claimForm({ claimant }: Claim, form: LinkForm): Html {

@@ -1,8 +1,7 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { mayBeAnybody } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type ConnectLinks, createConnectLinks } from './link.ts'
@@ -18,15 +17,14 @@ export function mountLinks(app: Hono, dependencies: PageDependencies): void {
   const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /connect/links/:token', showPage)
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  serve('POST /connect/links/:token', takeAcceptance, { limit })
+  serve('POST /connect/links/:token', takeAcceptance, { refuse: (c) => refused(c, 400, 'The form is too long.') })
 }
 
 async function showPage(c: Context, pages: LinkDependencies): Promise<Response> {
   const link = await pages.connectLinks.open(tokenOf(c), c.req.query('joined') ?? null)
   if (link === undefined) return notFound(c)
   const action = mayBeAnybody(c, pages) ? c.req.path : null
-  return c.html(linkPage(link, action, pages.environment === 'sandbox'), 200, headers)
+  return c.html(linkPage(link, action), 200, headers)
 }
 
 async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Response> {

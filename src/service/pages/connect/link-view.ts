@@ -9,12 +9,12 @@ import { limitWords, permissionText } from './words.ts'
  * The page at an invitation link's `url`. It has no script: the browser sends the form. Without `action` the visitor
  * can read what is asked, and not answer here.
  */
-export function linkPage(link: OpenedLink, action: string | null, sandbox: boolean) {
+export function linkPage(link: OpenedLink, action: string | null) {
   const developer = foreignName(link.developer, 'Somebody without a name', 200)
   const outcome = outcomes[link.state](isolated(developer))
   const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
   const facts = html`<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>`
-  return askingPage({ title, developer, outcome, facts, request: request(link, developer, action) }, sandbox)
+  return askingPage({ title, developer, outcome, facts, request: request(link, developer, action) })
 }
 
 function request(link: OpenedLink, developer: string, action: string | null) {

@@ -1,11 +1,10 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
@@ -22,8 +21,7 @@ export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /connect/:token', showPage)
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  serve('POST /connect/:token', takeAnswer, { limit })
+  serve('POST /connect/:token', takeAnswer, { refuse: (c) => refused(c, 400, 'The form is too long.') })
 }
 
 async function showPage(c: Context, pages: ConnectDependencies): Promise<Response> {
@@ -31,7 +29,7 @@ async function showPage(c: Context, pages: ConnectDependencies): Promise<Respons
   const invitation = await pages.connect.open(tokenOf(c), signedIn?.user)
   if (invitation === undefined) return notFound(c)
   const visitor = visitorOf(c, pages, invitation, signedIn)
-  return c.html(connectPage(connectWords(invitation), visitor, pages.environment === 'sandbox'), 200, headers)
+  return c.html(connectPage(connectWords(invitation), visitor), 200, headers)
 }
 
 async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Response> {

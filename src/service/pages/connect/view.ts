@@ -9,12 +9,12 @@ import type { ConnectWords } from './words.ts'
  * The page at an invitation's `url`. It has no script: the browser sends the form. A visitor without a form
  * can read what is asked, and not answer here.
  */
-export function connectPage(words: ConnectWords, visitor: Visitor, sandbox: boolean): Html {
+export function connectPage(words: ConnectWords, visitor: Visitor): Html {
   const { title, developer, agent, invited, message, outcome } = words
   const facts = html`<div><dt>For its agent</dt><dd><bdi>${agent}</bdi></dd></div>
 <div><dt>Asked of</dt><dd><bdi>${invited}</bdi></dd></div>
 ${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></dd></div>`}`
-  return askingPage({ title, developer, outcome, facts, request: request(words, visitor) }, sandbox)
+  return askingPage({ title, developer, outcome, facts, request: request(words, visitor) })
 }
 
 interface Asking {
@@ -27,7 +27,7 @@ interface Asking {
 }
 
 /** A page where a developer asks a person to connect. */
-export function askingPage({ title, developer, outcome, facts, request }: Asking, sandbox: boolean): Html {
+export function askingPage({ title, developer, outcome, facts, request }: Asking): Html {
   const main = html`<h1>${outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : outcome.heading}</h1>
 ${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
 <dl>
@@ -35,7 +35,7 @@ ${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
 ${facts}
 </dl>
 ${outcome === null ? request : ''}`
-  return formPage({ title, main, sandbox })
+  return formPage({ title, main })
 }
 
 function request(words: ConnectWords, { form, account, path }: Visitor): Html {

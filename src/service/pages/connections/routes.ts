@@ -1,12 +1,10 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { type Connections, createConnections } from '../../oauth/connections.ts'
 import { accountOf } from '../frame/account.ts'
-import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
+import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
-import { mostFormBytes } from '../frame/forms.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { connectionsPage } from './view.ts'
@@ -21,11 +19,10 @@ const address = '/connections'
 /** The page of the applications that a person connected: what each may do, and what takes that away. */
 export function mountConnections(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /connections', showConnections)
-  serve('POST /connections/:grantId', takeForm, { limit, back: () => address })
+  serve('POST /connections/:grantId', takeForm, { back: () => address })
 }
 
 const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn) => {
@@ -38,7 +35,6 @@ const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn
     })),
     account: accountOf(signedIn),
     status: isDone(done) ? statusWords[done] : null,
-    sandbox: pages.environment === 'sandbox',
   })
   return c.html(page, 200, oauthPageHeaders)
 }

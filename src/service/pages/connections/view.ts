@@ -9,18 +9,17 @@ interface ConnectionsShown {
   account: Account
   /** Tells what the person did just now. */
   status: StatusWords | null
-  sandbox: boolean
 }
 
 /** The page of the applications that a person connected. It has no script: the browser sends the forms. */
 export function connectionsPage(shown: ConnectionsShown): Html {
-  const { connections, account, status, sandbox } = shown
+  const { connections, account, status } = shown
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
 ${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
 ${accountSection(account, 'Sign out')}`
-  return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main, sandbox })
+  return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main })
 }
 
 function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {

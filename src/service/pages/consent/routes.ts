@@ -1,11 +1,10 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { type Consent, type ConsentRequest, type ConsentView, createConsent } from '../../oauth/consent.ts'
 import type { Interactions } from '../../oauth/interactions.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { accountOf } from '../frame/account.ts'
-import { hasFormToken, notFromHere, orFailure, ownFields, type Show, tooLong } from '../frame/answers.ts'
+import { hasFormToken, notFromHere, orFailure, ownFields, type Show } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { consentHeaders, oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -27,17 +26,16 @@ const mostConsentBytes = 16 * 1024
 /** The page that an application's request leads to, and the decision that its form sends. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
-  const limit = bodyLimit({ maxSize: mostConsentBytes, onError: tooLong })
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /oauth/consent/:uid', showConsent)
-  serve('POST /oauth/consent/:uid', takeDecision, { limit })
+  serve('POST /oauth/consent/:uid', takeDecision, { mostBytes: mostConsentBytes })
 }
 
 const showConsent: Show<ConsentPages> = async (c, pages, signedIn) => {
   const request = await requestAt(c, pages)
   if (request === undefined) return ended(c)
   const view = await pages.consent.view(signedIn.user, request)
-  return show(c, pages, { request, signedIn, view, entry: firstEntry(view), problem: null }, 200)
+  return show(c, { request, signedIn, view, entry: firstEntry(view), problem: null }, 200)
 }
 
 const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
@@ -56,14 +54,14 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   const entry = entryOf(sent)
   const shown = { request, signedIn, view, entry }
   const choice = choiceOf(entry, view)
-  if ('field' in choice) return show(c, pages, { ...shown, problem: choice }, 422)
+  if ('field' in choice) return show(c, { ...shown, problem: choice }, 422)
   try {
     const allowed = await consent.allow(signedIn.user, request, choice)
     log.info({ consent: 'allowed', clientId: request.client.id, grantId: allowed.id }, 'decided')
     return withHeaders(await interactions.allow(c.req.raw, signedIn.user, request, allowed))
   } catch (error) {
     if (!(error instanceof Failure) || !isShown(error.status)) throw error
-    return show(c, pages, { ...shown, problem: { field: 'agent', text: error.message } }, error.status)
+    return show(c, { ...shown, problem: { field: 'agent', text: error.message } }, error.status)
   }
 }
 
@@ -91,7 +89,7 @@ interface Shown {
   problem: ConsentProblem | null
 }
 
-function show(c: Context, pages: ConsentPages, shown: Shown, status: 200 | 403 | 409 | 422) {
+function show(c: Context, shown: Shown, status: 200 | 403 | 409 | 422) {
   const { request, signedIn, view, entry, problem } = shown
   const page = consentPage({
     words: consentWords(request, view),
@@ -101,7 +99,6 @@ function show(c: Context, pages: ConsentPages, shown: Shown, status: 200 | 403 |
     mayAgree: signedIn.isProven,
     entry,
     problem,
-    sandbox: pages.environment === 'sandbox',
   })
   return c.html(page, status, consentHeaders(request.client.redirectUri))
 }

@@ -22,12 +22,11 @@ interface ConsentShown {
   mayAgree: boolean
   entry: ConsentEntry
   problem: ConsentProblem | null
-  sandbox: boolean
 }
 
 /** The page that asks whether an application may act, and as which agent. It has no script: the browser sends the form. */
 export function consentPage(shown: ConsentShown): Html {
-  const { words, action, account, problem, sandbox } = shown
+  const { words, action, account, problem } = shown
   const { name, host } = words.application
   const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
@@ -37,7 +36,7 @@ export function consentPage(shown: ConsentShown): Html {
 </dl>
 ${permissions(words)}
 ${shown.mayAgree ? answerForm(shown) : denialForm(shown)}`
-  return formPage({ title: titleOf(`Connect ${name}`, problem === null ? null : problem.text), main, sandbox })
+  return formPage({ title: titleOf(`Connect ${name}`, problem === null ? null : problem.text), main })
 }
 
 function permissions({ permissions: texts, actsAsUser }: ConsentWords): Html {

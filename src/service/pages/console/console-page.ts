@@ -32,7 +32,6 @@ export function consolePage({ title, tab, account, environment, main }: ConsoleP
     title: `${title} · Console`,
     styles: ['/styles/base.css', '/styles/parts.css', '/styles/console.css'],
     scripts: html`<script src="/scripts/console.js" type="module"></script>`,
-    sandbox: environment === 'sandbox',
     body: html`<a class="skip" href="#main">Skip to the content</a>
 <div class="bar line spread">
 <nav aria-label="Console"><ul class="line">${shown.map(

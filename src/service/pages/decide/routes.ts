@@ -1,16 +1,14 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { approvalPagePath } from '../../../../tools/approvals.ts'
 import { answerIn, decisionPath } from '../../../core/held-call.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
 import type { Tell } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
-import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
+import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import { decisionWords } from '../frame/decision-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { createDecisionReviews, type DecisionReview, type DecisionReviews } from './review.ts'
@@ -32,17 +30,16 @@ export function mountDecisionPages(app: Hono, dependencies: PageDependencies & {
     reviews: createDecisionReviews(dependencies),
     approvals: createApprovalReviews(dependencies),
   }
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm((c) => purposeOf(idOf(c)), takeDecision)
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /decisions', showAll)
   serve('GET /decide/:decisionId', showDecision)
-  serve('POST /decide/:decisionId', takeForm, { limit })
+  serve('POST /decide/:decisionId', takeForm)
 }
 
 const showDecision: Show<DecideDependencies> = async (c, pages, signedIn) => {
   const review = await pages.reviews.open(idOf(c), signedIn.user)
-  return review === undefined ? notFound(c, signedIn) : show(c, pages, { signedIn, review })
+  return review === undefined ? notFound(c, signedIn) : show(c, { signedIn, review })
 }
 
 const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) => {
@@ -58,7 +55,7 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
   const after = (await reviews.open(review.id, signedIn.user)) ?? review
   // A double click says the same twice.
   if (after.state === answer) return leadTo(c, c.req.path)
-  return show(c, pages, { signedIn, review: after, problem: lateWords, status: 409 })
+  return show(c, { signedIn, review: after, problem: lateWords, status: 409 })
 }
 
 const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
@@ -80,7 +77,6 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
     hasMore: decisions.length > mostShown || approvals.length === mostShown,
     account: accountOf(signedIn),
     mayAgree: signedIn.isProven,
-    sandbox: pages.environment === 'sandbox',
   })
   return c.html(page, 200, headers)
 }
@@ -92,7 +88,7 @@ interface Shown {
   status?: 200 | 409
 }
 
-function show(c: Context, { environment }: DecideDependencies, { signedIn, review, problem, status = 200 }: Shown) {
+function show(c: Context, { signedIn, review, problem, status = 200 }: Shown) {
   const words = decisionWords(review)
   const form = { action: c.req.path, token: signedIn.formToken(purposeOf(review.id)) }
   const page = decisionPage({
@@ -101,7 +97,6 @@ function show(c: Context, { environment }: DecideDependencies, { signedIn, revie
     form: decisionForm(words, form, signedIn.isProven),
     after: afterDecision(accountOf(signedIn), form.action),
     problem: problem ?? null,
-    sandbox: environment === 'sandbox',
   })
   return c.html(page, status, headers)
 }

@@ -16,18 +16,17 @@ interface Shown {
   /** Shown below the question. */
   after: Html | ''
   problem: string | null
-  sandbox: boolean
 }
 
 /** The page where a person decides on a call of a model. It has no script: the browser sends the form. */
-export function decisionPage({ words, beside, form, after, problem, sandbox }: Shown): Html {
+export function decisionPage({ words, beside, form, after, problem }: Shown): Html {
   const main = html`<h1>${words.heading}</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
 ${decisionFacts(words, beside)}
 ${words.asks ? form : ''}
 ${after}`
-  return formPage({ title: titleOf(words.heading, problem), main, sandbox })
+  return formPage({ title: titleOf(words.heading, problem), main })
 }
 
 /** Tells a person that their answer came too late. */
@@ -55,11 +54,10 @@ interface Waiting {
   hasMore: boolean
   account: Account
   mayAgree: boolean
-  sandbox: boolean
 }
 
 /** The page of all that waits for a person. */
-export function decisionsPage({ decisions, approvals, hasMore, account, mayAgree, sandbox }: Waiting): Html {
+export function decisionsPage({ decisions, approvals, hasMore, account, mayAgree }: Waiting): Html {
   const heading = 'What waits for you'
   const isEmpty = decisions.length + approvals.length === 0
   const main = html`<h1>${heading}</h1>
@@ -90,5 +88,5 @@ ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve 
 )}
 ${hasMore ? html`<p>More waits: it is shown here when some of this is decided.</p>` : ''}
 ${accountSection(account, 'Sign out')}`
-  return formPage({ title: heading, main, sandbox })
+  return formPage({ title: heading, main })
 }

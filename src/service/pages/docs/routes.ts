@@ -28,9 +28,7 @@ const types = {
 
 /** The OpenAPI document to read, and its viewer, which this site serves itself. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
-  app.get('/docs', (c) =>
-    orFailure(c, pages, async () => c.html(docsPage(pages.environment === 'sandbox'), 200, docsHeaders)),
-  )
+  app.get('/docs', (c) => orFailure(c, pages, async () => c.html(docsPage(), 200, docsHeaders)))
   const files = new Map<ViewerFile, Promise<Compressed>>()
   const send = async (c: Context, name: ViewerFile) => {
     const file = files.get(name) ?? readViewerFile(name).then(compressed)

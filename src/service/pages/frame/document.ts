@@ -19,28 +19,19 @@ interface PageDocument {
   styles?: readonly AssetPath[]
   /** Script elements. */
   scripts?: Html
-  /** Whether a banner says that no real money moves. */
-  sandbox: boolean
-  /** Whether the page stands within another, and has no mark of its own. */
+  /** Whether the page stands within another, and has no mark and no banner of its own. */
   framed?: boolean
   body: Html
 }
 
-/** Says that no real money moves. The frame adds the sandbox's time where its clock was moved (moved-clock.ts). */
-export const sandboxBanner = '<header class="sandbox">Sandbox: no real money</header>'
+/** The room that a page has for the banner of the sandbox (banner.ts). */
+export const bannerPlace = '<!-- banner -->'
 
 /** The style sheets of most pages: the base, the parts, and what single pages have besides. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/pages.css'] as const
 
 /** The frame that every hosted page has. */
-export function pageDocument({
-  title,
-  styles = usual,
-  scripts = html``,
-  sandbox,
-  framed = false,
-  body,
-}: PageDocument): Html {
+export function pageDocument({ title, styles = usual, scripts = html``, framed = false, body }: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -55,8 +46,7 @@ ${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${scripts}
 </head>
 <body>
-${sandbox ? raw(sandboxBanner) : ''}
-${framed ? '' : raw(brand)}
+${framed ? '' : raw(`${bannerPlace}\n${brand}`)}
 ${body}
 </body>
 </html>

@@ -3,16 +3,13 @@ import { type Html, pageDocument } from './document.ts'
 
 interface FormPage {
   title: string
-  /** The page's content. The banner that names the sandbox is added to it. */
   main: Html
-  sandbox?: boolean
 }
 
 /** A page that has no script: the browser sends its forms. */
-export function formPage({ title, main, sandbox = false }: FormPage): Html {
+export function formPage({ title, main }: FormPage): Html {
   return pageDocument({
     title,
-    sandbox,
     body: html`<main>\n${main}\n</main>`,
   })
 }

@@ -1,11 +1,12 @@
-import type { Context, Handler, Hono, MiddlewareHandler } from 'hono'
+import type { Context, Handler, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ByAnswer, levelFor, type PageRoute, type pageNeeds } from '../../rules/page-needs.ts'
-import { leadToSignIn } from './answers.ts'
+import { leadToSignIn, tooLong } from './answers.ts'
 import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { OrFailure } from './failure.ts'
-import { isForm } from './forms.ts'
+import { isForm, mostFormBytes } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { unprovenPage } from './proof.ts'
 
@@ -22,8 +23,10 @@ type Answer<Pages, Route extends PageRoute> = (
 ) => Response | Promise<Response>
 
 interface Besides {
-  /** Bounds the size of a form, before it is read. */
-  limit?: MiddlewareHandler
+  /** The limit of a form's size, bytes, which is held before it is read. */
+  mostBytes?: number
+  /** Answers a larger one. */
+  refuse?: (c: Context) => Response | Promise<Response>
   /** The page to lead back to after signing in; the route's own path unless it is given. */
   back?: (c: Context) => string
   /** Answers somebody who is not signed in, where leading to a page would help nobody. */
@@ -46,7 +49,7 @@ export function pageRoutes<Pages extends PageDependencies>(
   pages: Pages,
   orFailure: OrFailure,
 ): Serve<Pages> {
-  return (route, answer, { limit, back = pathOf, signedOut } = {}) => {
+  return (route, answer, { mostBytes = mostFormBytes, refuse = tooLong, back = pathOf, signedOut } = {}) => {
     const [method = '', path = ''] = route.split(' ')
     const handler: Handler = (c) =>
       orFailure(c, pages, async () => {
@@ -55,7 +58,8 @@ export function pageRoutes<Pages extends PageDependencies>(
         // The levels of the route decide whether somebody has to be signed in, and `admit` holds that.
         return 'refused' in admitted ? admitted.refused : answer(c, pages, admitted.signedIn as PersonAt<typeof route>)
       })
-    app.on(method, [path], ...(limit === undefined ? [handler] : [limit, handler]))
+    const limit = bodyLimit({ maxSize: mostBytes, onError: refuse })
+    app.on(method, [path], ...(method === 'POST' ? [limit, handler] : [handler]))
   }
 }
 
@@ -78,7 +82,7 @@ async function admit(c: Context, pages: PageDependencies, { route, back, leadIn 
   if (level === 'session' || signedIn.isProven) return { signedIn }
   if (!isSent) return { refused: leadIn() }
   pages.log.info({ route }, 'an answer without proof was refused')
-  return { refused: c.html(unprovenPage(signedIn, back, pages.environment === 'sandbox'), 403, oauthPageHeaders) }
+  return { refused: c.html(unprovenPage(signedIn, back), 403, oauthPageHeaders) }
 }
 
 const pathOf = (c: Context) => c.req.path

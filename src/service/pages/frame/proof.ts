@@ -19,14 +19,14 @@ function proofAddress(next: string): string {
 }
 
 /** The answer to a form that needs proof, in a session that has none. */
-export function unprovenPage({ user: { email } }: SignedIn, next: string, sandbox: boolean): Html {
+export function unprovenPage({ user: { email } }: SignedIn, next: string): Html {
   const heading = 'Prove that it is you'
   const main = html`<h1>${heading}</h1>
 <p class="problem" role="alert">Nothing was changed. ${oneClickWords} This needs your password.</p>
 ${passwordForm({ next, email, problem: null })}
 <p class="aside">${howToProve}</p>
 <p><a href="${next}">Back, without signing in</a></p>`
-  return formPage({ title: `Error: ${heading}`, main, sandbox })
+  return formPage({ title: `Error: ${heading}`, main })
 }
 
 interface PasswordForm {

@@ -60,7 +60,6 @@ ${sandbox ? shops : ''}<section aria-labelledby="programs">
   return pageDocument({
     title,
     scripts: html`<script src="/scripts/copy.js" type="module"></script>`,
-    sandbox,
     body: html`<main class="broad">\n${main}\n</main>`,
   })
 }

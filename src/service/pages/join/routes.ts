@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import { foreignName } from '../../../core/foreign-text.ts'
 import { hashOfPassword, type SignedIn } from '../../oauth/sign-in.ts'
@@ -7,7 +6,7 @@ import { placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { createPartyInvitationPages, type PartyInvitationPages, type PartyInvitationSeen } from './join-page.ts'
@@ -23,8 +22,7 @@ export function mountJoin(app: Hono, dependencies: PageDependencies): void {
   const pages: JoinDependencies = { ...dependencies, invitations: createPartyInvitationPages(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /join/:token', showPage)
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  serve('POST /join/:token', takeForm, { limit })
+  serve('POST /join/:token', takeForm, { refuse: (c) => refused(c, 400, 'The form is too long.') })
 }
 
 const orFailure = failingAs({ page: "a party invitation's page", headers })
@@ -32,7 +30,7 @@ const orFailure = failingAs({ page: "a party invitation's page", headers })
 async function showPage(c: Context, pages: JoinDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)
   const invitation = await pages.invitations.open(tokenOf(c), signedIn?.user)
-  return invitation === undefined ? notFound(c) : show(c, pages, { invitation, signedIn, filled: empty })
+  return invitation === undefined ? notFound(c) : show(c, { invitation, signedIn, filled: empty })
 }
 
 const empty: Filled = { name: '', problem: null, wrong: null }
@@ -53,7 +51,7 @@ async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> 
     if (!(error instanceof Failure)) throw error
     if (error.status === 403) return refused(c, 403, error.message)
     if (error.status !== 409) throw error
-    return show(c, pages, { invitation, signedIn, filled: { ...empty, problem: error.message }, status: 409 })
+    return show(c, { invitation, signedIn, filled: { ...empty, problem: error.message }, status: 409 })
   }
 }
 
@@ -70,7 +68,7 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
   const isShown = await pages.invitations.isShown(tokenOf(c), formToken)
   if (isShown && wrong !== null) {
     const filled = { name, problem: wrong.problem, wrong: wrong.field }
-    return show(c, pages, { invitation, signedIn, filled, status: 422 })
+    return show(c, { invitation, signedIn, filled, status: 422 })
   }
   // A password is hashed for who can join only: it takes long.
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
@@ -102,12 +100,11 @@ interface Shown {
   status?: 200 | 409 | 422
 }
 
-function show(c: Context, pages: JoinDependencies, { invitation, signedIn, filled, status = 200 }: Shown) {
+function show(c: Context, { invitation, signedIn, filled, status = 200 }: Shown) {
   const page = joinPage(invitation, {
     form: { action: c.req.path, token: invitation.formToken },
     filled,
     signedInAs: signedIn === undefined ? null : foreignName(signedIn.user.name, 'a user without a name', 200),
-    sandbox: pages.environment === 'sandbox',
   })
   return c.html(page, status, headers)
 }

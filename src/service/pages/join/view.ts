@@ -18,11 +18,10 @@ interface Shown {
   filled: Filled
   /** Who is signed in at this browser; null: nobody. */
   signedInAs: string | null
-  sandbox: boolean
 }
 
 /** The page at a party invitation's `url`. It has no script: the browser sends the forms. */
-export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs, sandbox }: Shown): Html {
+export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs }: Shown): Html {
   const { status, role, isTaken } = invitation
   const party = foreignName(invitation.party, 'An account without a name', 200)
   const email = foreignName(invitation.email, 'an address', 254)
@@ -41,7 +40,7 @@ ${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> signs in for a
 ${isOpen && !isTaken ? joinForm(form, filled, { email, signedInAs }) : ''}
 ${isOpen && invitation.mayDecline ? declineForm(form) : ''}
 ${isOpen && !invitation.mayDecline ? html`<p class="aside">To decline, <a href="/sign-in?next=${encodeURIComponent(form.action)}">sign in</a> as <bdi>${email}</bdi>.</p>` : ''}`
-  return formPage({ title: titleOf(heading, filled.problem), main, sandbox })
+  return formPage({ title: titleOf(heading, filled.problem), main })
 }
 
 const roles = {

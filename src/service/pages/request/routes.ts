@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { callerOf } from '../../request/client-address.ts'
@@ -12,7 +11,7 @@ import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
@@ -35,8 +34,7 @@ export function mountPaymentRequests(
   const pages: RequestDependencies = { ...dependencies, requests: createPaymentRequestPages(dependencies), declines }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /request/:token', showPage)
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
-  serve('POST /request/:token', takeForm, { limit })
+  serve('POST /request/:token', takeForm, { refuse: (c) => refused(c, 400, 'The form is too long.') })
 }
 
 const orFailure = failingAs({ page: "a payment request's page", headers })

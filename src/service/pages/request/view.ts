@@ -51,7 +51,7 @@ ${isOpen ? html`<div><dt>Pay by</dt><dd>${expires}</dd></div>` : ''}
 </dl>
 ${isOpen ? ways(asked, words, { forms, fields: refused.fields, sandbox }) : ''}
 ${forms.account === null ? '' : accountSection(forms.account, 'Sign out', forms.action)}`
-  return formPage({ title: titleOf(heading, problem), main, sandbox })
+  return formPage({ title: titleOf(heading, problem), main })
 }
 
 interface Ways {

@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { Dependencies } from '../../request/pipeline.ts'
 import { mayBeOwner } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
@@ -33,7 +32,8 @@ import { type CheckoutAttributes, shopWords } from './words.ts'
 export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
   if (dependencies.environment !== 'sandbox') return
   const pages: ShopsDependencies = { ...dependencies, shops: createShopPages(dependencies) }
-  const limit = bodyLimit({ maxSize: mostShopFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
+  const refuse = (c: Context) => refused(c, 400, 'The form is too long.')
+  const limit = { mostBytes: mostShopFormBytes, refuse }
   const serve = pageRoutes(app, pages, orFailure)
   const take =
     (form: Take): Show =>
@@ -41,11 +41,11 @@ export function mountShops(app: Hono, dependencies: Dependencies & PageDependenc
       takeForm(c, pages, form)
   serve('GET /shops', showShops)
   serve('GET /shops/checkouts/:token', showCheckout)
-  serve('POST /shops/checkouts/:token', take(takeCheckout), { limit })
+  serve('POST /shops/checkouts/:token', take(takeCheckout), limit)
   serve('GET /shops/orders/:token', showOrder)
-  serve('POST /shops/orders/:token', take(takeReturn), { limit })
+  serve('POST /shops/orders/:token', take(takeReturn), limit)
   serve('GET /shops/:shopId', showShop)
-  serve('POST /shops/:shopId', take(startCheckout), { limit })
+  serve('POST /shops/:shopId', take(startCheckout), limit)
 }
 
 const showShops: Show = async (c, { shops }) => {

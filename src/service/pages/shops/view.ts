@@ -16,7 +16,6 @@ interface ShopPage {
 export function shopPage({ heading, problem, main, isFirst = false }: ShopPage): Html {
   return pageDocument({
     title: titleOf(heading, problem),
-    sandbox: true,
     body: html`<main class="broad">
 ${isFirst ? '' : html`<p class="aside"><a href="/shops">All shops</a></p>`}
 ${main}

@@ -1,24 +1,21 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { foreignName } from '../../../core/foreign-text.ts'
 import { pageAt, pageNeeds } from '../../rules/page-needs.ts'
-import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
+import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields } from '../frame/answers.ts'
 import { endSession, mayBeOwner, placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { mostFormBytes } from '../frame/forms.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { endedLinkPage, linkPage, signInPage } from './view.ts'
 
 /** The page where a person signs in, and what ends that. */
 export function mountSignIn(app: Hono, pages: PageDependencies): void {
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /sign-in', showSignIn)
-  serve('POST /sign-in', takeSignIn, { limit })
+  serve('POST /sign-in', takeSignIn)
   serve('GET /sign-in/once/:code', showLink)
-  serve('POST /sign-in/once/:code', takeLink, { limit })
-  serve('POST /sign-out', takeSignOut, { limit })
+  serve('POST /sign-in/once/:code', takeLink)
+  serve('POST /sign-out', takeSignOut)
 }
 
 async function showSignIn(c: Context, pages: PageDependencies): Promise<Response> {
@@ -54,9 +51,9 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
 async function showLink(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
   const user = await pages.signIn.atLink(codeOf(c))
-  if (user === undefined) return linkEnded(c, pages, next)
+  if (user === undefined) return linkEnded(c, next)
   const name = foreignName(user.name, 'the owner')
-  const page = linkPage(name, { action: c.req.path, next }, pages.environment === 'sandbox')
+  const page = linkPage(name, { action: c.req.path, next })
   return c.html(page, 200, oauthPageHeaders)
 }
 
@@ -65,14 +62,14 @@ async function takeLink(c: Context, pages: PageDependencies): Promise<Response> 
   if (sent === undefined) return notFromHere(c, c.req.path)
   const next = safeNext(sent.get('next'))
   const begun = await pages.signIn.byLink(codeOf(c), placeOf(c, pages))
-  if (begun === undefined) return linkEnded(c, pages, next)
+  if (begun === undefined) return linkEnded(c, next)
   await startSession(c, pages, begun)
   pages.log.info({ signIn: 'link' }, 'signed in')
   return leadTo(c, next)
 }
 
-function linkEnded(c: Context, pages: PageDependencies, next: string) {
-  return c.html(endedLinkPage(next, pages.environment === 'sandbox'), 410, oauthPageHeaders)
+function linkEnded(c: Context, next: string) {
+  return c.html(endedLinkPage(next), 410, oauthPageHeaders)
 }
 
 const codeOf = (c: Context) => c.req.param('code') ?? ''
@@ -111,8 +108,7 @@ async function show(c: Context, pages: PageDependencies, shown: Shown, status: 2
   const isOffered = isHere && !isUnproven && pageNeeds[pageAt(shown.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
-  const sandbox = pages.environment === 'sandbox'
-  return c.html(signInPage({ ...shown, owner, isUnproven, isHere, sandbox }), status, oauthPageHeaders)
+  return c.html(signInPage({ ...shown, owner, isUnproven, isHere }), status, oauthPageHeaders)
 }
 
 /** The only places that signing in leads to: an address that somebody else wrote leads nowhere else. */

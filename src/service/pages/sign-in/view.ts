@@ -14,19 +14,18 @@ interface SignInShown {
   isUnproven: boolean
   /** Whether the service runs on the person's own machine, which can prove who they are. */
   isHere: boolean
-  sandbox: boolean
 }
 
 /** The page where a person signs in. It has no script: the browser sends the form. */
 export function signInPage(shown: SignInShown): Html {
-  const { next, email, problem, owner, isUnproven, isHere, sandbox } = shown
+  const { next, email, problem, owner, isUnproven, isHere } = shown
   const heading = isUnproven ? 'Prove that it is you' : 'Sign in'
   const main = html`<h1>${heading}</h1>
 ${isUnproven ? html`<p class="warning">${oneClickWords} So you can look, and say no. Everything else needs your password.</p>` : ''}
 ${passwordForm({ next, email, problem })}
 ${isHere ? html`<p class="aside">${howToProve}</p>` : ''}
 ${owner === null ? '' : ownerForm(next, owner)}`
-  return formPage({ title: titleOf(heading, problem), main, sandbox })
+  return formPage({ title: titleOf(heading, problem), main })
 }
 
 function ownerForm(next: string, owner: string): Html {
@@ -39,7 +38,7 @@ function ownerForm(next: string, owner: string): Html {
 }
 
 /** The page at a one-time link. Opening it uses nothing up: its form does. */
-export function linkPage(user: string, { action, next }: { action: string; next: string }, sandbox: boolean): Html {
+export function linkPage(user: string, { action, next }: { action: string; next: string }): Html {
   const heading = 'Sign in'
   const main = html`<h1>${heading}</h1>
 <p>This link signs you in once, on this browser.</p>
@@ -47,14 +46,14 @@ export function linkPage(user: string, { action, next }: { action: string; next:
 <input type="hidden" name="next" value="${next}">
 <button type="submit" autofocus>Sign in as <bdi>${user}</bdi></button>
 </form>`
-  return formPage({ title: heading, main, sandbox })
+  return formPage({ title: heading, main })
 }
 
 /** The answer at a link that signs nobody in any more. */
-export function endedLinkPage(next: string, sandbox: boolean): Html {
+export function endedLinkPage(next: string): Html {
   const heading = 'This link has ended'
   const main = html`<h1>${heading}</h1>
 <p>A link signs in once, within 10 minutes. <code>payments-mcp console</code> opens a new one, and so does a start of the sandbox in a terminal.</p>
 <p><a href="/sign-in?next=${encodeURIComponent(next)}">Sign in with your password</a></p>`
-  return formPage({ title: heading, main, sandbox })
+  return formPage({ title: heading, main })
 }

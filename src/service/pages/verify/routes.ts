@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { notYoursPage } from '../frame/account.ts'
@@ -8,7 +7,7 @@ import { proveSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type CodeResult, createSecondFactor, type SecondFactor, type Verification } from './second-factor.ts'
@@ -24,14 +23,13 @@ const orFailure = failingAs({ page: 'a verification page', headers })
 /** The page that a 428 names, which takes a code of the user's authenticator app, and the one where the app is set up. */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
-  const tooLong = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
+  const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const serve = pageRoutes(app, pages, orFailure)
   // The address alone opens nothing: without a session of its user's no code is judged.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
-  serve('POST /verify/:challenge', ownForm(takeCode), { limit, back: addressOf })
+  serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
   serve('GET /second-factor', showEnrolment, { back: addressOf })
-  serve('POST /second-factor', ownForm(takeEnrolment), { limit, back: addressOf })
+  serve('POST /second-factor', ownForm(takeEnrolment), { refuse, back: addressOf })
 }
 
 function ownForm(take: Take<VerifyDependencies>): Show<VerifyDependencies> {
@@ -50,7 +48,7 @@ const showCheck: Show<VerifyDependencies> = async (c, pages, person) => {
   const isOver = verification.expired || verification.verifiedUntilMs !== null
   if (!isOver && !verification.isEnrolled) return leadTo(c, `/second-factor?next=${encodeURIComponent(addressOf(c))}`)
   const status = verification.expired && verification.verifiedUntilMs === null ? 410 : 200
-  return showVerification(c, pages, person, verification, null, status)
+  return showVerification(c, person, verification, null, status)
 }
 
 const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
@@ -62,25 +60,25 @@ const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
     await proveSession(c, pages)
     return leadTo(c, backOf(c) ?? c.req.path)
   }
-  return showVerification(c, pages, person, after, result, refusedStatus(c, result))
+  return showVerification(c, person, after, result, refusedStatus(c, result))
 }
 
 const showEnrolment: Show<VerifyDependencies> = async (c, pages, person) => {
   const enrolment = await pages.secondFactor.enrolment(person.user)
-  return enrolment === 'enrolled' ? enrolled(c) : showApp(c, pages, person, { begun: enrolment === 'begun' })
+  return enrolment === 'enrolled' ? enrolled(c) : showApp(c, person, { begun: enrolment === 'begun' })
 }
 
 const takeEnrolment: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   const { secondFactor, log } = pages
   if (sent.get('step') === 'begin') {
     const secret = await secondFactor.begin(person.user)
-    return secret === undefined ? enrolled(c) : showApp(c, pages, person, { begun: true, secret })
+    return secret === undefined ? enrolled(c) : showApp(c, person, { begun: true, secret })
   }
   const result = await secondFactor.confirm(person.user, sent.get('code') ?? '')
   if (result === undefined) return leadTo(c, addressOf(c))
   log.info({ verdict: result.verdict }, 'an authenticator app was set up')
   if (result.verdict === 'accepted') return leadTo(c, nextOf(c) ?? c.req.path)
-  return showApp(c, pages, person, { begun: true, result })
+  return showApp(c, person, { begun: true, result })
 }
 
 const statuses = {
@@ -100,13 +98,12 @@ function refusedStatus(c: Context, result: CodeResult) {
 
 function showVerification(
   c: Context,
-  pages: VerifyDependencies,
   person: SignedIn,
   verification: Verification,
   result: CodeResult | null,
   status: 200 | 410 | 422 | 429,
 ) {
-  return c.html(verifyPage(verifyWords(verification, result), shownTo(c, pages, person)), status, headers)
+  return c.html(verifyPage(verifyWords(verification, result), shownTo(c, person)), status, headers)
 }
 
 interface AppShown {
@@ -115,17 +112,15 @@ interface AppShown {
   result?: CodeResult
 }
 
-function showApp(c: Context, pages: VerifyDependencies, person: SignedIn, { begun, secret = null, result }: AppShown) {
+function showApp(c: Context, person: SignedIn, { begun, secret = null, result }: AppShown) {
   const problem = result === undefined ? null : codeProblem(result)
   const status = result === undefined ? 200 : refusedStatus(c, result)
-  return c.html(enrolmentPage({ ...shownTo(c, pages, person), begun, secret, problem }), status, headers)
+  return c.html(enrolmentPage({ ...shownTo(c, person), begun, secret, problem }), status, headers)
 }
 
-function shownTo(c: Context, { environment }: VerifyDependencies, { user, formToken }: SignedIn) {
-  const sandbox = environment === 'sandbox'
+function shownTo(c: Context, { user, formToken }: SignedIn) {
   return {
     name: foreignName(user.name, 'A user without a name'),
-    sandbox,
     action: addressOf(c),
     token: formToken(c.req.path),
   }

@@ -8,17 +8,16 @@ import type { VerifyWords } from './words.ts'
 interface Shown extends PageForm {
   /** Whose check it is. */
   name: string
-  sandbox: boolean
 }
 
 /** The page of a multi-factor check. It has no script: the browser sends the form. */
-export function verifyPage(words: VerifyWords, { name, sandbox, ...target }: Shown): Html {
+export function verifyPage(words: VerifyWords, { name, ...target }: Shown): Html {
   const main = html`<h1>${words.heading}</h1>
 <div ${words.asks ? '' : html`role="status"`}>
 ${words.lines.map((line) => html`<p>${line}</p>`)}
 </div>
 ${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Verify' }) : ''}`
-  return formPage({ title: words.title, main, sandbox })
+  return formPage({ title: words.title, main })
 }
 
 interface EnrolmentShown extends Shown {
@@ -29,7 +28,7 @@ interface EnrolmentShown extends Shown {
 }
 
 /** The page where a user sets up an authenticator app. The secret is on it once. */
-export function enrolmentPage({ secret, begun, name, problem, sandbox, ...target }: EnrolmentShown): Html {
+export function enrolmentPage({ secret, begun, name, problem, ...target }: EnrolmentShown): Html {
   const heading = 'Set up an authenticator app'
   const main = html`<h1>${heading}</h1>
 <p>Approving a large payment needs a code of an app on your own device. The app is set up once.</p>
@@ -40,7 +39,7 @@ ${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
 ${begun ? html`<p class="aside">The secret is shown once. Whoever lost it starts again and gets another.</p>` : ''}
 <button type="submit" name="step" value="begin"${begun ? html` class="quiet"` : ''}>${begun ? 'Start again' : 'Show the secret'}</button>
 </form>`
-  return formPage({ title: titleOf(heading, problem), main, sandbox })
+  return formPage({ title: titleOf(heading, problem), main })
 }
 
 function secretSection({ base32, address }: AppSecret): Html {

@@ -1,11 +1,10 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { html } from 'hono/html'
 import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { asUser } from '../../../request/in-process.ts'
 import { accountOf } from '../../frame/account.ts'
-import { leadTo, ownForm, type Show, type Take, tooLong } from '../../frame/answers.ts'
+import { leadTo, ownForm, type Show, type Take } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
 import { consolePage, partAnswer, versionOf } from '../console-page.ts'
@@ -25,10 +24,12 @@ interface SandboxPages extends ConsoleDependencies {
 /** The page of the sandbox: its forms are operations of the API, carried out for who is signed in. */
 export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads: SandboxReads): void {
   const pages: SandboxPages = { ...dependencies, reads }
-  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm(() => purpose, takeAction, address)
   showAt(app, address, dependencies, (c, _, signedIn) => showSandbox(c, pages, signedIn))
-  pageRoutes(app, pages, orFailure)('POST /console/sandbox/:action', takeForm, { limit, back: () => address })
+  pageRoutes(app, pages, orFailure)('POST /console/sandbox/:action', takeForm, {
+    mostBytes: mostFormBytes,
+    back: () => address,
+  })
 }
 
 const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
