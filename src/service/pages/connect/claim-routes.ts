@@ -1,25 +1,32 @@
 import type { Context, Hono } from 'hono'
 import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
+import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type Claims, createClaims } from './claim.ts'
 import { claimPage } from './claim-view.ts'
-import { orRefusal, tokenOf } from './routes.ts'
+import { orRefusal } from './routes.ts'
 
 interface ClaimDependencies extends PageDependencies {
   claims: Claims
 }
+
+const { notFound, refused, refuse, sentForm } = linkRoutes({
+  missing: 'There is no payment at this address. Check the link, or ask the sender for it.',
+  refusal: 'Not claimed',
+  again: 'Open the payment',
+})
+
+const orFailure = orRefusal(refused)
 
 /** The page at a payment's `claimLink`: who sends how much, what has become of it, and, in the sandbox, its claim. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /claim/:token', showPage)
-  serve('POST /claim/:token', takeClaim, { refuse: (c) => refused(c, 400, 'The form is too long.') })
+  serve('POST /claim/:token', takeClaim, { refuse })
 }
 
 async function showPage(c: Context, pages: ClaimDependencies): Promise<Response> {
@@ -31,11 +38,8 @@ async function showPage(c: Context, pages: ClaimDependencies): Promise<Response>
 }
 
 async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response> {
-  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
-  const sent = new URLSearchParams(await c.req.text())
-  if (!isForm(c) || sent.get('decision') !== 'claim') {
-    return refused(c, 400, 'The form has to say that you claim the payment.')
-  }
+  const sent = await sentForm(c, pages, ['claim'], 'The form has to say that you claim the payment.')
+  if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
   const shown = await pages.claims.open(tokenOf(c), signedIn?.user)
   if (shown === undefined) return notFound(c)
@@ -44,17 +48,5 @@ async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response
   const claim = await pages.claims.take(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (claim === undefined) return notFound(c)
   pages.log.debug({ claim: claim.status }, 'answered')
-  // The browser comes back to the page by GET: a reload repeats nothing.
-  return c.body(null, 303, { ...headers, Location: c.req.path })
+  return lead(c)
 }
-
-function notFound(c: Context) {
-  const text = 'There is no payment at this address. Check the link, or ask the sender for it.'
-  return c.html(messagePage('Not found', text), 404, headers)
-}
-
-function refused(c: Context, status: 400 | 403 | 409, text: string) {
-  return c.html(messagePage('Not claimed', text, { href: c.req.path, text: 'Open the payment' }), status, headers)
-}
-
-const orFailure = orRefusal(refused)

@@ -1,12 +1,12 @@
 import type { Context, Hono } from 'hono'
 import { mayBeAnybody } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { lead, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type ConnectLinks, createConnectLinks } from './link.ts'
 import { linkPage } from './link-view.ts'
-import { notFound, orFailure, refused, tokenOf } from './routes.ts'
+import { notFound, orFailure, refuse, refused, sentForm } from './routes.ts'
 
 interface LinkDependencies extends PageDependencies {
   connectLinks: ConnectLinks
@@ -17,7 +17,7 @@ export function mountLinks(app: Hono, dependencies: PageDependencies): void {
   const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /connect/links/:token', showPage)
-  serve('POST /connect/links/:token', takeAcceptance, { refuse: (c) => refused(c, 400, 'The form is too long.') })
+  serve('POST /connect/links/:token', takeAcceptance, { refuse })
 }
 
 async function showPage(c: Context, pages: LinkDependencies): Promise<Response> {
@@ -29,15 +29,12 @@ async function showPage(c: Context, pages: LinkDependencies): Promise<Response> 
 
 async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Response> {
   if (!mayBeAnybody(c, pages)) return refused(c, 403, 'Sign in to your account to accept.')
-  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
-  const sent = new URLSearchParams(await c.req.text())
-  if (!isForm(c) || sent.get('decision') !== 'accept') {
-    return refused(c, 400, 'The form has to say that you accept.')
-  }
+  const sent = await sentForm(c, pages, ['accept'], 'The form has to say that you accept.')
+  if (sent instanceof Response) return sent
   const formToken = sent.get('formToken') ?? ''
   const answered = await pages.connectLinks.join(tokenOf(c), formToken)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ invitationLink: answered.state }, 'answered')
-  // The browser comes back to the page by GET, which shows what became of this form: a reload repeats nothing.
-  return c.body(null, 303, { ...headers, Location: `${c.req.path}?joined=${encodeURIComponent(formToken)}` })
+  // The page shows what became of this form.
+  return lead(c, `${c.req.path}?joined=${encodeURIComponent(formToken)}`)
 }

@@ -3,10 +3,9 @@ import { Failure } from '../../../core/errors.ts'
 import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
-import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
+import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type Connect, createConnect, type Decision } from './invitation.ts'
 import { connectPage } from './view.ts'
@@ -21,7 +20,7 @@ export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /connect/:token', showPage)
-  serve('POST /connect/:token', takeAnswer, { refuse: (c) => refused(c, 400, 'The form is too long.') })
+  serve('POST /connect/:token', takeAnswer, { refuse })
 }
 
 async function showPage(c: Context, pages: ConnectDependencies): Promise<Response> {
@@ -33,38 +32,31 @@ async function showPage(c: Context, pages: ConnectDependencies): Promise<Respons
 }
 
 async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Response> {
-  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
-  const sent = new URLSearchParams(await c.req.text())
-  const decision = sent.get('decision')
-  if (!isForm(c) || (decision !== 'accept' && decision !== 'decline')) {
-    return refused(c, 400, 'The form has to say whether you accept or decline.')
-  }
+  const sent = await sentForm(
+    c,
+    pages,
+    ['accept', 'decline'] satisfies Decision[],
+    'The form has to say whether you accept or decline.',
+  )
+  if (sent instanceof Response) return sent
+  const decision = sent.get('decision') as Decision
   const signedIn = await signedInAt(c, pages)
   const invitation = await pages.connect.open(tokenOf(c), signedIn?.user)
   if (invitation === undefined) return notFound(c)
   const refusal = refusalOf(c, pages, invitation.answerer, { signedIn, sent, isYes: decision === 'accept' })
   if (refusal !== undefined) return refused(c, 403, refusal)
-  const form = { formToken: sent.get('formToken') ?? '', decision, user: signedIn?.user } as const
+  const form = { formToken: sent.get('formToken') ?? '', decision, user: signedIn?.user }
   const answered = await pages.connect.answer(tokenOf(c), form)
   if (answered === undefined) return notFound(c)
-  pages.log.debug({ connect: decision satisfies Decision, invitation: answered.status }, 'answered')
-  // The browser comes back to the page by GET: a reload repeats nothing.
-  return c.body(null, 303, { ...headers, Location: c.req.path })
+  pages.log.debug({ connect: decision, invitation: answered.status }, 'answered')
+  return lead(c)
 }
 
-export function tokenOf(c: Context): string {
-  return c.req.param('token') ?? ''
-}
-
-export function notFound(c: Context) {
-  const text = 'There is no invitation at this address. Check the link, or ask for a new one.'
-  return c.html(messagePage('Not found', text), 404, headers)
-}
-
-export function refused(c: Context, status: 400 | 403 | 409, text: string) {
-  const retry = { href: c.req.path, text: 'Open the invitation' }
-  return c.html(messagePage('Not answered', text, retry), status, headers)
-}
+export const { notFound, refused, refuse, sentForm } = linkRoutes({
+  missing: 'There is no invitation at this address. Check the link, or ask for a new one.',
+  refusal: 'Not answered',
+  again: 'Open the invitation',
+})
 
 type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promise<Response>
 

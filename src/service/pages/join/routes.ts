@@ -5,9 +5,8 @@ import { hashOfPassword, type SignedIn } from '../../oauth/sign-in.ts'
 import { placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
-import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { createPartyInvitationPages, type PartyInvitationPages, type PartyInvitationSeen } from './join-page.ts'
 import { typedOf } from './requests.ts'
@@ -22,8 +21,14 @@ export function mountJoin(app: Hono, dependencies: PageDependencies): void {
   const pages: JoinDependencies = { ...dependencies, invitations: createPartyInvitationPages(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /join/:token', showPage)
-  serve('POST /join/:token', takeForm, { refuse: (c) => refused(c, 400, 'The form is too long.') })
+  serve('POST /join/:token', takeForm, { refuse })
 }
+
+const { notFound, refused, refuse, sentForm } = linkRoutes({
+  missing: 'There is no invitation at this address. Check the link, or ask for a new one.',
+  refusal: 'Nothing was changed',
+  again: 'Open the invitation',
+})
 
 const orFailure = failingAs({ page: "a party invitation's page", headers })
 
@@ -36,17 +41,13 @@ async function showPage(c: Context, pages: JoinDependencies): Promise<Response> 
 const empty: Filled = { name: '', problem: null, wrong: null }
 
 async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> {
-  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
-  const sent = new URLSearchParams(await c.req.text())
-  const decision = sent.get('decision')
-  if (!isForm(c) || (decision !== 'accept' && decision !== 'decline')) {
-    return refused(c, 400, 'The form has to say whether you join or decline.')
-  }
+  const sent = await sentForm(c, pages, ['accept', 'decline'], 'The form has to say whether you join or decline.')
+  if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
   const invitation = await pages.invitations.open(tokenOf(c), signedIn?.user)
   if (invitation === undefined) return notFound(c)
   try {
-    return await (decision === 'accept' ? join : decline)(c, pages, { invitation, signedIn, sent })
+    return await (sent.get('decision') === 'accept' ? join : decline)(c, pages, { invitation, signedIn, sent })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (error.status === 403) return refused(c, 403, error.message)
@@ -107,23 +108,4 @@ function show(c: Context, { invitation, signedIn, filled, status = 200 }: Shown)
     signedInAs: signedIn === undefined ? null : foreignName(signedIn.user.name, 'a user without a name', 200),
   })
   return c.html(page, status, headers)
-}
-
-function tokenOf(c: Context): string {
-  return c.req.param('token') ?? ''
-}
-
-/** The browser comes by GET: a reload repeats nothing. */
-function lead(c: Context, path: string): Response {
-  return c.body(null, 303, { ...headers, Location: path })
-}
-
-function notFound(c: Context) {
-  const text = 'There is no invitation at this address. Check the link, or ask for a new one.'
-  return c.html(messagePage('Not found', text), 404, headers)
-}
-
-function refused(c: Context, status: 400 | 403, text: string) {
-  const link = { href: c.req.path, text: 'Open the invitation' }
-  return c.html(messagePage('Nothing was changed', text, link), status, headers)
 }

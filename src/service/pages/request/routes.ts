@@ -10,9 +10,8 @@ import { signedInAt } from '../frame/browser-session.ts'
 import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
-import { messagePage } from '../frame/form-page.ts'
-import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import { type AskedPayment, createPaymentRequestPages, type Outcome, type PaymentRequestPages } from './request-page.ts'
@@ -34,8 +33,14 @@ export function mountPaymentRequests(
   const pages: RequestDependencies = { ...dependencies, requests: createPaymentRequestPages(dependencies), declines }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /request/:token', showPage)
-  serve('POST /request/:token', takeForm, { refuse: (c) => refused(c, 400, 'The form is too long.') })
+  serve('POST /request/:token', takeForm, { refuse })
 }
+
+const { notFound, refused, refuse, sentForm } = linkRoutes({
+  missing: 'There is no payment request at this address. Check the link, or ask for a new one.',
+  refusal: 'Nothing was paid',
+  again: 'Open the payment request',
+})
 
 const orFailure = failingAs({ page: "a payment request's page", headers })
 
@@ -46,9 +51,13 @@ async function showPage(c: Context, pages: RequestDependencies): Promise<Respons
 }
 
 async function takeForm(c: Context, pages: RequestDependencies): Promise<Response> {
-  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
-  if (!isForm(c)) return refused(c, 400, 'The form has to say whether you pay or decline.')
-  const sent = new URLSearchParams(await c.req.text())
+  const sent = await sentForm(
+    c,
+    pages,
+    ['card', 'wallet', 'decline'],
+    'The form has to say whether you pay or decline.',
+  )
+  if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
   const asked = await pages.requests.open(tokenOf(c), signedIn?.user)
   if (asked === undefined) return notFound(c)
@@ -57,8 +66,8 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
   if (asked.answerer === 'nobody') return refused(c, 403, 'Sign in as a user of the account that is asked.')
   if (decision === 'card') return asked.answerer === 'own user' ? ownCard(c, pages, taken) : payByCard(c, pages, taken)
   if (decision === 'wallet') return asPayer(c, pages, { ...taken, decision })
-  if (decision !== 'decline') return refused(c, 400, 'The form has to say whether you pay or decline.')
-  return asked.viewer?.is === 'payer' ? asPayer(c, pages, { ...taken, decision }) : decline(c, pages, taken)
+  if (asked.viewer?.is !== 'payer') return decline(c, pages, taken)
+  return asPayer(c, pages, { ...taken, decision: 'decline' })
 }
 
 interface Taken {
@@ -173,23 +182,4 @@ function personTokenFits(signedIn: SignedIn, asked: AskedPayment, sent: URLSearc
 
 function formTokenOf({ sent }: Taken): string {
   return sent.get('formToken') ?? ''
-}
-
-function tokenOf(c: Context): string {
-  return c.req.param('token') ?? ''
-}
-
-/** The browser comes back to the page by GET: a reload repeats nothing. */
-function lead(c: Context): Response {
-  return c.body(null, 303, { ...headers, Location: c.req.path })
-}
-
-function notFound(c: Context) {
-  const text = 'There is no payment request at this address. Check the link, or ask for a new one.'
-  return c.html(messagePage('Not found', text), 404, headers)
-}
-
-function refused(c: Context, status: 400 | 403, text: string) {
-  const link = { href: c.req.path, text: 'Open the payment request' }
-  return c.html(messagePage('Nothing was paid', text, link), status, headers)
 }

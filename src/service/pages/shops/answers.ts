@@ -48,11 +48,6 @@ export function showPage(c: Context, page: Html, status: PageStatus = 200): Resp
   return c.html(page, status, headers)
 }
 
-/** Leads to a page by GET: a reload repeats nothing. */
-export function leadTo(c: Context, path: string): Response {
-  return c.body(null, 303, { ...headers, Location: path })
-}
-
 export function refused(c: Context, status: 400 | 403, text: string): Response | Promise<Response> {
   const link = { href: c.req.path, text: 'Open the page again' }
   return c.html(messagePage('Nothing was done', text, link), status, headers)

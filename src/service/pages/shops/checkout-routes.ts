@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { foreignText } from '../../../core/foreign-text.ts'
 import type { Reply } from '../../request/reply.ts'
+import { lead } from '../frame/link-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
   answered,
-  leadTo,
   newKey,
   notFound,
   type PageStatus,
@@ -45,7 +45,7 @@ async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
   const cart = { shopId: attributes.shopId, items, extras: sent.getAll('extra'), ...(note === null ? {} : { note }) }
   const reply = await pages.shops.start(buyer, cart, key)
-  if (reply.status === 200) return leadTo(c, new URL(answered<CheckoutAttributes>(reply).url).pathname)
+  if (reply.status === 200) return lead(c, new URL(answered<CheckoutAttributes>(reply).url).pathname)
   return refusedWith(c, pages, opened, { reply })
 }
 
@@ -63,7 +63,7 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
   // The order, or the card that was declined, is told by a page that is asked for anew: a reload does not pay again.
   if (reply.status === 200) {
     const { orderId } = answered<CheckoutAttributes>(reply)
-    return leadTo(c, orderId === null ? c.req.path : orderPathOf(c))
+    return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
   // Whether it was paid is not known then: the same form, sent again, is the same payment.
   return refusedWith(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
@@ -95,7 +95,7 @@ function showOpened(
   { attributes, mayChange }: OpenedCheckout,
   shown: Shown = {},
 ) {
-  if (attributes.status === 'paid') return leadTo(c, orderPathOf(c))
+  if (attributes.status === 'paid') return lead(c, orderPathOf(c))
   const words = checkoutWords(attributes)
   if (attributes.status === 'expired') return showPage(c, expiredPage(words, attributes.shopId), 410)
   const { refused = { problem: null, fields: {} }, status = 200, payKey = newKey(pages) } = shown

@@ -9,6 +9,7 @@ import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { lead } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type CodeResult, createSecondFactor, type SecondFactor, type Verification } from './second-factor.ts'
 import { enrolmentPage, verifyPage } from './view.ts'
@@ -46,7 +47,7 @@ const showCheck: Show<VerifyDependencies> = async (c, pages, person) => {
   const verification = await pages.secondFactor.open(challengeOf(c), person.user)
   if (verification === undefined) return notFound(c, person)
   const isOver = verification.expired || verification.verifiedUntilMs !== null
-  if (!isOver && !verification.isEnrolled) return leadTo(c, `/second-factor?next=${encodeURIComponent(addressOf(c))}`)
+  if (!isOver && !verification.isEnrolled) return lead(c, `/second-factor?next=${encodeURIComponent(addressOf(c))}`)
   const status = verification.expired && verification.verifiedUntilMs === null ? 410 : 200
   return showVerification(c, person, verification, null, status)
 }
@@ -58,7 +59,7 @@ const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   pages.log.info({ verdict: result.verdict }, 'a second factor was checked')
   if (result.verdict === 'accepted') {
     await proveSession(c, pages)
-    return leadTo(c, backOf(c) ?? c.req.path)
+    return lead(c, backOf(c) ?? c.req.path)
   }
   return showVerification(c, person, after, result, refusedStatus(c, result))
 }
@@ -75,9 +76,9 @@ const takeEnrolment: Take<VerifyDependencies> = async (c, pages, person, sent) =
     return secret === undefined ? enrolled(c) : showApp(c, person, { begun: true, secret })
   }
   const result = await secondFactor.confirm(person.user, sent.get('code') ?? '')
-  if (result === undefined) return leadTo(c, addressOf(c))
+  if (result === undefined) return lead(c, addressOf(c))
   log.info({ verdict: result.verdict }, 'an authenticator app was set up')
-  if (result.verdict === 'accepted') return leadTo(c, nextOf(c) ?? c.req.path)
+  if (result.verdict === 'accepted') return lead(c, nextOf(c) ?? c.req.path)
   return showApp(c, person, { begun: true, result })
 }
 
@@ -158,11 +159,6 @@ function nextOf(c: Context): string | null {
 
 /** The address of a check, as a page of this site leads to it. */
 const checkAddress = /^\/verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?$/
-
-/** Leads to a page by GET: a reload repeats nothing. */
-function leadTo(c: Context, path: string): Response {
-  return c.body(null, 303, { ...headers, Location: path })
-}
 
 function notFound(c: Context, person: SignedIn) {
   const text = 'There is nothing to verify for you at this address. Check the link, or approve again to get a new one.'
