@@ -1,3 +1,4 @@
+import type { OperationDefinition } from '../src/core/operation.ts'
 import { activity } from './activity.ts'
 import { agentCards } from './agent-cards.ts'
 import { agentCustomers } from './agent-customers.ts'
@@ -71,3 +72,8 @@ export const catalogue = {
 
 export type Catalogue = typeof catalogue
 export type OperationKey = keyof Catalogue
+
+/** The operations by their names, which are those of the tools. */
+export const operationsByName: ReadonlyMap<string, OperationDefinition> = new Map(
+  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
+)

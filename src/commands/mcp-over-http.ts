@@ -1,5 +1,5 @@
 import type { Server } from '@modelcontextprotocol/server'
-import { catalogue } from '../../tools/index.ts'
+import { operationsByName } from '../../tools/index.ts'
 import { createClient } from '../client/client.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
@@ -56,10 +56,11 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
     endpoint.notify({ kind: 'tools_list_changed' }, id)
     endpoint.notify({ kind: 'prompts_list_changed' }, id)
   })
+  const clientFor = clientsOf(dependencies)
   const endpoint = new McpEndpoint({
     authorize: (credential) => authorize(service, credential, noteScopes),
     limit: ({ id }) => service.limit(id),
-    createServer: serverMaker(dependencies),
+    createServer: serverMaker(dependencies, clientFor),
     sessions: createMcpSessions(store, signals),
     changes: {
       activity: {
@@ -67,7 +68,7 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
         onChange: (changed) => signals?.hear(changesTopic, changed) ?? (() => {}),
       },
       follow: (follower) => service.waits.follow(follower),
-      mayRead: readsOf(dependencies),
+      mayRead: readsOf(dependencies, clientFor),
     },
     challenge: (request) => ({
       resourceMetadata: resourceMetadataUrl(`${loopbackAlias(publicUrl(), request)}${new URL(request.url).pathname}`),
@@ -105,15 +106,27 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
   }
 }
 
-/** Tells whether a principal can read what is at an address: what its host would be told that reads it. */
-function readsOf({ config: { environment }, service, system, log }: McpOverHttp) {
+/** Makes clients of the API in this process, each for the credential of a host. */
+function clientsOf({ service, system, log }: McpOverHttp) {
+  // Each request of a host was counted when it came in, whatever it asks of the API.
   const fetch = (request: Request) => service.fetch(request, counted)
-  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   const carry = service.carry(counted)
+  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
+  return (caller: () => Caller, instanceId: string, program?: string) => {
+    // The host's token stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
+    const credential = () => exchange(caller().credential)
+    return createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, program, system, log })
+  }
+}
+
+type ClientFor = ReturnType<typeof clientsOf>
+
+/** Tells whether a principal can read what is at an address: what its host would be told that reads it. */
+function readsOf({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
-    const { authority, credential: own, actor } = principal as Caller
-    const credential = () => exchange(own)
-    const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
+    const caller = principal as Caller
+    const client = clientFor(() => caller, instanceId)
+    const { actor, authority } = caller
     const choice = { environment, actor, allows: ({ permission }: Permitted) => allows(authority, permission) }
     return isReadable({ choice, api: { client: async () => client } }, address)
   }
@@ -125,20 +138,9 @@ type Permitted = Pick<OperationDefinition, 'permission'>
 const instanceId = 'changes of resources'
 
 /** Makes the MCP server of a host's session or request, whose calls go to the API under the host's own credential. */
-function serverMaker({
-  config,
-  service,
-  store,
-  publicUrl,
-  system,
-  log,
-  offers = () => true,
-}: McpOverHttp): (context: HostContext) => Server {
+function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context: HostContext) => Server {
+  const { config, service, store, publicUrl, system, log, offers = () => true } = dependencies
   const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
-  // Each request of a host was counted when it came in, whatever it asks of the API.
-  const fetch = (request: Request) => service.fetch(request, counted)
-  const carry = service.carry(counted)
-  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   const stateSecrets = () => service.derivedSecrets('mcpRequestState')
   const ui = appViews(environment)
   const memoryOf = databaseMemories(service, store)
@@ -146,10 +148,7 @@ function serverMaker({
   return (context) => {
     const caller = () => context.principal() as Caller
     const { instanceId, isOneRun } = context
-    // The host's token stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
-    const credential = () => exchange(caller().credential)
-    const api = { baseUrl: embeddedAddress, fetch, carry, credential }
-    const client = createClient({ ...api, instanceId, program, system, log })
+    const client = clientFor(caller, instanceId, program)
     const { id, partyId, actor } = caller()
     return createMcpServer({
       version,
@@ -214,13 +213,11 @@ function waysAt(publicUrl: string): Ways {
 /** Credentials of which the last known scopes are kept. */
 const mostNoted = 10_000
 
-const byName = new Map(Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]))
-
 /** Returns the scopes that a message needs; only calls of tools need any. */
 function scopesFor(message: unknown): readonly string[] {
   const { method, params } = message as { method?: unknown; params?: { name?: unknown } }
   if (method !== 'tools/call' || typeof params?.name !== 'string') return []
-  const operation = byName.get(params.name)
+  const operation = operationsByName.get(params.name)
   if (operation === undefined) return []
   const { oauthScope } = permissions[operation.permission]
   return oauthScope === 'any' || oauthScope === null ? [] : [oauthScope]

@@ -4,7 +4,6 @@ import type { Client } from '../client/client.ts'
 import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
-import type { HeldCall } from '../core/held-call.ts'
 import { newSecret, realSystem } from '../core/system.ts'
 import { type Decisions, everyTool, noFaults, ownChanges, type RunNote, type Ways } from '../mcp/dependencies.ts'
 import { createRequestStates } from '../mcp/people/request-states.ts'
@@ -115,13 +114,6 @@ interface Deciding {
   log: Logger
 }
 
-const decidedOn =
-  (note: Deciding['note']) =>
-  ({ tool: operation, host }: HeldCall, decision: 'yes' | 'no') => {
-    const outcome = decision === 'yes' ? 'agreed' : 'disagreed'
-    note({ kind: 'decision', outcome, operation, host, remark: 'The person at this computer decided on the page.' })
-  }
-
 /** Keeps calls for people whom the host cannot ask. The pages are loaded for the first such call. */
 function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
@@ -135,17 +127,18 @@ function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }
       import('./open-browser.ts'),
       import('./local-limits.ts'),
     ])
-    const limits = async (call: HeldCall) => limitsBeside((await client()).call, call)
-    const options = {
+    return new LoopbackDecisions({
       environment,
       open: browserOpens,
       elsewhere,
-      limits,
-      decided: decidedOn(note),
+      limits: async (call) => limitsBeside((await client()).call, call),
+      decided: ({ tool: operation, host }, decision) => {
+        const outcome = decision === 'yes' ? 'agreed' : 'disagreed'
+        note({ kind: 'decision', outcome, operation, host, remark: 'The person at this computer decided on the page.' })
+      },
       system: realSystem,
       log,
-    }
-    return new LoopbackDecisions(options)
+    })
   }
   const get = () => {
     opening ??= openNow()

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { catalogue } from '../../tools/index.ts'
+import { operationsByName } from '../../tools/index.ts'
 import { WaitSeconds } from '../../tools/schemas.ts'
-import type { OperationDefinition } from '../core/operation.ts'
 import { maskText, maskValue } from './mask.ts'
 
 /** An agent's request, as it is recorded. */
@@ -116,7 +115,7 @@ function readMessage(message: Message): { message: Message; deed?: Deed } {
     kind: 'call',
     what: maskText(call.name).slice(0, 100),
     sent: sentOf(call.arguments),
-    said: operations.get(call.name)?.effect === 'read' ? [] : toldBy(call.arguments, call.name),
+    said: operationsByName.get(call.name)?.effect === 'read' ? [] : toldBy(call.arguments, call.name),
     waitMs: isHeld ? heldWaitMs : waitMs,
     id: message.id,
   }
@@ -140,10 +139,6 @@ function unasked(params: Record<string, unknown>): Record<string, unknown> {
     ...(metaKey === undefined ? {} : { _meta: { ...meta, [metaKey]: without(meta?.[metaKey]) } }),
   }
 }
-
-const operations = new Map(
-  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
-)
 
 const mostShown = 2_000
 

@@ -1,10 +1,8 @@
 import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/server'
-import { catalogue } from '../../../tools/index.ts'
-import type { OperationDefinition } from '../../core/operation.ts'
+import { operationsByName } from '../../../tools/index.ts'
 import { secretFields, tellsSecret } from '../../core/secret-fields.ts'
 import { parseAddress, type ResourceKind, resourceKinds } from '../resources/kinds.ts'
 
-const byName = new Map(Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]))
 const kinds: Readonly<Record<string, ResourceKind>> = resourceKinds
 
 /**
@@ -17,7 +15,7 @@ export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest
   if (!('result' in message)) return false
   const { method, params } = request ?? {}
   if (method === 'resources/read') return readsSecrets(String(params?.uri))
-  const operation = method === 'tools/call' ? byName.get(String(params?.name)) : undefined
+  const operation = method === 'tools/call' ? operationsByName.get(String(params?.name)) : undefined
   if (operation === undefined || secretFields(operation).length === 0) return false
   const { structuredContent, isError } = message.result as { structuredContent?: { data?: unknown }; isError?: boolean }
   // An answer without structured content may hold a secret, unless it says that nothing was done.

@@ -1,13 +1,13 @@
-import { catalogue } from '../../../tools/index.ts'
+import { operationsByName } from '../../../tools/index.ts'
 import { show } from '../../core/errors.ts'
 import { mostLike } from '../../core/nearest.ts'
-import { type OperationDefinition, toolsets } from '../../core/operation.ts'
+import { toolsets } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered.ts'
 
 /** Why a tool cannot be called: this connection does not offer it, and how one would; or there is none of this name. */
 export function notOffered({ choice, api }: Dependencies, name: string): string {
-  const operation = Object.values<OperationDefinition>(catalogue).find((candidate) => candidate.name === name)
+  const operation = operationsByName.get(name)
   const others = operationsOf(choice).map((candidate) => candidate.name)
   if (operation === undefined) {
     return `Unknown tool: ${show(name)}. The nearest names are ${mostLike(name, others, 3).join(', ')}.`

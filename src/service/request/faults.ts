@@ -1,4 +1,4 @@
-import { catalogue } from '../../../tools/index.ts'
+import { operationsByName } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
 import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
@@ -204,10 +204,6 @@ function emptied(reply: Reply): Reply {
   return { ...reply, body }
 }
 
-const operations = new Map(
-  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
-)
-
 /** A request at the MCP door, as `Service.faults.plan` is told of it. */
 export interface DoorRequest {
   path: string
@@ -226,7 +222,7 @@ export async function planAtDoor(
 ): Promise<Fault | undefined> {
   const { store, environment } = dependencies
   if (environment !== 'sandbox') return undefined
-  const operation = name === null ? undefined : (operations.get(name) ?? { name })
+  const operation = name === null ? undefined : (operationsByName.get(name) ?? { name })
   const asked = { ...request, operation, actor, door: 'mcp' as const }
   const header = headers.get(faultHeader)
   if (header !== null) {

@@ -1,8 +1,7 @@
-import { catalogue } from '../../../tools/index.ts'
+import { operationsByName } from '../../../tools/index.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { foreignName } from '../../core/foreign-text.ts'
 import { maskKeptText } from '../../core/masking.ts'
-import type { OperationDefinition } from '../../core/operation.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import type { System } from '../../core/system.ts'
 import type { RunDetail, Tell, Told } from '../rules/runs.ts'
@@ -84,12 +83,8 @@ function detailOf({
   }
 }
 
-const operations = new Map(
-  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
-)
-
 /** The fields that are secret in what the operation takes or gives. */
 function secretsOf(name: string): readonly string[] {
-  const operation = operations.get(name)
+  const operation = operationsByName.get(name)
   return operation === undefined ? [] : secretFields(operation)
 }
