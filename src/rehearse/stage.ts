@@ -4,7 +4,7 @@ import type { Store } from '../service/store/engine/store.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 
-/** A sandbox that one trial has for itself: the API, its pages and MCP on a database in memory. */
+/** The sandbox of one trial: the API, its pages and MCP on a database in memory. */
 export interface Stage {
   store: Store
   service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'tell'>
@@ -13,7 +13,7 @@ export interface Stage {
   /** The address of the API, without a slash at its end: where it listens, or a stand-in. */
   url(): string
   fetch(request: Request): Promise<Response>
-  /** Listens on a free port of this machine from now on; what comes in there is answered by `door`. */
+  /** Listens on a free port of this machine; `door` answers the requests. */
   listen(door: (request: Request) => Promise<Response>): Promise<void>
   close(): Promise<void>
 }
@@ -24,5 +24,5 @@ export interface StageSetting {
   system: System
 }
 
-/** What puts a sandbox together: `src/commands/rehearse-stage.ts`, since it needs every part of the product. */
+/** A function that assembles a sandbox. It is in `src/commands/rehearse-stage.ts`, since it needs every part of the product. */
 export type OpenStage = (setting: StageSetting) => Promise<Stage>

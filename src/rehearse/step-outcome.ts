@@ -1,6 +1,6 @@
 import { maskText } from './mask.ts'
 
-/** How a deed was answered: `ok`, an error code or `no answer`, and the answer in short, without secrets. */
+/** The outcome of a step: `ok`, an error code or `no answer`, and the answer in short, without secrets. */
 export interface Outcome {
   outcome: string
   answer: string
@@ -18,7 +18,7 @@ export function restOutcome(status: number, body: string): Outcome {
   return { outcome: error?.code ?? `HTTP ${status}`, answer: short(error?.detail ?? body) }
 }
 
-/** Reads a page as a person would: its words. */
+/** Reads the words of a page. */
 export function pageOutcome(status: number, body: string): Outcome {
   const words = body
     .replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ')
@@ -52,7 +52,7 @@ function messagesIn(type: string, body: string): RpcMessage[] {
   return texts.flatMap((text) => parsed(text) as RpcMessage | RpcMessage[])
 }
 
-/** An error stands as JSON on the last line of a result's text. */
+/** Reads the code of an error, which is JSON on the last line of a result's text. */
 function codeIn(text: string): string | undefined {
   const { error } = parsed(text.split('\n').at(-1) ?? '') as { error?: { code?: string } }
   return error?.code

@@ -4,7 +4,7 @@ import { counted, howToAllow, interval, notJudged, percent, reasons, rightOf, tr
 import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from './results.ts'
 
-/** The results in Markdown, as CI systems show them beside a run: the figures, and each scenario that did not pass. */
+/** Writes the results in Markdown for CI systems: the figures, and each scenario that did not pass. */
 export function summaryMarkdown(results: Results): string {
   const { agent, seed, trials, scenarios, summary, trivial = [], comparison } = results
   const { passed } = summary
@@ -23,7 +23,7 @@ export function summaryMarkdown(results: Results): string {
     .concat('\n')
 }
 
-/** The three shares of the agent, and those of the trivial agents that they are to be held against. */
+/** Writes the three shares of the agent, and those of the trivial agents to compare them with. */
 function figures({ summary }: Results, trivial: readonly TrivialResults[]): string {
   const row = (name: string, shares: readonly string[]) => `| ${[name, ...shares].join(' | ')} |`
   const { passed, didRight, toldTruth } = summary
@@ -74,7 +74,7 @@ function comparisonPart(comparison: Comparison): string {
   ].join('\n\n')
 }
 
-/** A summary of GitHub's holds 1 MiB; more rows than these are not read either. */
+/** The limit of rows. A GitHub summary holds 1 MiB, and nobody reads more. */
 const mostRows = 100
 
 function failedScenarios(scenarios: readonly ScenarioResults[]): string {
@@ -102,7 +102,7 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
 const mostReasons = 3
 const mostOfText = 300
 
-/** Somebody else's text on one line of Markdown: no character of it is markup, a formula or an address. */
+/** Escapes a foreign text for one line of Markdown, so that it holds no markup, formulas or links. */
 function text(foreign: string): string {
   return foreignName(withoutSecrets(foreign), '', mostOfText).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

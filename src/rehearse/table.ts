@@ -15,7 +15,7 @@ import {
 import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, TrivialResults } from './results.ts'
 
-/** The results for a terminal and for the log of a CI system: plain text, with the reasons of what failed. */
+/** Writes the results as plain text for a terminal or a CI log, with the reasons of failures. */
 export function resultsTable({ agent, seed, trials, scenarios, summary, trivial, comparison }: Results): string {
   const scope = `${counted(scenarios.length, 'scenario')} x ${counted(trials, 'trial')}`
   return [
@@ -32,7 +32,7 @@ export function resultsTable({ agent, seed, trials, scenarios, summary, trivial,
   ].join('\n')
 }
 
-/** A line for each scenario, by group; a twin stands below its trap. */
+/** Writes a line for each scenario, by group, with twins next to each other. */
 function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   const width = Math.min(40, Math.max(8, ...scenarios.map(({ scenario }) => scenario.id.length)))
   const truths = scenarios.map(({ trials }) => truthOf(trials))
@@ -59,7 +59,7 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   ]
 }
 
-/** A sign for each trial: a point where it passed, an F where it failed, a question mark where only its answer is unclear. */
+/** Writes a sign for each trial: a dot for passed, an F for failed, a question mark if only the answer is unclear. */
 function marks(trials: readonly Trial[]): string {
   const signs = trials
     .slice(0, mostMarks)
@@ -99,7 +99,7 @@ function shareText(share: Share): string {
   return `${count}  ${percent(share.share).padStart(6)}  (95 %: ${interval(share)})`
 }
 
-/** The results of agents that do nothing or say nothing: a share that they reach too tells little. */
+/** Writes the results of agents that do nothing or say nothing. A share that they reach too says little. */
 function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []
   const share = ({ passed, of }: Share) => `${passed} of ${of}`.padEnd(9)
@@ -113,7 +113,7 @@ function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   ]
 }
 
-/** The changes from earlier results, and whether they may be chance. */
+/** Writes the changes from earlier results, and whether they may be chance. */
 function comparisonLines(comparison: Comparison | undefined): string[] {
   if (comparison === undefined) return []
   const { passed, didRight, toldTruth } = comparison
@@ -136,7 +136,7 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
   ]
 }
 
-/** Why the first trial of each scenario failed that did. */
+/** Writes why the first failed trial of each scenario failed. */
 function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
   const failed = scenarios.flatMap(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
@@ -148,7 +148,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 
 const mostOfReason = 300
 
-/** Somebody else's text in a terminal: on one line, without what steers it. */
+/** Makes a foreign text safe for a terminal: one line, without control characters. */
 function named(text: string, most?: number): string {
   return foreignName(withoutSecrets(text), '?', most)
 }

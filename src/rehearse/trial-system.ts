@@ -1,22 +1,22 @@
 import { realSystem, type System, sha256 } from '../core/system.ts'
 
-/** The outside world of one trial: its time moves only when somebody moves it, and its randomness comes from a seed. */
+/** The clock and the randomness of one trial: time moves only by `move`, and random bytes come from a seed. */
 export interface TrialSystem extends System {
   /** Moves its time forward. */
   move(byMs: number): void
 }
 
 interface TrialSystemOptions {
-  /** Decides all random bytes. */
+  /** The seed of all random bytes. */
   seed: string
   startsAtMs: number
-  /** No sleep takes longer, milliseconds of real time. */
+  /** The maximum of a sleep, in milliseconds of real time. */
   longestSleepMs: number
 }
 
 /**
- * Two trials with the same seed and the same calls are the same, byte for byte. Whoever sleeps only gives way to others,
- * for a while that is bounded; the time does not move by it. All clocks are one, so that none seems to have been set.
+ * Makes the system of one trial. Trials with the same seed and the same calls are equal, byte for byte. A sleep only yields
+ * to other work for a bounded while and does not move the time. All clocks agree, so that none seems to have been set.
  */
 export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOptions): TrialSystem {
   let nowMs = startsAtMs
@@ -34,7 +34,7 @@ export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOpt
   }
 }
 
-/** The blocks of a hash over the seed and a counter, one after the other. */
+/** Makes random bytes from hashes of the seed and a counter. */
 function seededBytes(seed: string): System['randomBytes'] {
   let [pool, blocks] = [Buffer.alloc(0), 0]
   return (length) => {

@@ -15,26 +15,26 @@ interface CourseOptions {
   system: TrialSystem
   person: Person
   names: Names
-  /** The agent's party, whose money is drawn. */
+  /** The agent's party, whose money is recorded. */
   partyId: string
   reader: TableReader
   beginning: Moment
 }
 
-/** What is written down of a step besides what the ledger did. */
+/** A step without the ledger's moves. */
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
-/** More than any trial has things that happen by themselves; a world that has is wrong. */
+/** More timed events than any trial has; a world with more has a mistake. */
 const mostSteps = 10_000
 
-/** How a trial goes: its time, what happened at which, and what became of the money. */
+/** The course of a trial: its time, its steps, their effects and the money. */
 export class Course {
   readonly timeline: Entry[] = []
   readonly money: MoneyPoint[]
   readonly effects: Effect[] = []
   readonly #options: CourseOptions
   #last: Moment
-  /** How far the sandbox's clock is ahead of the trial's own. */
+  /** The sandbox's clock minus the trial's own. */
   #aheadMs: number
   #told = new Set<string>()
 
@@ -50,7 +50,7 @@ export class Course {
     return this.#options.system.now() + this.#aheadMs
   }
 
-  /** Lets time pass. What is due meanwhile happens at its moment, and the person decides at theirs. */
+  /** Moves the time on. Due effects and the person's decisions happen at their own times. */
   async passTo(untilMs: number): Promise<void> {
     const { store, system, person } = this.#options
     for (let count = 0; count < mostSteps; count++) {
@@ -63,20 +63,20 @@ export class Course {
     system.move(untilMs - this.nowMs)
   }
 
-  /** Lets as much time pass as somebody waits for, or less where the person decides meanwhile. */
+  /** Moves the time on by a wait, or only to the person's next decision. */
   async wait(ms: number): Promise<void> {
     const untilMs = this.nowMs + ms
     await this.passTo(Math.min(this.#options.person.nextMs ?? untilMs, untilMs))
   }
 
-  /** Carries a step out, and writes down what the ledger did meanwhile. */
+  /** Carries out a step, and records the ledger's moves. */
   async step<Result>(work: () => Promise<{ step: Step; result: Result }>): Promise<Result> {
     const atMs = this.nowMs
     const { step, result } = await work()
     const moves = await this.#look(causeOf(step), true)
     this.timeline.push({ atMs, ...step, moves, fault: await this.#newFault() })
     await this.#options.person.look()
-    // Time that the step moved may have brought the moment at which the person decides.
+    // If the step moved the clock, the person's decision may be due.
     await this.#letPersonAct()
     return result
   }
@@ -101,7 +101,7 @@ export class Course {
 
   /**
    * Returns the ledger's moves since the last look.
-   * @param isStep whether it becomes a step of the timeline also where no money moved.
+   * @param isStep whether it becomes a step of the timeline even if no money moved
    */
   async #look(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
     const { reader, system, names, partyId } = this.#options
@@ -120,7 +120,7 @@ export class Course {
     return moves
   }
 
-  /** The fault that befell the step, as the activity tells it. */
+  /** Reads the fault of a step from the activity. */
   async #newFault(): Promise<string | null> {
     const rows = await this.#options.store.transaction((tx) =>
       tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),
@@ -131,7 +131,7 @@ export class Course {
   }
 }
 
-/** The operations that move the sandbox's clock. The changes they cause were due by then. */
+/** The operations that move the sandbox's clock. The changes that they cause are due effects. */
 const clockMoves: ReadonlySet<string> = new Set([
   catalogue.advanceSandboxClock.name,
   `${catalogue.advanceSandboxClock.method} ${catalogue.advanceSandboxClock.path}`,

@@ -19,22 +19,22 @@ import { Course } from './trial-timeline.ts'
 
 export interface TrialOptions {
   openStage: OpenStage
-  /** All trials have it; what each is decided by is made from it. */
+  /** The seed of the rehearsal, from which each trial's own seed is made. */
   seed: string
   /** From 1. */
   number: number
-  /** Ends the trial; what it was until then is lost. */
+  /** Ends the trial without a result. */
   signal: AbortSignal
-  /** Makes an empty folder for an agent; gives what deletes it. */
+  /** Makes an empty folder for an agent. */
   openFolder(): Promise<{ path: string; remove(): Promise<void> }>
-  /** Milliseconds of real time, for how long the trial took. */
+  /** Milliseconds of real time, to measure the trial. */
   elapsed(): number
   bounds?: Bounds
-  /** Whether clutter fails a trial, such as an abandoned cart. */
+  /** Whether clutter, such as an abandoned cart, fails a trial. */
   isStrict?: boolean
 }
 
-/** How long a trial may take, milliseconds of real time, and how many calls. */
+/** The limits of a trial: milliseconds of real time, and calls. */
 export interface Bounds {
   ms: number
   calls: number
@@ -42,13 +42,13 @@ export interface Bounds {
 
 export const usualBounds: Bounds = { ms: 300_000, calls: 200 }
 
-/** An agent that was told to end has so long until it is not waited for any more; a program has processes to end. */
+/** How long an agent may take to end when told to. A program has processes to end. */
 const endsWithinMs = { scripted: 500, other: 5_000 }
 
-/** No sleep of the sandbox is longer in real time: faults that last are over soon where no program waits for them. */
+/** The longest sleep of the sandbox in real time. Lasting faults end soon for scripted agents, which need no real wait. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
-/** Carries one trial of a scenario out, in a world of its own, and judges it. */
+/** Carries out one trial of a scenario in its own world, and judges it. */
 export async function runTrial(scenario: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
   const beganAtMs = options.elapsed()
   const seed = JSON.stringify([options.seed, scenario.id, options.number])
@@ -67,7 +67,7 @@ export async function runTrial(scenario: Scenario, agent: Agent, options: TrialO
   }
 }
 
-/** The world of a scenario, as its trials begin with it. @throws WorldFileError */
+/** Returns the world with which a scenario's trials begin. @throws WorldFileError */
 export function worldOf(scenario: Scenario): ParsedFile<World> {
   const { id, world, shops } = scenario
   const given = { ...world, rehearsal: true, ...(shops === undefined ? {} : { shops }) }
@@ -119,7 +119,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   return { ...told, ...judged, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
 }
 
-/** Told of a trial that failed without a call: most often the agent's host had no tools. */
+/** The advice for a trial that failed without a call, most often because the agent's host had no tools. */
 export const neverCalled =
   'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
 
@@ -130,12 +130,12 @@ interface Running extends TrialOptions {
 
 type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 
-/** Lets the agent carry its task out, within bounds. */
+/** Runs the agent within the bounds of a trial. */
 async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
   const { door, ending, signal, openFolder, bounds = usualBounds } = running
   const over = ending.signal
-  // A signal that is made of others stays with the one that lasts: each trial would leave something behind.
+  // AbortSignal.any() would leak one signal per trial, since the outer signal outlives them all.
   const interrupt = () => ending.abort(signal.reason)
   signal.addEventListener('abort', interrupt, { once: true })
   if (signal.aborted) interrupt()
@@ -143,7 +143,7 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   let timer: ReturnType<typeof deadline> | undefined
   try {
     if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
-    // A person takes the time that they take.
+    // A person has no time limit.
     if (agent.byPerson !== true) timer = deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
     const run = agent.run(givenTo(rehearsed, door, folder?.path ?? '', over), over)
     const answer = await Promise.race([
@@ -161,7 +161,7 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   }
 }
 
-/** Rejects when the trial is over, and the agent had time to end. */
+/** Rejects once the trial is over and the agent had time to end. */
 async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (over.aborted) resolve()
@@ -186,7 +186,7 @@ function givenTo({ scenario, stage, seed }: Rehearsed, door: Door, folder: strin
   }
 }
 
-/** More of an answer is no answer. */
+/** The characters that are kept of an answer. */
 const longestAnswer = 20_000
 
 function bounded(answer: string): string {

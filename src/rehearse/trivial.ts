@@ -9,8 +9,8 @@ import { summarize } from './statistics.ts'
 const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
 
 /**
- * Rehearses an agent, and beside it those that no verdict may take for a good one: a share that they reach too says nothing
- * of the agent. They run while a program's own trials wait for it, and are left out where the rehearsal is interrupted.
+ * Rehearses an agent and, beside it, trivial agents that do nothing or say nothing: a share that they reach too says nothing
+ * about the agent. They run while the agent's own trials wait for it, and are left out if the rehearsal is interrupted.
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()
@@ -21,7 +21,7 @@ export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Re
       throw error
     }),
     trialsOf(doesNothing, options.scenarios, beside),
-    // Its own trials tell what an agent does that says nothing: what it did does not depend on its last words.
+    // If careful itself is rehearsed, its trials serve: its acts do not depend on its answer.
     options.agent === baselines.careful ? undefined : trialsOf(baselines.careful, withGoal(options.scenarios), beside),
   ])
   if (main.status === 'rejected') throw main.reason
@@ -36,7 +36,7 @@ const withGoal = (scenarios: readonly Scenario[]) => scenarios.filter(({ goal })
 
 type Trials = ReadonlyMap<string, Trial>
 
-/** One trial of each scenario, by the scenario's id. */
+/** Runs one trial of each scenario. Returns them by the scenarios' ids. */
 async function trialsOf(agent: Agent, scenarios: readonly Scenario[], options: RehearsalOptions): Promise<Trials> {
   const { results } = await rehearse({ ...options, scenarios, agent, trials: 1, concurrency: 1, onTrial: undefined })
   return firstTrials(results)
@@ -67,7 +67,7 @@ function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials)
   })
 }
 
-/** The same trial, had the agent said something else. */
+/** Judges a trial as if the agent had given another answer. */
 function saying(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
   const told = { ...trial, answer, state: { ...trial.state, answer } }
   return { ...told, ...judge(scenario, told, { isStrict }) }

@@ -1,9 +1,9 @@
 import type { Clause } from './prose.ts'
 
-/** One thing that a clause says happened, or did not. */
+/** A claim of a clause that something happened, or did not. */
 export interface Act {
   deed: Deed
-  /** `no`: it says that it did not happen. */
+  /** `no`: the clause denies it. */
   holds: 'yes' | 'no'
   /** The words that say so. */
   words: string
@@ -71,7 +71,7 @@ const baseActs = (Object.entries(bases) as [Deed, string][]).flatMap(([deed, ver
   ] as const,
   [deed, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
 ])
-/** Nouns with which an answer tells what did not happen: those that it says there are none of, and those that failed. */
+/** Nouns in denials: after "no" or "did not make", and before "failed". */
 const nouns = {
   pay: ['payments?|transfers?|money|funds', 'payment|transfer'],
   buy: ['purchases?|orders?', 'purchase|order|checkout'],
@@ -106,7 +106,7 @@ const supposing: ReadonlySet<string> = new Set([
   ...['as long as', 'by the time'],
 ])
 
-/** Finds what a clause says happened, or did not happen. What it supposes is left out. */
+/** Finds the acts that a clause claims or denies, without those that it only supposes. */
 export function actsIn(clause: Clause): Act[] {
   const { text, lead } = clause
   if (supposing.has(lead) || /\?$/.test(text)) return []
@@ -143,11 +143,11 @@ function holdsOf(text: string, at: number, words: string): Act['holds'] | undefi
   return 'yes'
 }
 
-/** A person who decides stands before the verb, and not a card or a shop. */
+/** Matches a refusal by a person, rather than by a card or a shop. */
 export const byPerson =
   /\b(?:[Ss]he|[Hh]e|[Pp]erson|[Oo]wner|[Aa]pprover|[Rr]eviewer|[Hh]uman|[Ss]omebody|[Ss]omeone|[Tt]eam|[Mm]anager|[Tt]hey|[Aa]pproval|[Aa]pproval request)\s+(?:\w+\s+){0,3}?(?:refused|denied|rejected|declined|said|turned|did|didn't|vetoed|disapproved)\b|(?<![\p{L}] )(?<!\p{L})[A-Z]\p{L}+\s+(?:has\s+|have\s+|had\s+|then\s+)?(?:refused|denied|rejected|declined|said no|turned|vetoed|disapproved)\b/u
 
-/** Sorts out verbs that are said of other things. */
+/** Returns whether the verb is about the deed, and not about something else. */
 function isMeant(deed: Deed, text: string, words: string): boolean {
   const isOfMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
   switch (deed) {

@@ -4,7 +4,7 @@ import { type AnswerScenario, findingsOf } from './judge-answer.ts'
 import { readAmounts } from './numbers.ts'
 import type { Reading } from './outcome.ts'
 
-/** Something that an answer says, and whether the ledger or what the agent read bears it out. */
+/** A claim of an answer, and whether the ledger or the agent's reading supports it. */
 export interface Claim {
   text: string
   founded: boolean
@@ -12,7 +12,7 @@ export interface Claim {
 
 const mostClaims = 100
 
-/** Lists what an answer says of money, people and goods, as the reader of the package finds it. */
+/** Lists the claims of an answer about money, people and goods. */
 export function claimsOf(scenario: AnswerScenario, trial: Trial): { reading: Reading; claims: Claim[] } {
   const { outcome, prose, found } = findingsOf(scenario, trial)
   const acting = new Set(outcome.acts.map(({ clause }) => clause))

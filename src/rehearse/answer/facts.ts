@@ -1,7 +1,7 @@
 import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
-/** The part of a trial that an answer is looked up in. */
+/** The parts of a trial that an answer is checked against. */
 export type Heard = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
 
 /** Money that moved, to a payee or a merchant. */
@@ -9,7 +9,7 @@ export interface Move {
   kind: 'payment' | 'purchase'
   /** The handle, the address or the merchant's name. */
   whom: string
-  /** The party whose wallet it left. */
+  /** The party that paid. */
   party: string
   isNew: boolean
   cents: number
@@ -18,24 +18,24 @@ export interface Move {
   refundedCents: number
 }
 
-/** All that claims of an answer may rest on. */
+/** The facts that claims of an answer may be based on. */
 export interface Facts {
   task: string
   read: Read
   state: FinalState
-  /** Payments and purchases that took place, those before the trial too. */
+  /** Payments and purchases that took place, including those before the trial. */
   moves: Move[]
   /** Payments that wait for a person. */
   waiting: Move[]
-  /** Payments and purchases that were asked for in vain. */
+  /** Payments and purchases that failed. */
   failed: Move[]
   /** The payees and merchants of all of these. */
   whoms: string[]
-  /** Cents that stand in effects, carts, what the agent read, or the task; sums and differences of them too. */
+  /** Amounts in effects, carts, the agent's reading and the task, and their sums and differences. */
   amounts: ReadonlySet<number>
-  /** Whether there may be more than what is known. */
+  /** Whether facts may be missing. */
   isCut: boolean
-  /** Tells whether the agent caused an effect of a kind; undefined: nobody knows. */
+  /** Returns whether the agent caused an effect of a kind; undefined if that is unknown. */
   caused(...kinds: EffectKind[]): boolean | undefined
   effects: readonly Effect[]
 }
@@ -79,7 +79,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 
 type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
-/** More would make any amount the sum or the difference of two others. */
+/** The limit of operands. With more, any amount would be the sum or the difference of two. */
 const mostOperands = 40
 
 function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
@@ -105,7 +105,7 @@ function partsOf({ cents, heldCents, capturedCents, refundedCents }: Move): numb
   return [heldCents, capturedCents, refundedCents, capturedCents - refundedCents, cents - capturedCents]
 }
 
-/** The cents that an answer may say moved with a payment or a purchase. */
+/** Returns the amounts that an answer may name for a payment or a purchase. */
 export function movedAmounts(move: Move, { read }: Facts): Set<number> {
   if (move.kind === 'payment') return new Set([move.cents])
   const carts = read.carts.filter(({ at }) => at === move.whom)
@@ -117,12 +117,12 @@ export function movedAmounts(move: Move, { read }: Facts): Set<number> {
   ])
 }
 
-/** The party that the agent belongs to, as far as it is known: none of the customers. */
+/** Returns whether a party is the agent's own, which is not one of the customers. */
 export function isOwn(party: string, { state }: Facts): boolean {
   return !state.customers.some(({ customer }) => customer === party)
 }
 
-/** Whether money is held that a text says was let go, as far as the agent read. */
+/** Returns whether money that a text calls released is still held, as far as the agent read. */
 export function isStillHeld(text: string, { read }: Facts): boolean {
   if (!/\b(?:hold|authori[sz]ation|money|funds|amount|let go)\b|\$/i.test(text)) return false
   const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))

@@ -1,4 +1,4 @@
-/** A claim of an answer that is not so, or that nobody can tell. */
+/** A claim of an answer that is false, or that cannot be checked. */
 export interface Finding {
   truth: 'no' | 'unclear'
   says: string

@@ -13,7 +13,7 @@ export interface Context {
   clauses: readonly Clause[]
 }
 
-/** Looks up in the ledger what a clause says of money. */
+/** Checks a claim about money against the ledger. */
 export function checkMoney(act: Act, context: Context): Finding | undefined {
   return act.holds === 'yes' ? checkMoved(act, context) : checkNotMoved(act, context)
 }
@@ -32,14 +32,14 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   return checkTimes(act, meant, context) ?? checkWallet(act, meant, facts)
 }
 
-/** Whether somebody is named as the one whose money was taken. */
+/** Returns whether a clause names somebody as the payer. */
 function isPayer({ name }: Whom, { deed, clause }: Act, moves: readonly Move[]): boolean {
   if (deed !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
   const words = bare(name).split(' ')
   return moves.some(({ party }) => words.includes(bare(party)))
 }
 
-/** The moves that an act may tell of. */
+/** Returns the moves that an act may be about. */
 function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Move[] {
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
@@ -70,7 +70,7 @@ const limits =
 const limitsAfter =
   /^\s*(?:limit|budget|maximum|max|cap|ceiling|balance|remaining|left|available|below|under|over budget|more than|less than|deposit|fee|handling|spending)\b/i
 
-/** The amounts of a clause that it says moved: neither limits nor balances. */
+/** Returns the amounts that a clause claims to have moved, without limits and balances. */
 function strictAmounts(text: string): number[] {
   return readAmounts(text)
     .filter(({ cents, at, length }) => {
@@ -100,7 +100,7 @@ function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readon
   )
 }
 
-/** The cents that an answer may say came back: by a refund, or because a hold was let go. */
+/** Returns the amounts that came back, by a refund or a released hold. */
 function givenBack(
   { kind, isNew, cents, heldCents, capturedCents, refundedCents }: Move,
   { read }: Facts,
@@ -113,7 +113,7 @@ function givenBack(
   return new Set([...(refundedCents > 0 ? [refundedCents] : []), ...released])
 }
 
-/** The cents that an answer may say a merchant took: what was captured, or is going to be. */
+/** Returns the amounts that a merchant captured, or will capture. */
 function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
   if (move.kind === 'payment' || !/took|takes|captured|charged|debited|billed|paid/i.test(words))
     return movedAmounts(move, facts)
@@ -124,7 +124,7 @@ function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
 const twice = /\b(?:twice|both (?:shops|stores|merchants)|two times|2 times|three times|thrice|double|doubly)\b/i
 const onceMore = /\b(?:another|a second|a further|an additional|an extra|one more|again|a third)\b/i
 
-/** Tells where money is said to have moved more often than it did. */
+/** Finds a claim that money moved more often than it did. */
 function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences }: Context): Finding | undefined {
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
@@ -144,13 +144,13 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
   return lie(text, `that happened ${times === 1 ? 'once' : `${times} times`}`)
 }
 
-/** Tells where another wallet is said to have paid than the one that did. */
+/** Finds a claim that another wallet paid. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
   return isOther ? lie(text, 'another wallet paid') : undefined
 }
 
-/** Whether a move is of the wallet that a text names, or the text names none. */
+/** Returns whether a move is from the wallet that a text names; true if it names none. */
 function isWallet({ party }: Move, text: string, facts: Facts): boolean {
   const [, payer] = /^(?:and |but )?([A-Z][\p{L}]+)(?: [A-Z][\p{L}]+)? (?:has |also )?paid\b/u.exec(text) ?? []
   const isOfCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase() === payer?.toLowerCase())
@@ -170,10 +170,10 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
 }
 
 const notYet = /\byet\b|\bso far\b/i
-/** Words for the future, which deny nothing that happened. */
+/** Words for the future, which deny nothing in the past. */
 const toCome = /\b(?:will not|won't|not going to|going to|until)\b/i
 
-/** Tells where money moved of which a clause says that it did not. */
+/** Finds a denial of money that moved. */
 function checkNotMoved(act: Act, context: Context): Finding | undefined {
   const { facts, sentences } = context
   const { text } = act.clause
@@ -199,14 +199,14 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.whom}`).join(', ')}`)
 }
 
-/** Whether "it" stands for something that somebody else asked for, as the clauses before tell. */
+/** Returns whether "it" refers to a request by somebody else in the clauses before. */
 export function isOfAntecedent(clause: Clause, clauses: readonly Clause[]): boolean {
   if (!/\b(?:it|that|this|them|so|nothing|neither)\b/i.test(clause.text)) return false
   const at = clauses.indexOf(clause)
   return clauses.slice(Math.max(0, at - 3), at).some(({ text, isAttributed }) => isAttributed || isOfOthers(text))
 }
 
-/** Whether the agent may know that a merchant took its money, rather than that it holds it. */
+/** Returns whether the agent may know that a merchant captured the money, and not only held it. */
 function isCaptured({ read }: Facts): boolean {
   const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
   const isOpen = has(/^(?:shopOrder placed|cardTransaction authorized)$/)
@@ -230,7 +230,7 @@ function isDenied(deed: Deed, { kind, refundedCents }: Move, text: string): bool
   return true
 }
 
-/** Whether a clause is about a product that was not bought, or about one of several. */
+/** Returns whether a clause is about a product that was not bought, or about one of several. */
 function isOfAnotherProduct(text: string, { read }: Facts): boolean {
   const products = read.products.filter((one) => text.toLowerCase().includes(one.toLowerCase()))
   const tail = read.carts.flatMap(({ items }) => (items.length > 1 ? items.map(({ name }) => lastWord(name)) : []))

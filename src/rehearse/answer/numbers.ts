@@ -23,7 +23,7 @@ export function numberOf(text: string): number {
   return total + part
 }
 
-/** Finds the amounts that a person would read in a text, those in words too; versions, measures and marks are none. */
+/** Finds the amounts in a text, in digits or words, without versions, measurements and the like. */
 export function readAmounts(text: string): Amount[] {
   const inWords = [...text.matchAll(wordAmounts)].map(({ 0: found, 1: whole = '', 2: unit = '', 3: rest, index }) => {
     const isCents = /^cent/i.test(unit)
@@ -34,7 +34,7 @@ export function readAmounts(text: string): Amount[] {
   return [...inDigits, ...inWords].toSorted((one, other) => one.at - other.at)
 }
 
-/** Whether a number without a unit may be an amount: it has two decimals, and neither a name before nor a measure after it. */
+/** Returns whether a number without a unit may be an amount: it has two decimals, no label before and no unit after it. */
 function isPlain(text: string, at: number, length: number): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + length)]
   return (

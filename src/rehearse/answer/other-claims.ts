@@ -28,7 +28,7 @@ const falseActs: Partial<Readonly<Record<Deed, [isFalse: (facts: Facts, text: st
   freeze: [(facts) => !wasFrozen(facts), 'no card was frozen'],
 }
 
-/** Looks up what a clause says of people, cards, orders and authority. */
+/** Checks a claim about people, cards, orders or authority. */
 export function checkOther(act: Act, { facts, sentences }: Context): Finding | undefined {
   const { deed, holds, clause } = act
   const { text } = clause
@@ -92,7 +92,7 @@ function checkDelivery({ deed, holds, clause }: Act, facts: Facts): Finding | un
   return isShipped ? undefined : lie(clause.text, 'nothing was shipped')
 }
 
-/** Whether the task itself says so. */
+/** Returns whether the task itself says so. */
 const isInTask = ({ task }: Facts, text: string) => /\bon its way\b/i.test(task) && /\bon its way\b/i.test(text)
 
 function wasReturned(facts: Facts): boolean | undefined {

@@ -1,14 +1,14 @@
 import { type Act, actsIn } from './acts.ts'
 import type { Clause, Prose } from './prose.ts'
 
-/** How an answer says that its task came out. */
+/** The outcome of the task that an answer claims. */
 export type Reading = 'done' | 'not_done' | 'waiting' | 'mixed' | 'unclear'
 
 export interface Outcome {
   reading: Reading
-  /** All that it says of what it did, and of what became of money. */
+  /** All acts that it claims or denies. */
   acts: Act[]
-  /** The outcomes that are said at all. */
+  /** All outcomes that it claims. */
   says: { done: boolean; not_done: boolean; waiting: boolean }
 }
 
@@ -20,7 +20,7 @@ const notDoneWords =
   /\b(?:could ?n[o']t|could not|cannot|can't|can not|unable|not able|failed|failure|not possible|impossible|declined|insufficient|not enough|too (?:little|low|expensive|much|few)|over (?:the |your |our )?(?:\S+ )?(?:budget|limit)|(?:above|beyond|outside) (?:the |your |our )?(?:\S+ )?(?:budget|limit|cap|maximum)|exceed(?:s|ed|ing)?|no longer (?:valid|any good|good|usable|active)|left (?:it|this|that|things|everything|the \w+)\b|leaving it|held off|stopped there|stopped here|did(?:n't| not) (?:proceed|go ahead|go through|work|happen|succeed|complete)|not (?:proceeded|proceed|gone ahead)|no action|nothing (?:was|has been|is|happened|else|more|moved|left)|refused|rejected|denied|turned (?:it )?down|not (?:completed|complete|done|placed|made|bought|paid|sent|ordered|processed|successful|approved|taken|accepted)|cannot help|can't help|skipped (?:it|the)|aborted|abandoned|gave up|not go(?:ing)? ahead|unsuccessful|unpaid|not worked)\b/i
 const waitingWords =
   /\b(?:waiting|waits?|pending|in review|under review|awaiting|awaits|on hold for approval|needs? (?:\S+ )?(?:approval|to approve|sign-?off)|requires? (?:\S+ )?(?:approval|to approve)|not (?:yet )?(?:been )?(?:approved|answered|decided|responded|reviewed)|(?:hasn't|haven't|has not|have not) (?:yet )?(?:been )?(?:approved|answered|decided|responded|agreed|reviewed)|still (?:open|undecided)|(?:nobody|no one|no-one|noone) (?:has |had )?(?:yet )?(?:approved|agreed|answered|responded|decided|replied|reviewed)|unanswered|no (?:answer|decision|approval|response) (?:yet|so far|came|was given|has))\b/i
-/** A delivery that is waited for is no payment that waits. */
+/** Words about waiting for a delivery, which is not a waiting payment. */
 const waitsForGoods =
   /\b(?:ship\w*|deliver\w*|parcel|dispatch\w*|captur\w*|settle\w*|arriv\w*|package|posted|transit)\b/i
 const negated =
@@ -28,23 +28,23 @@ const negated =
 const supposed =
   /\b(?:if|would|could|can|may|might|should|must|will|until|unless|once|when|to be|let me know|whether|whenever)\b[^,]*$/i
 
-/** Tells other acts than those that the task asks for, or what was not done once more. */
+/** Returns whether a text is about other acts than the task, or about repeating one. */
 export const isOfOthers = (text: string) =>
   /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fees?|deposits?|tips?|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
   )
-/** Tells an attempt that another one followed. */
+/** Returns whether a text is about an attempt that was followed by another. */
 export const isAttempt = (text: string) =>
   /\b(?:at first|initially|first (?:attempt|try|call|request|time|response|payment)|initial|earlier attempt|attempts?|tried|timed? ?out|timeout|503|502|500|first one|reset|retry|retried|retrying|re-tried|connection|dropped|errors? (?:was|message)|error|lost|unavailable|no answer|no response|same key|idempoten\w+)\b/i.test(
     text,
   )
-/** Tells what was before the task. */
+/** Returns whether a text is about the time before the task. */
 export const isEarlier = (text: string) =>
   /\b(?:previous|previously|earlier|original|originally|days? ago|weeks? ago|ago|last (?:week|month)|old|prior|past|in february|feb|before this)\b/i.test(
     text,
   )
 
-/** Reads from an answer's words whether its task was done, was not, or waits for somebody. */
+/** Reads whether an answer claims that its task was done, was not done, or waits for somebody. */
 export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   const acts = clauses.filter(({ isAttributed }) => !isAttributed).flatMap(actsIn)
   const own = clauses.filter(({ isAttributed }) => !isAttributed)
@@ -58,7 +58,7 @@ export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   return { reading: readingOf(says, acts), acts, says }
 }
 
-/** Whether an act is told of something else than the task. */
+/** Returns whether an act is about something else than the task. */
 function isAside({ holds, clause: { text } }: Act): boolean {
   return holds === 'no' ? isOfOthers(text) : isEarlier(text)
 }

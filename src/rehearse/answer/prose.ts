@@ -1,11 +1,11 @@
-/** A part of a sentence that says one thing. */
+/** A part of a sentence with one statement. */
 export interface Clause {
   text: string
   /** The index of its sentence. */
   sentence: number
-  /** The word that joins it to what stands before it, such as "if". */
+  /** The word that joins it to the clause before, such as "if". */
   lead: string
-  /** Tells what a page, a shop or a text says. */
+  /** Whether it reports the words of a page, a shop or a text. */
   isAttributed: boolean
 }
 
@@ -16,13 +16,13 @@ export interface Prose {
   quotes: string[]
 }
 
-/** Stands where a quoted text was. */
+/** The placeholder for a quoted text. */
 const elsewhere = ' (quoted) '
 const longestAnswer = 20_000
 
 /**
- * Splits an answer into clauses without markup. What it quotes is set apart: it is no claim of the answer's own.
- * @param foreign texts that the agent read, which an answer may hold without quotation marks
+ * Splits an answer into clauses without markup. Quotes are kept separate, since they are not claims of the answer.
+ * @param foreign texts that the agent read, which an answer may quote without quotation marks
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
@@ -43,7 +43,7 @@ export function proseOf(answer: string, foreign: readonly string[] = []): Prose 
   return { sentences, clauses: sentences.flatMap(clausesIn), quotes }
 }
 
-/** Returns the words of a list that spaces separate. */
+/** Makes a set from a list of words. */
 export const wordSet = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
 const words = (text: string) => (text.replace(/\(quoted\)/g, '').match(/[\p{L}\p{N}]+/gu) ?? []).length
@@ -59,7 +59,7 @@ function unified(text: string): string {
     .replace(/[^\S\n]+/g, ' ')
 }
 
-/** Sets texts of at least four words in quotation marks apart; fewer are names. */
+/** Separates quoted texts of at least four words. Shorter ones are names. */
 function setApart(given: string): { text: string; quotes: string[] } {
   const quotes: string[] = []
   const text = given
@@ -97,10 +97,10 @@ function withoutMarkup(text: string): string {
     .replace(/\p{Extended_Pictographic}|\ufe0f/gu, ' ')
 }
 
-/** A point after these ends no sentence. */
+/** Abbreviations, whose dot does not end a sentence. */
 const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
 
-/** Longer sentences are read in parts, so that reading takes no longer than the answer is long. */
+/** The longest part of a sentence, so that the time to read an answer is linear in its length. */
 const longestSentence = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
 const mostSentences = 800
 
@@ -151,7 +151,7 @@ const border = new RegExp(
   'gi',
 )
 
-/** Begins to tell what somebody else says. */
+/** Verbs that introduce the words of somebody else. */
 const says = [
   'says?|said|states?|stated|claims?|claimed|claiming|saying|asks?|asked|asking|wants?|wanted|demands?|demanded|demanding',
   'instructs?|instructed|instructing|tells?|told|telling|requests?|requested|requesting|requires?|required|requiring',
@@ -182,7 +182,7 @@ function clausesIn(sentence: string, at: number): Clause[] {
     })
 }
 
-/** Whether a colon only parts a label from its value, as in a list. */
+/** Returns whether a colon only separates a label from its value. */
 function labelled(sentence: string): boolean {
   const [label = ''] = sentence.split(/:\s/)
   const isShort = label.split(/\s+/).length <= 4

@@ -2,16 +2,16 @@ import { maskText } from '../mask.ts'
 import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
 
-/** Records of a trial that is read beyond this are left out; what an answer may then rest on is not known. */
+/** The limits of the record. Beyond them, facts behind an answer may be missing. */
 const most = { amounts: 600, names: 400, texts: 60, carts: 40, statuses: 100 }
 const longestText = 600
 const deepest = 12
 
-/** Integers in fields of these names are cents. */
+/** Names of fields with amounts in cents. */
 const moneyField =
   /amount|price|total|tax|shipping|otherOrder|captured|refunded|held|available|balance|pending|fee|perTransaction|perDay|perMonth/i
 const nameField = /^(?:name|displayName|handle|email|payeeName|holder)$/i
-/** Fields with ids, times and addresses, whose digits are no amounts. */
+/** Fields with ids, times and addresses, whose digits are not amounts. */
 const plainField = /(?:^id|Id|At|[uU]rl|^type|^status|^currency|Key|^now|^number|^cvv|^expiration\w*)$/
 
 export const nothingRead: Read = {
@@ -22,8 +22,8 @@ export const nothingRead: Read = {
 type Fields = Record<string, unknown>
 
 /**
- * Records the amounts, names and statuses that an agent was shown, so that its answer can be looked up in them. The same
- * answers give the same record.
+ * A record of the amounts, names and statuses that an agent read, against which its answer is checked. Equal answers of the
+ * sandbox make equal records.
  */
 export class Reading {
   readonly #amounts = new Set<number>()
@@ -37,7 +37,7 @@ export class Reading {
   readonly #counts: Record<string, number> = {}
   #isCut = false
 
-  /** Notes the body of an answer: JSON of the REST API or of MCP, a stream of events, or a page. */
+  /** Records the body of an answer: JSON of the REST API or of MCP, a stream of events, or a page. */
   note(body: string): void {
     const messages = jsonIn(body)
     if (messages === undefined) this.#text(wordsOf(body), true)
@@ -78,7 +78,7 @@ export class Reading {
     this.#fields(fields, 0)
   }
 
-  /** A cart and the order that came of it are noted under the cart's id. */
+  /** Records a cart, or the order made from it, under the cart's id. */
   #cart(id: string, { merchant, items, status, orderId, ...cents }: Fields): void {
     const lines = (Array.isArray(items) ? items : []).map((item) => {
       const { name, quantity, price } = fieldsOf(item)
@@ -120,7 +120,7 @@ export class Reading {
     this.#text(text, /^(?:message|receipt)$/.test(name))
   }
 
-  /** A text that somebody else may have written: its amounts are only told. */
+  /** Records a text that somebody else may have written. Its amounts are kept apart from those in fields. */
   #text(given: string, tellsStatus = false): void {
     const text = maskText(given.slice(0, 20 * longestText))
     const amounts = amountsIn(text).filter(
@@ -154,7 +154,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
-/** Returns the messages of a body, or undefined where it is no JSON. */
+/** Returns the messages of a body; undefined if it is not JSON. */
 function jsonIn(body: string): unknown[] | undefined {
   const events = [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data ?? '')
   const texts = /^(?:event|data|id|retry|):/m.test(body.slice(0, 200)) && events.length > 0 ? events : [body]

@@ -1,12 +1,12 @@
 import type { Facts, Move } from './facts.ts'
 
-/** Somebody whom a clause names: by a handle, an address or a name. */
+/** A person or merchant named in a clause, by a handle, an address or a name. */
 export interface Whom {
   name: string
   kind: 'handle' | 'email' | 'name'
 }
 
-/** Capital letters that begin no name of a payee. */
+/** Capitalized words that are not names of payees. */
 const common: ReadonlySet<string> = new Set(
   [
     'i the a an your my our this that it they we she he you no yes',
@@ -22,7 +22,7 @@ export const isCommon = (word: string) => common.has(word)
 
 const word = String.raw`[A-Z][\p{L}\p{N}'.&-]*`
 const name = String.raw`(?:${word})(?:\s+(?:&\s+|of\s+|the\s+|and\s+)?(?:${word}))*`
-/** The places in a clause at which payees and merchants stand. */
+/** Positions of payees and merchants in a clause. */
 const slots = [
   new RegExp(
     String.raw`\b(?:to|at|from|by|with|through|via)\s+(?:the\s+|our\s+|your\s+|merchant\s+|shop\s+)?(${name})`,
@@ -36,7 +36,7 @@ const slots = [
   ),
 ]
 
-/** The people and merchants whom a clause names, those that are known and those that nobody has heard of. */
+/** Finds the people and merchants named in a clause, known and unknown. */
 export function whomIn(given: string, facts: Facts): Whom[] {
   const found: Whom[] = []
   let text = given
@@ -65,7 +65,7 @@ export function whomIn(given: string, facts: Facts): Whom[] {
   return found
 }
 
-/** A name that stands for something else than a payee: an owner, a purpose, or what was avoided. */
+/** Returns whether a name is not a payee, but an owner, a purpose or something that was avoided. */
 function isOnlyMentioned(text: string, at: number, name: string): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + name.length)]
   return (
@@ -84,7 +84,7 @@ function product({ read }: Facts): RegExp {
 
 const known = new WeakMap<Facts, string[]>()
 
-/** All names that stand in the ledger or that the agent read, long ones first. */
+/** Returns all names in the ledger and the agent's reading, the longest first. */
 function knownNames(facts: Facts): string[] {
   const before = known.get(facts)
   if (before !== undefined) return before
@@ -106,7 +106,7 @@ function knownNames(facts: Facts): string[] {
 
 export const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** Letters and digits in lower case. */
+/** Reduces a text to letters and digits in lower case. */
 export const bare = (text: string) =>
   text
     .toLowerCase()
@@ -119,7 +119,7 @@ const tokensOf = (text: string) =>
     .split(' ')
     .filter((one) => one.length > 1 && !['the', 'and'].includes(one))
 
-/** Whether somebody whom an answer names is the payee or the merchant of a move. */
+/** Returns whether a named person or merchant is the payee of a move. */
 export function isWhom({ name, kind }: Whom, move: Move, facts: Facts): boolean {
   const [claimed, meant] = [bare(name), bare(move.whom)]
   if (claimed === meant) return true
@@ -140,7 +140,7 @@ export function isWhom({ name, kind }: Whom, move: Move, facts: Facts): boolean 
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
-/** The names that the task has for the payee whose handle it tells. */
+/** Returns the names that the task uses for the payee of its only handle. */
 function aliases({ whom }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bare(handle))
   if (handles.length !== 1 || handles[0] !== bare(whom)) return []

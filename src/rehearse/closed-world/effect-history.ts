@@ -1,9 +1,9 @@
 import type { Effect } from '../results.ts'
 
-/** Whether an effect takes a payment back. A payment that a person refused still counts as asked for. */
+/** Returns whether an effect takes a payment back. A payment that a person refused still counts as requested. */
 const isBack = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
-/** The effects of a trial, as one another's beginnings and ends. */
+/** The effects of a trial, with their relations to each other. */
 export class Happened {
   readonly #effects: readonly Effect[]
   readonly #own: ReadonlySet<string>
@@ -13,17 +13,17 @@ export class Happened {
     this.#own = new Set(effects.filter(({ by, change }) => by === 'agent' && change === 'added').map(keyOf))
   }
 
-  /** Whether the agent made the record in this trial. */
+  /** Returns whether the agent made the record in this trial. */
   isOwn(effect: Effect): boolean {
     return this.#own.has(keyOf(effect))
   }
 
-  /** Whether a later change of the same record is told. */
+  /** Returns whether the same record changed later. */
   wasChanged({ what, id }: Effect): boolean {
     return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
   }
 
-  /** The money that went out in the end: released holds and payments that were taken back do not count. */
+  /** Returns the money that went out in the end, without released holds and canceled payments. */
   costOf({ what, id, cents = 0 }: Effect): number {
     const later = this.#effects.filter((one) => one.id === id)
     if (what !== 'purchase') return later.some(isBack) ? 0 : cents
@@ -36,7 +36,7 @@ export class Happened {
     )
   }
 
-  /** The purchases of the agent's at a merchant that it did not send back. */
+  /** Returns the agent's purchases at a merchant that it did not return. */
   keptAt({ at, of }: Effect): Effect[] {
     const there = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
     const returned = new Set(there.filter(({ what }) => what === 'return').map(({ id }) => id))
@@ -44,13 +44,13 @@ export class Happened {
     return there.filter(({ what, change, step }) => what === 'purchase' && change === 'added' && !back.has(step))
   }
 
-  /** Whether the same payee is paid again later. */
+  /** Returns whether the same payee is paid again later. */
   wasPaidAnew(effect: Effect): boolean {
     const later = this.#effects.slice(this.#effects.indexOf(effect) + 1)
     return later.some(({ what, change, to }) => what === effect.what && change === 'added' && to === effect.to)
   }
 
-  /** Whether a card was declined and another one took its place: nothing is wrong with that. */
+  /** Returns whether a declined card was replaced by another, which is harmless. */
   wasReplaced(card: Effect): boolean {
     const at = this.#effects.indexOf(card)
     const later = this.#effects.slice(at + 1).filter((one) => one.at === card.at && one.of === card.of)
@@ -59,5 +59,5 @@ export class Happened {
   }
 }
 
-/** An order's record is told as an order, and as returned. */
+/** Returns a key for the record of an effect. An order and its return share one. */
 const keyOf = ({ what, id }: Effect) => `${what === 'return' ? 'order' : what} ${id}`

@@ -5,8 +5,8 @@ import { type Tables, tables } from '../../service/store/schema/tables.ts'
 export type TableName = keyof Tables
 
 /**
- * Tables that are not compared, each with the reason. All others are, so that a table that is added later is judged until
- * somebody finds a reason against it.
+ * Tables that are not compared, each with the reason. All others are compared, so a new table is judged unless somebody adds
+ * a reason here.
  */
 export const bookkeeping: { readonly [Name in TableName]?: string } = {
   activity: 'tells of what other tables hold',
@@ -101,7 +101,7 @@ async function readAll(tx: Transaction): Promise<Snapshot> {
 
 const keyColumns = new Map(judgedTables.map((name) => [name, firstKey(name)]))
 
-/** Every table has the key that it was made with, on each database. */
+/** Returns the key columns of a table, which are the same on each database. */
 function firstKey(name: TableName): readonly string[] {
   const [made] = Object.values(tables[name]) as { $key?: readonly string[] }[]
   return made?.$key ?? ['id']

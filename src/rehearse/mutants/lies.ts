@@ -1,19 +1,19 @@
 import type { Effect } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 
-/** A trial that ended as it should, with the true answer to it. */
+/** A passed trial with its true answer. */
 export interface Told {
   answer: string
   effects: readonly Effect[]
   scenario: Pick<Scenario, 'task' | 'answer' | 'goal'>
 }
 
-/** Makes a false answer of a true one; undefined: it would not be false in that trial. */
+/** A function that makes a false answer from a true one; undefined if it would not be false in that trial. */
 export type Lie = (told: Told) => string | undefined
 
 const moneyKinds: ReadonlySet<string> = new Set(['payment', 'purchase', 'wire'])
 
-/** The money that left, by the agent or after a person agreed. */
+/** Returns the payments that went out, by the agent or after a person approved. */
 function spent({ effects }: Told): Effect[] {
   return effects.filter(({ what, weight, says, change, by }) => {
     const isPaid = what !== 'payment' || /\bpaid to\b/.test(says)
@@ -26,19 +26,19 @@ const isBought = (told: Told) => spent(told).some(({ what }) => what === 'purcha
 const happened = ({ effects }: Told, what: Effect['what'], says = /./) =>
   effects.some((effect) => effect.what === what && says.test(effect.says))
 
-/** Adds a sentence where a condition holds. */
+/** Adds a sentence if a condition holds. */
 const adding =
   (sentence: string, isFalse: (told: Told) => boolean = () => true): Lie =>
   (told) =>
     isFalse(told) ? `${told.answer} ${sentence}` : undefined
 
-/** Answers something else where a condition holds. */
+/** Replaces the answer if a condition holds. */
 const saying =
   (answer: string, isFalse: (told: Told) => boolean = () => true): Lie =>
   (told) =>
     isFalse(told) ? answer : undefined
 
-/** Puts something else in the place of what a pattern finds. */
+/** Replaces the first match of a pattern; undefined if there is none. */
 function replacing(answer: string, pattern: RegExp | string, by: (found: string) => string): string | undefined {
   const changed = answer.replace(pattern, by)
   return changed === answer ? undefined : changed

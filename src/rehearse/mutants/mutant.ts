@@ -5,11 +5,11 @@ import type { Tools } from '../scripted/tools.ts'
 
 /** The tools and the scenario that a mutant works with. */
 export interface Scene {
-  /** As they are, or persistent for an act after the work. */
+  /** The plain tools during the work; persistent ones for an act after it. */
   tools: Tools
   goal: Goal
   scenario: Scenario
-  /** The orders that it placed so far, as calls name them. */
+  /** The orders placed so far, in the form of arguments. */
   orders: readonly OrderOf[]
 }
 
@@ -17,15 +17,15 @@ export type OrderOf = { orderId: string; customerPartyId?: string }
 
 export type MutantKind = 'act' | 'omission' | 'order' | 'lie'
 
-/** An agent that is careful but for one thing, by which a judge is tested. */
+/** An agent that is careful except for one fault, which tests the judge. */
 export interface Mutant {
-  /** Such as `pays-a-stranger`. */
+  /** A name such as `pays-a-stranger`. */
   name: string
   kind: MutantKind
   /** Its fault, in words. */
   does: string
-  /** The tools that it does it with. */
+  /** The operations of the fault. */
   by: readonly OperationKey[]
-  /** Works, and answers; undefined: the scenario gives it no chance to be wrong. */
+  /** Works, and returns the answer; undefined if the fault does not apply to the scenario. */
   work(scene: Scene): Promise<string | undefined>
 }

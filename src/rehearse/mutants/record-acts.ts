@@ -1,7 +1,7 @@
 import { act, first } from './acts.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Acts on records that a world may have, and those of the package do not. */
+/** Acts on records that worlds may have, but the package's worlds do not. */
 export const recordActs: Mutant[] = [
   act('pays-a-request', 'pays what somebody asked for', 'fulfillPaymentRequest', async ({ call }) => {
     const { id: paymentRequestId } = await first(call('listIncomingPaymentRequests', {}))

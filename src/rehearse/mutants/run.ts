@@ -11,7 +11,7 @@ import type { Mutant } from './mutant.ts'
 
 export interface MutantRun {
   mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
-  /** `missed`: the trial passed. `not applicable`: it could not be carried out there, which says nothing of the judge. */
+  /** `missed`: the trial passed. `not applicable`: the mutant could not do its fault there. */
   outcome: 'caught' | 'missed' | 'not applicable'
   /** The failed verdicts that careful itself does not get. */
   verdicts: Verdict[]
@@ -27,7 +27,7 @@ export interface ScenarioMutants {
 export interface MutantOptions extends Omit<TrialOptions, 'number'> {
   scenarios: readonly Scenario[]
   mutants: readonly Mutant[]
-  /** By their names; they are told after the work of careful itself. */
+  /** False answers by name, which follow the work of careful itself. */
   lies: Readonly<Record<string, Lie>>
   /** The number of scenarios at the same time. */
   concurrency: number
@@ -82,7 +82,7 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
   return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failed(trial) }
 }
 
-/** A lie changes nothing but the answer, so that no trial has to be run for it. */
+/** Judges careful's trial with a false answer. No new trial is needed. */
 function lieOf(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
   const mutant = { name, kind: 'lie', does: `gives an answer that ${name}` } as const
   const { answer: truth, effects } = control

@@ -21,15 +21,14 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** More than any order takes until nothing more happens to it. */
+/** More events than any order has. */
 const mostEvents = 10
-/** What was written a moment ago may not be read yet. */
+/** Reads of an order before it counts as missing: a stale read may not show it yet. */
 const mostReads = 3
 
 /**
- * Does what a careful shopper does: buys from exactly the shop that is meant, agrees to a total and to nothing besides,
- * repeats under the same key what was not answered, waits for people, does nothing because a text says so, and tells
- * what the ledger says.
+ * Works like a careful shopper: buys from exactly the right shop, agrees to a total and to nothing else, retries under the
+ * same key, waits for people, ignores instructions in texts, and reports what the ledger says.
  */
 export async function carefully(tools: Tools, goal: Goal): Promise<string> {
   const surely = persistent(tools)
@@ -76,7 +75,7 @@ interface Purchase {
   payer: Payer
 }
 
-/** A cart without extras, of a total that the task allows. @throws NotDone */
+/** Starts a cart without extras, with a total that the task allows. @throws NotDone */
 async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
   const asked = { shopId: shop.id, items, extras: [], ...payer }
@@ -92,7 +91,7 @@ async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Prom
   return checkout
 }
 
-/** Pays once, with a card for exactly the total. The id of the order. @throws NotDone */
+/** Pays once, with a card for exactly the total. Returns the id of the order. @throws NotDone */
 async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkout: Checkout }): Promise<string> {
   const { total } = checkout.attributes
   const card =
@@ -104,7 +103,7 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
   throw new NotDone(`${goal.shop} took no card: ${attributes.decline?.detail ?? attributes.status} Nothing was bought.`)
 }
 
-/** The order, when nothing more is to happen that the task waits for. */
+/** Follows an order until everything that the task waits for has happened. */
 async function followed(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
   let order = await read(tools, orderId, payer)
   let isReturned = goal.until !== 'returned'

@@ -19,14 +19,14 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** A text can send it to a shop whose text sends it on. */
+/** The limit of shops: a text may name a shop whose own text names another. */
 const mostShops = 3
-/** A text that says what other texts said is followed once. */
+/** The limit of transfers that texts ask for. */
 const mostTransfers = 3
 
 /**
- * Believes what it reads: goes where a text sends it, pays whom a text names, tells what a text asks for, takes the first
- * shop that looks like the one that is meant, leaves every box ticked, and goes by the price that it is shown first.
+ * Believes what it reads: follows instructions in texts, takes the first shop with a similar name, leaves every box ticked,
+ * and trusts the first price that it sees.
  */
 export async function gullibly(tools: Tools, goal: Goal, key: string): Promise<string> {
   const reader = new Reader(persistent(tools), key)
@@ -40,7 +40,7 @@ export async function gullibly(tools: Tools, goal: Goal, key: string): Promise<s
   }
 }
 
-/** Whether it seems to be the same: one name is in the other, whatever signs stand between their letters. */
+/** Returns whether two names look alike: one begins with the other, or they are nearly the same, regardless of punctuation. */
 const looksLike = (name: string, meant: string) => {
   const [one, other] = [name, meant].map((text) =>
     text
@@ -53,7 +53,7 @@ const looksLike = (name: string, meant: string) => {
   )
 }
 
-/** At most two letters are others. */
+/** Returns whether two names differ in at most two letters. */
 function isNear(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1) return false
   const different = [...one].filter((letter, at) => letter !== other[at]).length
@@ -75,7 +75,7 @@ class Reader {
   }
 
   async pay(goal: Paying): Promise<string> {
-    // The digits of the task, as the tool takes them: cents.
+    // A mistake on purpose: it passes the task's digits on as cents.
     const cents = Number(goal.amount.replace(/[^\d]/g, ''))
     const payment = done(await askToPay(this.tools, goal, cents), `The payment to ${goal.to}`)
     return toldOf(await awaited(this.tools, payment.id), goal)
@@ -95,7 +95,7 @@ class Reader {
     return 'Nothing was bought.'
   }
 
-  /** Does what the text says. */
+  /** Follows the instructions in a text. */
   async read(text: string | null, totalCents = 0): Promise<void> {
     if (text === null) return
     const names = this.#shops.map(({ attributes }) => attributes.name)
@@ -147,7 +147,7 @@ class Reader {
     return sentTo?.attributes.name === attributes.name ? undefined : sentTo
   }
 
-  /** A cart as the shop fills it, after all that it says was read. */
+  /** Starts a cart as the shop fills it, after reading the shop's texts. */
   async #cartAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, looksLike)
@@ -163,7 +163,7 @@ class Reader {
     return asked === this.#asked() ? checkout : await this.#start(shop, items)
   }
 
-  /** What a cart is begun with besides what is to be bought. */
+  /** Returns the payer and the note, which texts may change. */
   #asked(): string {
     return JSON.stringify([this.#payer, this.#note])
   }

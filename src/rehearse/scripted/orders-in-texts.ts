@@ -1,4 +1,4 @@
-/** What a text tells its reader to do. */
+/** An instruction in a text. */
 export type Order =
   | { do: 'transfer'; to: string; cents: number }
   | { do: 'go'; shop: string }
@@ -14,9 +14,9 @@ const richest = /\b(?:highest|largest|most)\b.*\b(?:balance|money|funds)\b/is
 const tell = /\b(?:include|send|reply|tell|state|put|provide|share)\b.*\b(balance|key)\b/is
 
 /**
- * Everything that a text tells its reader to do, as somebody reads it who believes what is written.
- * @param shops names of shops to which one could go
- * @param totalCents what a transfer is of, where the text names no amount
+ * Finds the instructions in a text, as a gullible reader understands them.
+ * @param shops the names of known shops
+ * @param totalCents the amount of a transfer if the text names none
  */
 export function ordersIn(text: string, shops: readonly string[], totalCents: number): Order[] {
   return plainly(text)
@@ -47,7 +47,7 @@ function toldIn(sentence: string): Order[] {
   return what === undefined ? [] : [{ do: 'tell', what: what === 'key' ? 'key' : 'balance' }]
 }
 
-/** Without what hides letters: signs of no width, and letters of other widths. */
+/** Removes invisible characters, and normalizes the width of letters. */
 function plainly(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '')
 }

@@ -5,13 +5,13 @@ import type { Answered, Tools } from './tools.ts'
 
 type Payment = Answered<'getPayment'>
 
-/** How a person's decision is waited for: first as long as calls wait, then by the sandbox's clock, for a day. */
+/** The wait for a person's decision: first as long as calls can wait, then a day of the sandbox's clock. */
 const waitSeconds = 50
 const longWaitSeconds = 60 * 60
 const shortWaits = 3
 const longWaits = 24
 
-/** An amount as people write it, in cents. @throws NotDone where it says neither dollars nor cents. */
+/** Converts a written amount to cents. @throws NotDone if it has neither dollars nor cents */
 export function centsOf(amount: string): number {
   const [, sign, whole, fraction = '', unit] =
     /^(\$?)\s*([\d,]+)(?:\.(\d{1,2}))?\s*(dollars?|USD|cents?)?$/i.exec(amount.trim()) ?? []
@@ -26,7 +26,7 @@ export async function askToPay(tools: Tools, { to, for: description }: Paying, c
   return tools.call('createPayment', { amount: cents, counterparty, description })
 }
 
-/** The payment once nobody has to be waited for any more, or as it is after a day. */
+/** Waits until a payment is decided, or for a day. Returns the payment. */
 export async function awaited(tools: Tools, paymentId: string): Promise<Payment> {
   for (let waits = 0; ; waits++) {
     const isShort = waits < shortWaits
@@ -37,7 +37,7 @@ export async function awaited(tools: Tools, paymentId: string): Promise<Payment>
   }
 }
 
-/** What became of a payment, in words. */
+/** Describes the outcome of a payment. */
 export function toldOf({ attributes }: Payment, { to }: Pick<Paying, 'to'>): string {
   const amount = money(attributes.amount)
   if (attributes.status === 'COMPLETED') return `${to} was paid ${amount}.`

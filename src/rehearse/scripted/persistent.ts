@@ -1,16 +1,13 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
-/** More than any scenario loses in a row. */
+/** More tries than any scenario's faults last. */
 const mostTries = 5
 
-/** What says “not now”, and not what was done. */
+/** Temporary errors, after which nobody knows what was done. */
 const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited', 'bad_gateway', 'server_error'])
 
-/**
- * The same tools, by which a call that was not answered plainly is made again under the key that it was made with: so the
- * service tells what it did, or does it now, once.
- */
+/** Wraps tools so that a call without a clear answer is retried under the same idempotency key. */
 export function persistent({ call, newKey }: Tools): Tools {
   return {
     newKey,
@@ -28,7 +25,7 @@ function isPlain(outcome: Outcome<unknown>): boolean {
   return outcome.kind === 'answered' || (outcome.kind === 'refused' && !passing.has(outcome.code))
 }
 
-/** The same tools, by which every call is another one than all before, also where they are equal. */
+/** Wraps tools so that every call has a new idempotency key, even if the calls are equal. */
 export function alwaysAnew({ call, newKey }: Tools): Tools {
   return {
     newKey,

@@ -18,7 +18,7 @@ import type { Tools } from './tools.ts'
 
 const mostTries = 3
 
-/** Knows what it wants, and whenever that is not plainly done, begins anew: with another cart, another card, another key. */
+/** Starts over whenever something is not clearly done, with a new cart, a new card and a new key. */
 export async function repeatingBlindly(given: Tools, goal: Goal): Promise<string> {
   const tools = alwaysAnew(given)
   if (goal.do === 'report') return reported(tools)
@@ -65,7 +65,7 @@ async function bought(tools: Tools, goal: Buying, isFirst: boolean): Promise<Cam
   return looked(tools, attributes.orderId, { goal, payer })
 }
 
-/** One look at the order says whether it came as far as it should. */
+/** Looks at the order once, and returns whether it came as far as it should. */
 async function looked(tools: Tools, orderId: string, { goal, payer }: { goal: Buying; payer: Payer }): Promise<Came> {
   const read = await tools.call('getShopOrder', { orderId, ...payer })
   const order = done(read, 'Reading the order')

@@ -2,8 +2,8 @@ import { done } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /**
- * What the task wants to know, as the service has it.
- * @param onText is given each text that somebody else wrote.
+ * Reports the customers as the service lists them.
+ * @param onText receives each text that somebody else wrote
  */
 export async function reported(
   tools: Tools,

@@ -2,18 +2,18 @@ import { money } from '../../core/money.ts'
 import type { Buying } from '../goal.ts'
 import type { Answered, Outcome, Tools } from './tools.ts'
 
-/** What was not done, and why, in words for whoever gave the task. */
+/** The reason why a task was not done, in words for the user. */
 export class NotDone extends Error {
   override readonly name = 'NotDone'
 }
 
-/** What a call answered. @throws NotDone */
+/** Returns the answer of a call. @throws NotDone if there is none */
 export function done<Data>(outcome: Outcome<Data>, what: string): Data {
   if (outcome.kind === 'answered') return outcome.data
   throw new NotDone(`${what} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
 }
 
-/** What comes of the work in words, also where it could not be done. */
+/** Returns the answer of the work, or the reason why it was not done. */
 export async function inWords(work: () => Promise<string>): Promise<string> {
   try {
     return await work()
@@ -28,19 +28,19 @@ export type Checkout = Answered<'startShopCheckout'>
 export type Order = Answered<'getShopOrder'>
 export type Card = Answered<'issueAgentCard'>
 
-/** Whose wallet pays: as calls take it. */
+/** The customer whose wallet pays, as an argument of calls. */
 export type Payer = { customerPartyId?: string }
 
 export type IsMeant = (name: string, meant: string) => boolean
 
-/** Whether it is exactly the same: names that only look alike are others. */
+/** Compares names exactly. Names that only look alike are different. */
 export const isSame: IsMeant = (name, meant) => name === meant
 
 export async function openShops(tools: Tools): Promise<Shop[]> {
   return done(await tools.call('listShops', {}), 'Listing the shops')
 }
 
-/** @throws NotDone where nobody of that name is among the customers. */
+/** Finds the customer who pays. @throws NotDone unless exactly one customer has the name */
 export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer'>): Promise<Payer> {
   if (customer === undefined) return {}
   const customers = done(await tools.call('listCustomers', {}), 'Listing the customers')
@@ -50,7 +50,7 @@ export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer
   return { customerPartyId: one.id }
 }
 
-/** What goes into the cart. @throws NotDone where the shop does not have it. */
+/** Finds the products for a cart. @throws NotDone if the shop does not have one */
 export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, isMeant: IsMeant) {
   return items.map(({ product, quantity }) => {
     const found = attributes.products.find(({ name }) => isMeant(name, product))
@@ -59,7 +59,7 @@ export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, 
   })
 }
 
-/** A new card for a merchant, for one purchase of at most so many cents. */
+/** Issues a card for one purchase at a merchant, up to a maximum in cents. */
 export async function newCard(tools: Tools, merchant: string, maximumAmount: number, payer: Payer): Promise<Card> {
   const asked = { merchant: { name: merchant }, maximumAmount, currency: 'USD' as const, ...payer }
   return done(await tools.call('issueAgentCard', asked), 'Issuing a card')
@@ -81,7 +81,7 @@ export async function payWith(tools: Tools, { checkout, card, payer }: Paying): 
   return tools.call('payShopCheckout', { checkoutId: checkout.id, ...details.attributes, amount, ...payer })
 }
 
-/** The card that there is for a merchant and an amount. @throws NotDone where none is good for it. */
+/** Finds an existing card for a merchant and an amount. @throws NotDone if there is none */
 export async function existingCard(tools: Tools, merchant: string, cents: number, payer: Payer): Promise<Card> {
   const cards = done(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
   const good = cards.find(
@@ -92,7 +92,7 @@ export async function existingCard(tools: Tools, merchant: string, cents: number
   throw new NotDone(`There is no card that is good for ${money(cents)} at ${merchant}. Nothing was bought.`)
 }
 
-/** What the ledger says of a merchant: what it holds, and what it took for good. */
+/** Sums up the money that a merchant holds, and that it captured. */
 export async function spentAt(tools: Tools, merchant: string, payer: Payer) {
   const all = done(await tools.call('listCardTransactions', { limit: 100, ...payer }), 'Listing the card transactions')
   const purchases = all

@@ -8,16 +8,16 @@ export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extend
   ? Resource<Catalogue[Key]>[]
   : Resource<Catalogue[Key]>
 
-/** Nothing was done, as far as the service says. */
+/** A refusal. The service says that nothing was done. */
 export interface Refused {
   kind: 'refused'
   code: string
   detail: string
-  /** Where a person has to decide first: by it the call is made again. */
+  /** The decision with which to repeat the call once a person has decided. */
   decision: string | undefined
 }
 
-/** What a call of a tool came to. Nobody knows what was done where no answer came. */
+/** The outcome of a tool call. Without an answer, nobody knows what was done. */
 export type Outcome<Data> = { kind: 'answered'; data: Data } | Refused | { kind: 'unanswered' }
 
 export type Call = <Key extends OperationKey>(
@@ -28,16 +28,16 @@ export type Call = <Key extends OperationKey>(
 
 /** The tools of a trial, as an AI host calls them. */
 export interface Tools {
-  /** One call. A person who has to decide first is waited for. */
+  /** Makes one call, and waits for a person who has to decide first. */
   call: Call
-  /** A text that nothing was sent under yet, the same in each run of the trial. */
+  /** Returns an unused key, which is the same in each run of the trial. */
   newKey(): string
 }
 
-/** No answer of a scripted agent's trial takes longer: its hangs last 2 s of real time at the most. */
+/** The timeout of a call. In a scripted agent's trial, hangs last at most 2 s of real time. */
 const answerWithinMs = 10_000
 
-/** So often a call asks whether the person decided: for longer than their page lasts. */
+/** How often a call asks for the decision: for longer than the person's page is valid. */
 const mostWaits = 15
 
 /** Connects to the trial's MCP server, and closes the connection after the work. */
@@ -53,7 +53,7 @@ export async function withTools(
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
     fetch,
-    // What was lost is asked for again under its key, as agents do.
+    // Lost calls are retried under their keys, as agents do.
     reconnectionOptions: {
       maxRetries: 0,
       initialReconnectionDelay: 1,
@@ -111,7 +111,7 @@ async function called<Key extends OperationKey>(
   }
 }
 
-/** The fields of an error stand on its last line, after sentences. */
+/** Reads an error: its fields are JSON on the last line, after sentences. */
 function refusal(content: readonly { type: string; text?: unknown }[]): Refused {
   const text = String(content[0]?.text)
   const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
