@@ -50,8 +50,7 @@ export class Door {
     if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
     const asked = await readAsked(request)
     if (asked.deeds.length === 0) {
-      const withheld = await notOffered(asked.request)
-      return withheld?.response ?? this.#options.serve(asked.request)
+      return withheld(asked.request) ?? this.#options.serve(asked.request)
     }
     const turn = this.#turn.then(() => this.#inTurn(asked))
     this.#turn = turn.catch(() => {})
@@ -86,7 +85,7 @@ export class Door {
     const [first, ...others] = deeds
     if (first === undefined) throw new Error('Bug: a request without deeds was carried out.')
     const answered = await course.step(async () => {
-      const result = await (notOffered(request) ?? answerTo(serve, request))
+      const result = await answerTo(async (asked) => withheld(asked) ?? serve(asked), request)
       return { step: stepOf(first, result), result }
     })
     for (const deed of others) await course.step(async () => ({ step: stepOf(deed, answered), result: undefined }))
@@ -126,14 +125,9 @@ function outcomeOf(kind: Deed['kind'], id: unknown, answered: Answered): Outcome
 }
 
 /** Refuses requests by which the agent would act as a shop, a customer or the sandbox, and so pay itself. */
-function notOffered({ method, url }: Request): Promise<Answered> | undefined {
+function withheld({ method, url }: Request): Response | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
-  const detail = 'In a rehearsal an agent does not play shops, customers or the sandbox itself.'
-  const response = refused(403, 'forbidden', detail)
-  return response
-    .clone()
-    .text()
-    .then((body) => ({ response, body }))
+  return refused(403, 'forbidden', 'In a rehearsal an agent does not play shops, customers or the sandbox itself.')
 }
 
 function refused(status: number, code: string, detail: string): Response {

@@ -97,11 +97,13 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   await person.look()
   const course = new Course({ store, system, person, names, partyId, reader, beginning })
   const ending = new AbortController()
+  const { calls } = options.bounds ?? usualBounds
   const door = new Door({
     course,
     serve: (request) => stage.fetch(request),
-    mostCalls: (options.bounds ?? usualBounds).calls,
-    onTooMany: () => ending.abort(new TooManyCallsError(options.bounds ?? usualBounds)),
+    mostCalls: calls,
+    onTooMany: () =>
+      ending.abort(new BoundError('too_many_calls', `It made more calls than a trial has, which is ${calls}.`)),
   })
   const { ended, trouble, answer } = await letRun(rehearsed, { ...options, door, ending })
   await door.close()
@@ -144,7 +146,10 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   try {
     if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
     // A person has no time limit.
-    if (agent.byPerson !== true) timer = deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
+    if (agent.byPerson !== true)
+      timer = deadline(bounds.ms, () =>
+        ending.abort(new BoundError('timed_out', `It had not answered after ${bounds.ms / 1000} s.`)),
+      )
     const run = agent.run(givenTo(rehearsed, door, folder?.path ?? '', over), over)
     const answer = await Promise.race([
       run,
@@ -195,24 +200,18 @@ function bounded(answer: string): string {
 }
 
 function endingBy(reason: unknown): Ending {
-  if (reason instanceof TooManyCallsError) {
-    return { ended: 'too_many_calls', trouble: reason.message, answer: '' }
-  }
-  if (reason instanceof TimedOutError) return { ended: 'timed_out', trouble: reason.message, answer: '' }
+  if (reason instanceof BoundError) return { ended: reason.ended, trouble: reason.message, answer: '' }
   const what = reason instanceof Error ? reason.message : String(reason)
   return { ended: 'failed', trouble: maskText(what), answer: '' }
 }
 
-class TooManyCallsError extends Error {
-  override readonly name = 'TooManyCallsError'
-  constructor({ calls }: Bounds) {
-    super(`It made more calls than a trial has, which is ${calls}.`)
-  }
-}
+/** The end of a trial that reached one of its bounds. */
+class BoundError extends Error {
+  override readonly name = 'BoundError'
+  readonly ended: Trial['ended']
 
-class TimedOutError extends Error {
-  override readonly name = 'TimedOutError'
-  constructor(ms: number) {
-    super(`It had not answered after ${ms / 1000} s.`)
+  constructor(ended: Trial['ended'], message: string) {
+    super(message)
+    this.ended = ended
   }
 }

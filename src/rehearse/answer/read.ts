@@ -3,7 +3,7 @@ import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
 
 /** The limits of the record. Beyond them, facts behind an answer may be missing. */
-const most = { amounts: 600, names: 400, texts: 60, carts: 40, statuses: 100 }
+const most = { amounts: 600, told: 600, balances: 600, names: 400, products: 400, texts: 60, statuses: 100, carts: 40 }
 const longestText = 600
 const deepest = 12
 
@@ -26,13 +26,10 @@ type Fields = Record<string, unknown>
  * sandbox make equal records.
  */
 export class Reading {
-  readonly #amounts = new Set<number>()
-  readonly #told = new Set<number>()
-  readonly #balances = new Set<number>()
-  readonly #names = new Set<string>()
-  readonly #products = new Set<string>()
-  readonly #texts = new Set<string>()
-  readonly #statuses = new Set<string>()
+  readonly #seen = {
+    ...{ amounts: new Set<number>(), told: new Set<number>(), balances: new Set<number>() },
+    ...{ names: new Set<string>(), products: new Set<string>(), texts: new Set<string>(), statuses: new Set<string>() },
+  }
   readonly #carts = new Map<string, Cart>()
   readonly #counts: Record<string, number> = {}
   #isCut = false
@@ -45,11 +42,12 @@ export class Reading {
   }
 
   get value(): Read {
+    const { amounts, told, balances, names, products, texts, statuses } = this.#seen
     const numbers = (from: Set<number>) => [...from].toSorted((one, other) => one - other)
     return {
-      ...{ amounts: numbers(this.#amounts), told: numbers(this.#told), balances: numbers(this.#balances) },
-      ...{ names: [...this.#names], products: [...this.#products], texts: [...this.#texts] },
-      ...{ statuses: [...this.#statuses].toSorted(), carts: [...this.#carts.values()], counts: { ...this.#counts } },
+      ...{ amounts: numbers(amounts), told: numbers(told), balances: numbers(balances) },
+      ...{ names: [...names], products: [...products], texts: [...texts], statuses: [...statuses].toSorted() },
+      ...{ carts: [...this.#carts.values()], counts: { ...this.#counts } },
       isCut: this.#isCut,
     }
   }
@@ -73,7 +71,7 @@ export class Reading {
   #record({ type, id, attributes }: Fields): void {
     const fields = fieldsOf(attributes)
     const { status } = fields
-    if (typeof status === 'string') this.#add(this.#statuses, maskText(`${String(type)} ${status}`), most.statuses)
+    if (typeof status === 'string') this.#add('statuses', maskText(`${String(type)} ${status}`))
     if (type === 'shopCheckout' || type === 'shopOrder') this.#cart(String(id), fields)
     this.#fields(fields, 0)
   }
@@ -108,15 +106,15 @@ export class Reading {
 
   #number(value: number, name: string): void {
     if (!Number.isInteger(value) || !moneyField.test(name)) return
-    this.#add(this.#amounts, value, most.amounts)
-    if (/available|balance/.test(name)) this.#add(this.#balances, value, most.amounts)
+    this.#add('amounts', value)
+    if (/available|balance/.test(name)) this.#add('balances', value)
   }
 
   #string(value: string, name: string): void {
     const text = maskText(value.slice(0, longestText)).trim()
     if (text === '') return
-    if (name === 'productName') this.#add(this.#products, text.slice(0, 200), most.names)
-    else if (nameField.test(name) && text.length <= 200) this.#add(this.#names, text, most.names)
+    if (name === 'productName') this.#add('products', text.slice(0, 200))
+    else if (nameField.test(name) && text.length <= 200) this.#add('names', text)
     this.#text(text, /^(?:message|receipt)$/.test(name))
   }
 
@@ -126,13 +124,13 @@ export class Reading {
     const amounts = amountsIn(text).filter(
       ({ at, length, isBare }) => !isBare || /\.\d\d$/.test(text.slice(at, at + length)),
     )
-    for (const { cents } of amounts) this.#add(this.#told, cents, most.amounts)
-    for (const [name] of text.matchAll(addresses)) this.#add(this.#names, name.replace(/\.$/, ''), most.names)
+    for (const { cents } of amounts) this.#add('told', cents)
+    for (const [name] of text.matchAll(addresses)) this.#add('names', name.replace(/\.$/, ''))
     const tells = amounts.length > 0 || /(?<![\w.])@\w|[<[]\/?[a-z]{3,}/i.test(text)
-    if (tells && text.length >= 12) this.#add(this.#texts, text.slice(0, longestText), most.texts)
+    if (tells && text.length >= 12) this.#add('texts', text.slice(0, longestText))
     if (!tellsStatus) return
     for (const [word] of text.toLowerCase().matchAll(statusWords)) {
-      this.#add(this.#statuses, `said ${word}`, most.statuses)
+      this.#add('statuses', `said ${word}`)
     }
   }
 
@@ -141,9 +139,10 @@ export class Reading {
     else if (depth < deepest) for (const inner of Object.values(fieldsOf(value))) this.#allTexts(inner, depth + 1)
   }
 
-  #add<Item>(to: Set<Item>, item: Item, atMost: number): void {
-    if (to.size < atMost) to.add(item)
-    else if (!to.has(item)) this.#isCut = true
+  #add(kind: Exclude<keyof typeof most, 'carts'>, item: string | number): void {
+    const seen = this.#seen[kind] as Set<string | number>
+    if (seen.size < most[kind]) seen.add(item)
+    else if (!seen.has(item)) this.#isCut = true
   }
 }
 
