@@ -119,8 +119,8 @@ function stepOf({ kind, what, sent, id }: Deed, answered: Answered) {
 
 function outcomeOf(kind: Deed['kind'], id: unknown, answered: Answered): Outcome {
   if (answered === undefined) return noAnswer
-  const { status, headers } = answered.response
-  if (id !== undefined) return toolOutcome(status, headers.get('content-type') ?? '', answered.body, id)
+  const { status } = answered.response
+  if (id !== undefined) return toolOutcome(status, answered.body, id)
   return (kind === 'page' ? pageOutcome : restOutcome)(status, answered.body)
 }
 

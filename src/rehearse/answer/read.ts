@@ -1,3 +1,4 @@
+import { jsonIn, wordsOf } from '../bodies.ts'
 import { maskText } from '../mask.ts'
 import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
@@ -37,7 +38,7 @@ export class Reading {
   /** Records the body of an answer: JSON of the REST API or of MCP, a stream of events, or a page. */
   note(body: string): void {
     const messages = jsonIn(body)
-    if (messages === undefined) this.#text(wordsOf(body), true)
+    if (messages === undefined) this.#text(wordsOf(body).replace(/&#3[49];|&quot;/g, '"'), true)
     else for (const message of messages) this.#message(message)
   }
 
@@ -151,30 +152,4 @@ const statusWords = /\b(?:shipped|dispatched|on its way|delivered|arrived|return
 
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
-}
-
-/** Returns the messages of a body; undefined if it is not JSON. */
-function jsonIn(body: string): unknown[] | undefined {
-  const events = [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data ?? '')
-  const texts = /^(?:event|data|id|retry|):/m.test(body.slice(0, 200)) && events.length > 0 ? events : [body]
-  const values = texts.flatMap((text) => {
-    try {
-      return [JSON.parse(text) as unknown].flat()
-    } catch {
-      return []
-    }
-  })
-  return values.length === 0 ? undefined : values
-}
-
-/** Returns the words of a page. */
-function wordsOf(body: string): string {
-  return body
-    .replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/&nbsp;/g, ' ')
-    .replace(/&amp;/g, '&')
-    .replace(/&#3[49];|&quot;/g, '"')
-    .replace(/\s+/g, ' ')
-    .trim()
 }

@@ -1,0 +1,24 @@
+/** Returns the JSON values of a body or of a stream of events; undefined if there are none. */
+export function jsonIn(body: string): unknown[] | undefined {
+  const events = [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data ?? '')
+  const texts = /^(?:event|data|id|retry|):/m.test(body.slice(0, 200)) && events.length > 0 ? events : [body]
+  const values = texts.flatMap((text) => {
+    try {
+      return [JSON.parse(text) as unknown].flat()
+    } catch {
+      return []
+    }
+  })
+  return values.length === 0 ? undefined : values
+}
+
+/** Returns the words of a page. */
+export function wordsOf(page: string): string {
+  return page
+    .replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&nbsp;/g, ' ')
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
