@@ -4,15 +4,15 @@ import { WaitSeconds } from '../../tools/schemas.ts'
 import { maskText, maskValue } from './mask.ts'
 
 /** An agent's request, as it is recorded. */
-export interface Asked {
+export interface AgentRequest {
   /** The request that is passed on instead. */
   request: Request
   /** The recorded and counted steps: none if the request only connects, lists tools or loads a file. */
-  deeds: Deed[]
+  steps: AgentStep[]
 }
 
 /** One step of the agent. */
-export interface Deed {
+export interface AgentStep {
   kind: 'call' | 'page'
   what: string
   /** Without secrets. */
@@ -30,22 +30,22 @@ const mcp = /^\/mcp(?:\/(?!server-card)|$)/
 const loaded = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
 
 /** Reads a request. The sandbox refuses large bodies, so it is read whole. */
-export async function readAsked(request: Request): Promise<Asked> {
+export async function readAgentRequest(request: Request): Promise<AgentRequest> {
   const { pathname, searchParams } = new URL(request.url)
-  if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, deeds: [] }
-  if (loaded.test(pathname)) return { request, deeds: [] }
+  if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, steps: [] }
+  if (loaded.test(pathname)) return { request, steps: [] }
   const body = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()
   const fields = fieldsOf(body, request.headers.get('content-type') ?? '')
   const waitMs = waitOf(searchParams.get('waitSeconds'))
   const isCall = request.headers.has('authorization')
-  const deed: Deed = {
+  const step: AgentStep = {
     kind: isCall ? 'call' : 'page',
     what: `${request.method} ${maskText(pathname)}`,
     sent: sentOf({ ...Object.fromEntries(searchParams), ...fields }),
     said: request.method === 'GET' ? [] : toldBy(fields, pathname),
     waitMs,
   }
-  return { request: withoutWait(request, body, waitMs > 0), deeds: [deed] }
+  return { request: withoutWait(request, body, waitMs > 0), steps: [step] }
 }
 
 /** Removes the wait: the trial's time has already passed by then. */
@@ -80,7 +80,7 @@ type Message = z.output<typeof Message>
 
 const ToolCall = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).default({}) })
 
-async function readMessages(request: Request): Promise<Asked> {
+async function readMessages(request: Request): Promise<AgentRequest> {
   const text = await request.text()
   const { method, headers, signal } = request
   const passedOn = (body: string) => new Request(request.url, { method, headers: withoutLength(headers), signal, body })
@@ -88,13 +88,13 @@ async function readMessages(request: Request): Promise<Asked> {
   try {
     given = JSON.parse(text)
   } catch {
-    return { request: passedOn(text), deeds: [] }
+    return { request: passedOn(text), steps: [] }
   }
   const messages = (Array.isArray(given) ? given : [given]).map((message) => Message.safeParse(message).data)
   const read = messages.map((message) => (message === undefined ? undefined : readMessage(message)))
   const changed = messages.map((message, at) => read[at]?.message ?? message)
   const body = messages.includes(undefined) ? text : JSON.stringify(Array.isArray(given) ? changed : changed[0])
-  return { request: passedOn(body), deeds: read.flatMap((one) => one?.deed ?? []) }
+  return { request: passedOn(body), steps: read.flatMap((one) => one?.step ?? []) }
 }
 
 function withoutLength(headers: Headers): Headers {
@@ -103,7 +103,7 @@ function withoutLength(headers: Headers): Headers {
   return others
 }
 
-function readMessage(message: Message): { message: Message; deed?: Deed } {
+function readMessage(message: Message): { message: Message; step?: AgentStep } {
   const asking = { ...message, ...(message.params === undefined ? {} : { params: unasked(message.params) }) }
   const call = message.method === 'tools/call' ? ToolCall.safeParse(message.params).data : undefined
   if (call === undefined) return { message: asking }
@@ -111,7 +111,7 @@ function readMessage(message: Message): { message: Message; deed?: Deed } {
   const waitMs = waitOf(waitSeconds)
   const isHeld = typeof call.arguments.decision === 'string'
   const params = { ...asking.params, arguments: waitMs > 0 ? others : call.arguments }
-  const deed: Deed = {
+  const step: AgentStep = {
     kind: 'call',
     what: maskText(call.name).slice(0, 100),
     sent: sentOf(call.arguments),
@@ -119,7 +119,7 @@ function readMessage(message: Message): { message: Message; deed?: Deed } {
     waitMs: isHeld ? heldWaitMs : waitMs,
     id: message.id,
   }
-  return { message: { ...asking, params }, deed }
+  return { message: { ...asking, params }, step }
 }
 
 /** How long a call waits for the decision with which it is repeated. */

@@ -1,14 +1,14 @@
 import { ConnectionCutError } from '../core/faults.ts'
 import { isWithheld } from './agent-access.ts'
-import { type Asked, type Deed, readAsked } from './agent-request.ts'
+import { type AgentRequest, type AgentStep, readAgentRequest } from './agent-request.ts'
 import { Reading } from './answer/read.ts'
 import { secretsIn } from './mask.ts'
 import type { Read } from './results.ts'
 import { noAnswer, type Outcome, pageOutcome, restOutcome, toolOutcome } from './step-outcome.ts'
-import type { Course } from './trial-timeline.ts'
+import type { TrialTimeline } from './trial-timeline.ts'
 
-interface DoorOptions {
-  course: Course
+interface GatewayOptions {
+  timeline: TrialTimeline
   serve(request: Request): Promise<Response>
   /** The limit of an agent's calls. */
   mostCalls: number
@@ -23,16 +23,16 @@ const callMs = 1_000
  * The gateway between an agent and its sandbox: counts and records the agent's steps, and lets time pass with them. Steps
  * run one after another, so that each change in the ledger belongs to one step.
  */
-export class Door {
+export class Gateway {
   /** The number of steps that were passed on. */
   calls = 0
-  readonly #options: DoorOptions
+  readonly #options: GatewayOptions
   readonly #told = new Set<string>()
   readonly #reading = new Reading()
   #turn: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  constructor(options: DoorOptions) {
+  constructor(options: GatewayOptions) {
     this.#options = options
   }
 
@@ -48,8 +48,8 @@ export class Door {
 
   readonly answer = async (request: Request): Promise<Response> => {
     if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
-    const asked = await readAsked(request)
-    if (asked.deeds.length === 0) {
+    const asked = await readAgentRequest(request)
+    if (asked.steps.length === 0) {
       return withheld(asked.request) ?? this.#options.serve(asked.request)
     }
     const turn = this.#turn.then(() => this.#inTurn(asked))
@@ -63,38 +63,38 @@ export class Door {
     await this.#turn
   }
 
-  async #inTurn(asked: Asked): Promise<Response> {
-    const { course, mostCalls, onTooMany } = this.#options
+  async #inTurn(asked: AgentRequest): Promise<Response> {
+    const { timeline, mostCalls, onTooMany } = this.#options
     if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
-    if (this.calls + asked.deeds.length > mostCalls) {
+    if (this.calls + asked.steps.length > mostCalls) {
       this.#isClosed = true
       onTooMany()
       return refused(429, 'rate_limited', `The trial ends here: an agent has ${mostCalls} calls.`)
     }
-    this.calls += asked.deeds.length
-    for (const { said } of asked.deeds) this.#noteSecrets(said)
-    await course.passTo(course.nowMs + callMs)
-    const waitMs = Math.max(...asked.deeds.map((deed) => deed.waitMs))
-    if (waitMs > 0) await course.wait(waitMs)
+    this.calls += asked.steps.length
+    for (const { said } of asked.steps) this.#noteSecrets(said)
+    await timeline.passTo(timeline.nowMs + callMs)
+    const waitMs = Math.max(...asked.steps.map((step) => step.waitMs))
+    if (waitMs > 0) await timeline.wait(waitMs)
     return this.#carry(asked)
   }
 
   /** Records the steps of one request one by one; the ledger's moves belong to the first. */
-  async #carry({ request, deeds }: Asked): Promise<Response> {
-    const { course, serve } = this.#options
-    const [first, ...others] = deeds
-    if (first === undefined) throw new Error('Bug: a request without deeds was carried out.')
-    const answered = await course.step(async () => {
+  async #carry({ request, steps }: AgentRequest): Promise<Response> {
+    const { timeline, serve } = this.#options
+    const [first, ...others] = steps
+    if (first === undefined) throw new Error('Bug: a request without steps was carried out.')
+    const answered = await timeline.step(async () => {
       const result = await answerTo(async (asked) => withheld(asked) ?? serve(asked), request)
       return { step: stepOf(first, result), result }
     })
-    for (const deed of others) await course.step(async () => ({ step: stepOf(deed, answered), result: undefined }))
+    for (const step of others) await timeline.step(async () => ({ step: stepOf(step, answered), result: undefined }))
     if (answered === undefined) throw new ConnectionCutError()
     this.#reading.note(answered.body)
     return answered.response
   }
 
-  #noteSecrets(said: Deed['said']): void {
+  #noteSecrets(said: AgentStep['said']): void {
     for (const { where, text } of said) for (const kind of secretsIn(text)) this.#told.add(`${kind} in ${where}`)
   }
 }
@@ -102,7 +102,7 @@ export class Door {
 /** An answer with its body; undefined if the connection was cut. */
 type Answered = { response: Response; body: string } | undefined
 
-async function answerTo(serve: DoorOptions['serve'], request: Request): Promise<Answered> {
+async function answerTo(serve: GatewayOptions['serve'], request: Request): Promise<Answered> {
   try {
     const given = await serve(request)
     const body = await given.text()
@@ -113,11 +113,11 @@ async function answerTo(serve: DoorOptions['serve'], request: Request): Promise<
   }
 }
 
-function stepOf({ kind, what, sent, id }: Deed, answered: Answered) {
+function stepOf({ kind, what, sent, id }: AgentStep, answered: Answered) {
   return { kind, what, sent, ...outcomeOf(kind, id, answered) }
 }
 
-function outcomeOf(kind: Deed['kind'], id: unknown, answered: Answered): Outcome {
+function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Outcome {
   if (answered === undefined) return noAnswer
   const { status } = answered.response
   if (id !== undefined) return toolOutcome(status, answered.body, id)

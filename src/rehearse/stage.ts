@@ -13,8 +13,8 @@ export interface Stage {
   /** The address of the API, without a slash at its end: where it listens, or a stand-in. */
   url(): string
   fetch(request: Request): Promise<Response>
-  /** Listens on a free port of this machine; `door` answers the requests. */
-  listen(door: (request: Request) => Promise<Response>): Promise<void>
+  /** Listens on a free port of this machine; `answer` answers the requests. */
+  listen(answer: (request: Request) => Promise<Response>): Promise<void>
   close(): Promise<void>
 }
 

@@ -10,7 +10,7 @@ import type { Person } from './person.ts'
 import type { Effect, Entry, LedgerMove, MoneyPoint } from './results.ts'
 import type { TrialSystem } from './trial-system.ts'
 
-interface CourseOptions {
+interface TimelineOptions {
   store: Store
   system: TrialSystem
   person: Person
@@ -28,17 +28,17 @@ export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 const mostSteps = 10_000
 
 /** The course of a trial: its time, its steps, their effects and the money. */
-export class Course {
-  readonly timeline: Entry[] = []
+export class TrialTimeline {
+  readonly entries: Entry[] = []
   readonly money: MoneyPoint[]
   readonly effects: Effect[] = []
-  readonly #options: CourseOptions
+  readonly #options: TimelineOptions
   #last: Moment
   /** The sandbox's clock minus the trial's own. */
   #aheadMs: number
   #told = new Set<string>()
 
-  constructor(options: CourseOptions) {
+  constructor(options: TimelineOptions) {
     this.#options = options
     this.#last = options.beginning
     this.#aheadMs = options.beginning.nowMs - options.system.now()
@@ -74,7 +74,7 @@ export class Course {
     const atMs = this.nowMs
     const { step, result } = await work()
     const moves = await this.#look(causeOf(step), true)
-    this.timeline.push({ atMs, ...step, moves, fault: await this.#newFault() })
+    this.entries.push({ atMs, ...step, moves, fault: await this.#newFault() })
     await this.#options.person.look()
     // If the step moved the clock, the person's decision may be due.
     await this.#letPersonAct()
@@ -88,14 +88,14 @@ export class Course {
     const moves = await this.#look('time', false)
     if (moves.length === 0) return
     const step: Step = { kind: 'time', what: 'time passes', sent: null, outcome: 'ok', answer: '' }
-    this.timeline.push({ atMs, ...step, moves, fault: null })
+    this.entries.push({ atMs, ...step, moves, fault: null })
   }
 
   async #letPersonAct(): Promise<void> {
     const { person } = this.#options
     for (let act = await person.act(this.nowMs); act !== undefined; act = await person.act(this.nowMs)) {
       const step: Step = { kind: 'person', what: act.what, sent: null, outcome: act.outcome, answer: '' }
-      this.timeline.push({ atMs: this.nowMs, ...step, moves: await this.#look('person', true), fault: null })
+      this.entries.push({ atMs: this.nowMs, ...step, moves: await this.#look('person', true), fault: null })
     }
   }
 
@@ -115,7 +115,7 @@ export class Course {
       last?.availableCents === availableCents && last.heldCents === heldCents && last.spentCents === spentCents
     if (!isSame) this.money.push(point)
     const moves = movesBetween(before.tables, now.tables, names)
-    const step = isStep || moves.length > 0 ? this.timeline.length + 1 : null
+    const step = isStep || moves.length > 0 ? this.entries.length + 1 : null
     this.effects.push(...effectsBetween(before.tables, now.tables, names, { by, step }))
     return moves
   }

@@ -6,7 +6,7 @@ import { type World, worldSchema } from '../worlds/schema.ts'
 import type { Agent, Given } from './agent.ts'
 import { TableReader } from './effects/tables.ts'
 import { cardsAt, finalState, readNames } from './final-state.ts'
-import { Door } from './gateway.ts'
+import { Gateway } from './gateway.ts'
 import { judge } from './judge.ts'
 import { worldRefusal } from './load-scenarios.ts'
 import { maskText, secretsIn } from './mask.ts'
@@ -15,7 +15,7 @@ import type { Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import type { OpenStage, Stage } from './stage.ts'
 import { type TrialSystem, trialSystem } from './trial-system.ts'
-import { Course } from './trial-timeline.ts'
+import { TrialTimeline } from './trial-timeline.ts'
 
 export interface TrialOptions {
   openStage: OpenStage
@@ -95,28 +95,28 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const names = await readNames(store, before, world)
   const person = new Person({ stage, system, person: scenario.person })
   await person.look()
-  const course = new Course({ store, system, person, names, partyId, reader, beginning })
+  const recorded = new TrialTimeline({ store, system, person, names, partyId, reader, beginning })
   const ending = new AbortController()
   const { calls } = options.bounds ?? usualBounds
-  const door = new Door({
-    course,
+  const gateway = new Gateway({
+    timeline: recorded,
     serve: (request) => stage.fetch(request),
     mostCalls: calls,
     onTooMany: () =>
       ending.abort(new BoundError('too_many_calls', `It made more calls than a trial has, which is ${calls}.`)),
   })
-  const { ended, trouble, answer } = await letRun(rehearsed, { ...options, door, ending })
-  await door.close()
+  const { ended, trouble, answer } = await letRun(rehearsed, { ...options, gateway, ending })
+  await gateway.close()
   options.signal.throwIfAborted()
   const cards = cardsAt(await reader.read(), before, names)
-  await course.passTo(course.nowMs + 1_000 * scenario.afterwards)
-  const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
+  await recorded.passTo(recorded.nowMs + 1_000 * scenario.afterwards)
+  const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...gateway.secretsTold]
   const state = finalState((await reader.read()).tables, { before, names, cards, answer, secretsMentioned })
-  const { timeline, money, effects } = course
-  const { read } = door
-  const told = { ended, answer: maskText(answer), calls: door.calls, timeline, money, state, effects, read }
+  const { entries: timeline, money, effects } = recorded
+  const { read } = gateway
+  const told = { ended, answer: maskText(answer), calls: gateway.calls, timeline, money, state, effects, read }
   const judged = judge(scenario, told, { isStrict: options.isStrict === true })
-  const isUntouched = door.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
+  const isUntouched = gateway.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
   return { ...told, ...judged, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
 }
@@ -126,7 +126,7 @@ export const neverCalled =
   'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
 
 interface Running extends TrialOptions {
-  door: Door
+  gateway: Gateway
   ending: AbortController
 }
 
@@ -135,7 +135,7 @@ type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 /** Runs the agent within the bounds of a trial. */
 async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
-  const { door, ending, signal, openFolder, bounds = usualBounds } = running
+  const { gateway, ending, signal, openFolder, bounds = usualBounds } = running
   const over = ending.signal
   // AbortSignal.any() would leak one signal per trial, since the outer signal outlives them all.
   const interrupt = () => ending.abort(signal.reason)
@@ -144,13 +144,13 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const folder = agent.isScripted ? undefined : await openFolder()
   let timer: ReturnType<typeof deadline> | undefined
   try {
-    if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
+    if (!agent.isScripted) await rehearsed.stage.listen(gateway.answer)
     // A person has no time limit.
     if (agent.byPerson !== true)
       timer = deadline(bounds.ms, () =>
         ending.abort(new BoundError('timed_out', `It had not answered after ${bounds.ms / 1000} s.`)),
       )
-    const run = agent.run(givenTo(rehearsed, door, folder?.path ?? '', over), over)
+    const run = agent.run(givenTo(rehearsed, gateway, folder?.path ?? '', over), over)
     const answer = await Promise.race([
       run,
       endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
@@ -179,13 +179,13 @@ async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promi
   throw over.reason
 }
 
-function givenTo({ scenario, stage, seed }: Rehearsed, door: Door, folder: string, ended: AbortSignal): Given {
+function givenTo({ scenario, stage, seed }: Rehearsed, gateway: Gateway, folder: string, ended: AbortSignal): Given {
   const url = stage.url()
   return {
     task: scenario.task,
     goal: scenario.goal,
     ...{ url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, key: stage.agentKey },
-    fetch: inProcessFetch({ serve: door.answer, base: url, ended }),
+    fetch: inProcessFetch({ serve: gateway.answer, base: url, ended }),
     folder,
     seed,
   }

@@ -2,7 +2,7 @@ import { fits, type Measure } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 import { type Budget, budgetsOf, byMeasure, least, MoneyBudgets, most, take } from './budgets.ts'
-import type { Happened } from './effect-history.ts'
+import type { EffectHistory } from './effect-history.ts'
 
 /** The effects that assertions allow. Each effect uses up its part, so that a second one finds less. */
 export class Allowances {
@@ -37,8 +37,8 @@ export class Allowances {
   }
 
   /** Returns whether they allow an effect, and uses up its part. */
-  cover(effect: Effect, happened: Happened): boolean {
-    return this.#coversKind(effect, happened) || this.#coversChange(effect)
+  cover(effect: Effect, history: EffectHistory): boolean {
+    return this.#coversKind(effect, history) || this.#coversChange(effect)
   }
 
   /** Returns whether a card may be there, used or not, when the agent answers. */
@@ -47,23 +47,23 @@ export class Allowances {
   }
 
   /** Returns whether the agent bought and kept as much at a merchant as is asked for. */
-  isMet(place: Effect, happened: Happened): boolean {
+  isMet(place: Effect, history: EffectHistory): boolean {
     const about = (measure: Measure) => byMeasure(this.#assertions, measure).filter((one) => fits(one, place))
-    const kept = happened.keptAt(place)
-    const keptCents = kept.reduce((sum, purchase) => sum + happened.costOf(purchase), 0)
+    const kept = history.keptAt(place)
+    const keptCents = kept.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
     return kept.length >= least(about('purchases')) && keptCents >= least(about('captured'))
   }
 
-  #coversKind(effect: Effect, happened: Happened): boolean {
+  #coversKind(effect: Effect, history: EffectHistory): boolean {
     const isNew = effect.change === 'added'
     switch (effect.what) {
       case 'purchase':
-        return isNew && this.#purchases.take(effect, happened.costOf(effect))
+        return isNew && this.#purchases.take(effect, history.costOf(effect))
       case 'payment':
       case 'wire':
         if (!isNew) return false
-        if (this.#payments.take(effect, happened.costOf(effect))) return true
-        return happened.isInReview(effect) && take(this.#counts.reviews, effect)
+        if (this.#payments.take(effect, history.costOf(effect))) return true
+        return history.isInReview(effect) && take(this.#counts.reviews, effect)
       case 'card':
         return isNew && this.#coversCard(effect)
       case 'subscription':

@@ -4,7 +4,7 @@ import type { Effect } from '../results.ts'
 const isBack = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
 /** The effects of a trial, with their relations to each other. */
-export class Happened {
+export class EffectHistory {
   readonly #effects: readonly Effect[]
   readonly #own: ReadonlySet<string>
 
