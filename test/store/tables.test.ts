@@ -24,6 +24,7 @@ const homes = new Map(
 const joined: Record<string, readonly string[]> = {
   'access-tokens.ts': ['credentials', 'agents'],
   'approvals.ts': ['payments', 'agents'],
+  'command-rows.ts': ['partyHeads', 'idempotencyRecords'],
   'credentials.ts': ['agents'],
   'customer-invitations.ts': ['parties', 'agents'],
   'delegations.ts': ['parties', 'agents'],
@@ -47,6 +48,8 @@ const asked: Record<string, readonly string[]> = {
   // The cards of a party's agents end with its standing.
   'agent-cards.ts': ['agents'],
   'mcp-changes.ts': ['activity'],
+  // A command's rows come with its party's.
+  'command-rows.ts': ['parties'],
   'probe.ts': ['mcpMail'],
   // The doctor looks once at what is there, in one read-only transaction, and serves nothing.
   'engine/inspect.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],

@@ -1,25 +1,17 @@
 import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
-import type { OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import type { PartyStatus } from '../rules/parties.ts'
-import { type ChainEnd, chainEnd } from '../store/activity.ts'
+import { chainEndAt } from '../store/activity.ts'
 import { readTimes } from '../store/clock.ts'
+import { type CommandRows, commandRows } from '../store/command-rows.ts'
 import { keepingEarlier, readingEarlier } from '../store/earlier-states.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
+import { type RootKeys, rootKeys } from '../store/root-keys.ts'
 import { recordActivity } from './activity.ts'
 import type { Settling } from './due.ts'
 import { type Context, listBehind } from './handler.ts'
-import {
-  type Claim,
-  claim,
-  claimName,
-  type Earlier,
-  notRecordedCode,
-  readEarlier,
-  record,
-  recordUnresolved,
-} from './idempotency.ts'
+import { type Claim, claim, claimName, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
 import type { Done, Parsed, Phase } from './phases.ts'
 import { type Reply, refusal, success } from './reply.ts'
 import { refusedWhileStopped, requireStanding, standingOf } from './standing.ts'
@@ -66,18 +58,16 @@ export async function transact(
 export interface Ahead {
   partyId: string
   locked: Promise<void>
-  earlier: Promise<Earlier>
-  /** Undefined where the operation does not depend on it. */
-  standing: Promise<PartyStatus> | undefined
-  end: Promise<ChainEnd>
+  rows: Promise<CommandRows>
+  keys: Promise<RootKeys>
 }
 
-export function readAhead(tx: Transaction, { partyId, key }: Expected, { name }: OperationDefinition): Ahead {
+/** To be read once the party is locked: then nobody else records anything under its keys or in its activity. */
+export function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
   const locked = tx.lockParty(partyId)
-  const standing = refusedWhileStopped.has(name) ? standingOf(tx, partyId) : undefined
-  const ahead = { partyId, locked, earlier: readEarlier(tx, partyId, key), end: chainEnd(tx, partyId), standing }
+  const ahead = { partyId, locked, rows: commandRows(tx, { partyId, key: sha256(key) }), keys: tx.shared(rootKeys) }
   // A request that is refused before they are needed leaves them behind.
-  for (const reading of [ahead.locked, ahead.earlier, ahead.end, standing]) reading?.catch(() => {})
+  for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead
 }
 
@@ -88,17 +78,17 @@ export async function handleOnce(
 ): Promise<Reply> {
   const { context, values } = parsed
   const { tx, actor, partyId } = context
-  const earlier = await ahead.earlier
-  const claimed = claim(tx, mine, earlier, { earliestMs })
+  const [{ status, record: earlier, head }, keys] = await Promise.all([ahead.rows, ahead.keys])
+  const claimed = claim(tx, mine, { record: earlier, keys }, { earliestMs })
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
   await ahead.locked
   if ('replay' in claimed) return claimed.replay
   // The chain of the party that is locked is nobody else's now.
-  const end = partyId === actor.partyId ? await ahead.end : undefined
+  const end = partyId === actor.partyId ? await chainEndAt(tx, partyId, head, keys) : undefined
   try {
     const attempt = { ...context, attempt: claimed.attempt }
-    const reply = await tx.savepoint(() => handle(parsed, attempt, ahead.standing))
-    await record(context, mine, reply, earlier.keys)
+    const reply = await tx.savepoint(() => handle(parsed, attempt, status))
+    await record(context, mine, reply, keys)
     await recordActivity(context, values, reply, end)
     return reply
   } catch (error) {
@@ -106,7 +96,7 @@ export async function handleOnce(
     const reply = refusal(error, parsed.supportId)
     if (error.retryable) await recordUnresolved(tx, mine)
     else if (error.code !== notRecordedCode) {
-      if (await record(context, mine, reply, earlier.keys)) await recordActivity(context, values, reply, end)
+      if (await record(context, mine, reply, keys)) await recordActivity(context, values, reply, end)
     }
     return reply
   }
@@ -128,11 +118,11 @@ export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Don
 async function handle(
   { operation, carryOut, plan, values }: Parsed,
   context: Context,
-  standing?: Promise<PartyStatus>,
+  status?: PartyStatus,
 ): Promise<Reply> {
   if ('failure' in values) throw values.failure
   const { tx, partyId } = context
-  if (refusedWhileStopped.has(operation.name)) await requireAllStanding(context, standing)
+  if (refusedWhileStopped.has(operation.name)) await requireAllStanding(context, status)
   const carriedOut = async () => success(operation, await carryOut(values.input as never, context))
   if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
   // A reset is no change of a party's: nothing is earlier than it.
@@ -143,10 +133,10 @@ async function handle(
 /** Requires that neither the party acted on nor the one that acts is stopped. @throws 403 `forbidden`. */
 async function requireAllStanding(
   { tx, operation, actor, partyId }: Context,
-  standing: Promise<PartyStatus> = standingOf(tx, partyId),
+  status: PartyStatus | undefined,
 ): Promise<void> {
   const acting = partyId === actor.partyId ? undefined : standingOf(tx, actor.partyId)
-  requireStanding(await standing, partyId, operation.name)
+  requireStanding(status ?? (await standingOf(tx, partyId)), partyId, operation.name)
   if (acting !== undefined) requireStanding(await acting, actor.partyId, operation.name)
 }
 
@@ -167,11 +157,11 @@ export async function recordFailure(
   reply: Reply,
 ): Promise<void> {
   await store.transaction(async (tx) => {
-    await tx.lockParty(mine.partyId)
+    const ahead = readAhead(tx, mine)
     const { nowMs, earliestMs } = await readTimes(tx)
-    const earlier = await readEarlier(tx, mine.partyId, mine.key)
-    if ('replay' in claim(tx, mine, earlier, { earliestMs })) return
-    await record({ tx, system, nowMs }, mine, reply, earlier.keys)
+    const [{ record: earlier }, keys] = await Promise.all([ahead.rows, ahead.keys, ahead.locked])
+    if ('replay' in claim(tx, mine, { record: earlier, keys }, { earliestMs })) return
+    await record({ tx, system, nowMs }, mine, reply, keys)
     await recordActivity({ ...context, tx }, values, reply)
   })
 }

@@ -4,12 +4,11 @@ import type { Times } from '../store/clock.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import {
   deleteIdempotencyRecords,
-  findIdempotencyRecord,
   isOf,
   putIdempotencyRecord,
   type RequestHashes,
 } from '../store/idempotency-records.ts'
-import { type RootKeys, rootKeys } from '../store/root-keys.ts'
+import type { RootKeys } from '../store/root-keys.ts'
 import type { IdempotencyRecordRow } from '../store/schema/idempotency-records.ts'
 import type { ChangeContext } from './due.ts'
 import { openedAnswer, sealedAnswer } from './recorded-answers.ts'
@@ -28,19 +27,10 @@ export interface Claim {
   fingerprint: string
 }
 
-/** What was recorded under a key before, and the keys that answers are sealed with. */
+/** The record that a key has already, and the root keys that seal answers. */
 export interface Earlier {
   record: IdempotencyRecordRow | undefined
   keys: RootKeys
-}
-
-/** To be read once the party is locked: then nobody else records anything under its keys. */
-export async function readEarlier(tx: Transaction, partyId: string, key: string): Promise<Earlier> {
-  const [record, keys] = await Promise.all([
-    findIdempotencyRecord(tx, { partyId, key: sha256(key) }),
-    tx.shared(rootKeys),
-  ])
-  return { record, keys }
 }
 
 /** What a request has in its process while it runs, so that a repeat of it is told so at once. */

@@ -192,7 +192,7 @@ async function inTransaction(
   const { operation, incoming, plan } = given.arrived
   // Reads that depend on no answer are begun at once.
   const reading = tx.shared(readMoment)
-  const early = given.expected && readAhead(tx, given.expected, operation)
+  const early = given.expected && readAhead(tx, given.expected)
   const known = await identify(dependencies, tx, given, reading)
   progress.reached = known
   const moment = await reading
@@ -211,7 +211,7 @@ async function inTransaction(
   const { claim: mine } = parsed
   const posted = tx.journal.postings
   if (mine === undefined) return { ...parsed, ...(await handleEach(store, parsed)), posted }
-  const ahead = early?.partyId === partyId ? early : readAhead(tx, mine, operation)
+  const ahead = early?.partyId === partyId ? early : readAhead(tx, mine)
   return { ...parsed, reply: await handleOnce(parsed, { mine, earliestMs: moment.times.earliestMs, ahead }), posted }
 }
 

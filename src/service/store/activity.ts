@@ -165,6 +165,16 @@ export interface ChainEnd {
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
   const left = leftEnd(tx, partyId)
   const [keys, kept] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
+  return chainEndAt(tx, partyId, kept, keys)
+}
+
+/** Returns the end of a chain by the party's head. */
+export async function chainEndAt(
+  tx: Transaction,
+  partyId: string,
+  kept: SealedEnd | undefined,
+  keys: ChainEnd['keys'],
+): Promise<ChainEnd> {
   const head = sealedHead(kept)
   return { sequence: head?.sequence ?? (await lastSequence(tx, partyId)), hash: head?.hash, keys }
 }

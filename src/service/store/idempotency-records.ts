@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { deletingOldest } from './engine/deleting.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
@@ -12,28 +12,16 @@ export interface RequestHashes {
   fingerprint: string
 }
 
-/** The record of a request's key, whatever request it is of. */
-export async function findIdempotencyRecord(
-  tx: Transaction,
-  { partyId, key }: Omit<RequestHashes, 'fingerprint'>,
-): Promise<IdempotencyRecordRow | undefined> {
-  return (await recordOf(tx, { partyId, key: short(key) })).rows[0]
-}
-
 /** Whether a record is of the request with that fingerprint. */
 export function isOf(record: IdempotencyRecordRow, fingerprint: string): boolean {
-  return record.fingerprint === short(fingerprint)
+  return record.fingerprint === shortHash(fingerprint)
 }
-
-const recordOf = prepared((db, by: { partyId: string; key: string }) =>
-  db.selectFrom('idempotencyRecords').selectAll().where('partyId', '=', by.partyId).where('key', '=', by.key),
-)
 
 type Answered = Pick<IdempotencyRecordRow, 'state' | 'status' | 'answer' | 'finishedAtMs'>
 
 /** Writes the record of a key, over the one it may have had. */
 export async function putIdempotencyRecord(tx: Transaction, of: RequestHashes & Answered): Promise<void> {
-  await put(tx, { ...of, key: short(of.key), fingerprint: short(of.fingerprint) })
+  await put(tx, { ...of, key: shortHash(of.key), fingerprint: shortHash(of.fingerprint) })
 }
 
 const put = writing((db, row: IdempotencyRecordRow) => {
@@ -45,7 +33,7 @@ const put = writing((db, row: IdempotencyRecordRow) => {
 })
 
 /** The first 128 bits of a SHA-256, in a third of its hexadecimal digits: of the keys of one party no two begin alike. */
-function short(hash: string): string {
+export function shortHash(hash: string): string {
   return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
 }
 
