@@ -219,6 +219,6 @@ function scopesFor(message: unknown): readonly string[] {
   if (method !== 'tools/call' || typeof params?.name !== 'string') return []
   const operation = operationsByName.get(params.name)
   if (operation === undefined) return []
-  const { oauthScope } = permissions[operation.permission]
-  return oauthScope === 'any' || oauthScope === null ? [] : [oauthScope]
+  const { oauth } = permissions[operation.permission]
+  return oauth === 'any' || oauth === null ? [] : [oauth]
 }

@@ -1,4 +1,4 @@
-import type { Setting } from './setting.ts'
+import { everyCommandBut, type Setting } from './setting.ts'
 import { parseDatabaseUrl, parseInteger, parsePath, parsePostgresUrl, parseSecrets } from './values.ts'
 
 /** The settings that tell where the embedded sandbox has its data, and what it begins with. */
@@ -12,21 +12,7 @@ export const dataSettings = {
       otherwise: "a file in the user's data directory",
       value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
     },
-    readBy: [
-      'stdio',
-      'setup',
-      'serve',
-      'console',
-      'simulate',
-      'init',
-      'rotate-keys',
-      'reset-second-factor',
-      'report',
-      'verify',
-      'whoami',
-      'listen',
-      'doctor',
-    ],
+    readBy: everyCommandBut('bridge', 'login', 'logout'),
     parse: parseDatabaseUrl,
   },
   /** The path of the world file; undefined: the package's own world, where the database is empty. */
@@ -71,20 +57,7 @@ export const dataSettings = {
     accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
     default: { otherwise: 'the keys lie in the database as they are' },
     secret: true,
-    readBy: [
-      'stdio',
-      'serve',
-      'console',
-      'simulate',
-      'init',
-      'rotate-keys',
-      'reset-second-factor',
-      'report',
-      'verify',
-      'whoami',
-      'listen',
-      'doctor',
-    ],
+    readBy: everyCommandBut('bridge', 'setup', 'login', 'logout'),
     parse: parseSecrets,
   },
 } as const satisfies Record<string, Setting>

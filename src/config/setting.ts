@@ -4,12 +4,11 @@ import type { Environment } from '../core/operation.ts'
 export const everyCommand = [
   'stdio',
   'bridge',
+  'setup',
   'serve',
   'console',
-  'setup',
-  'init',
-  'doctor',
   'simulate',
+  'init',
   'rotate-keys',
   'reset-second-factor',
   'report',
@@ -18,9 +17,14 @@ export const everyCommand = [
   'logout',
   'whoami',
   'listen',
+  'doctor',
 ] as const
 
 export type CommandName = (typeof everyCommand)[number]
+
+export function everyCommandBut(...others: readonly CommandName[]): readonly CommandName[] {
+  return everyCommand.filter((command) => !others.includes(command))
+}
 
 export interface Setting {
   /** The word that stands for the value in the help: `--port <number>`. */

@@ -1,5 +1,5 @@
 import { dataSettings } from './data-settings.ts'
-import { everyCommand, type Setting, type Start } from './setting.ts'
+import { everyCommand, everyCommandBut, type Setting, type Start } from './setting.ts'
 import {
   acceptedToolsets,
   keyPattern,
@@ -48,19 +48,7 @@ const table = {
     meaning: 'Address of a deployed payments API',
     accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
     default: { otherwise: 'the embedded sandbox' },
-    readBy: [
-      'stdio',
-      'setup',
-      'console',
-      'simulate',
-      'reset-second-factor',
-      'report',
-      'login',
-      'logout',
-      'whoami',
-      'listen',
-      'doctor',
-    ],
+    readBy: everyCommandBut('bridge', 'serve', 'init', 'rotate-keys', 'verify'),
     parse: parseBaseUrl,
   },
   key: {

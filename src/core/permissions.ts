@@ -1,179 +1,97 @@
 /**
- * Who may do what (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). For each permission that an
- * operation can name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed
- * agent policy allows it, what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the
- * wallet of its own party too (its policy lets it read its party's wallets anyway); and the scope an OAuth grant needs
- * (`any`: every grant may; `null`: none may, for what it made would outlive it). A user may do all that is not for
- * agents only.
+ * Who may do what (docs/service.md#credential-modes, #agent-policy, #who-may-simulate): what each kind of credential needs
+ * for each permission that an operation can name. `any`: nothing; `null`: it never may. An API key needs a scope; an agent
+ * must hold it in a customer's grant, and for cards and subscriptions on the wallet of its own party too (it may read its
+ * party's wallets anyway), where the fixed policy allows agents the permission at all; an OAuth grant needs a scope, and
+ * never may what would outlive it. A user may do all that is not for agents only.
  */
 export const permissions = {
-  'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
-  'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read', oauthScope: 'payments:read' },
+  'identity.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
+  'wallets.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
   // The lifecycle of wallets and who may use them is never an agent's (docs/service.md#agent-policy).
-  'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null, oauthScope: null },
-  'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null, oauthScope: null },
-  'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  'wallets.create': { apiKey: 'wallets.create', agent: null, oauth: null },
+  'wallets.update': { apiKey: 'wallets.update', agent: null, oauth: null },
+  'wallet_agents.read': { apiKey: 'wallets.read', agent: null, oauth: 'account:read' },
   // Who renames a wallet may not thereby let an agent spend from it: that is for who manages agents.
-  'wallet_agents.manage': { apiKeyScope: 'agents.update', agent: false, agentHolds: null, oauthScope: null },
-  'wallets.transfer': {
-    apiKeyScope: 'wallets.transfer',
-    agent: true,
-    agentHolds: 'wallets.transfer',
-    oauthScope: 'payments:write',
-  },
-  'customers.read': { apiKeyScope: 'delegations.read', agent: true, agentHolds: null, oauthScope: 'customers:read' },
-  'customers.invite': {
-    apiKeyScope: 'delegations.create',
-    agent: true,
-    agentHolds: null,
-    oauthScope: 'customers:write',
-  },
-  'customers.remove': {
-    apiKeyScope: 'delegations.delete',
-    agent: false,
-    agentHolds: null,
-    oauthScope: 'customers:write',
-  },
-  'customers.simulate': {
-    apiKeyScope: 'delegations.create',
-    agent: true,
-    agentHolds: null,
-    oauthScope: 'customers:write',
-  },
-  'invitations.revoke': {
-    apiKeyScope: 'delegations.delete',
-    agent: true,
-    agentHolds: null,
-    oauthScope: 'customers:write',
-  },
+  'wallet_agents.manage': { apiKey: 'agents.update', agent: null, oauth: null },
+  'wallets.transfer': { apiKey: 'wallets.transfer', agent: 'wallets.transfer', oauth: 'payments:write' },
+  'customers.read': { apiKey: 'delegations.read', agent: 'any', oauth: 'customers:read' },
+  'customers.invite': { apiKey: 'delegations.create', agent: 'any', oauth: 'customers:write' },
+  'customers.remove': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
+  'customers.simulate': { apiKey: 'delegations.create', agent: 'any', oauth: 'customers:write' },
+  'invitations.revoke': { apiKey: 'delegations.delete', agent: 'any', oauth: 'customers:write' },
   // Whoever opens a link becomes a customer: an agent must not hand out access to itself and to others.
-  'invitation_links.read': {
-    apiKeyScope: 'delegations.read',
-    agent: false,
-    agentHolds: null,
-    oauthScope: 'customers:read',
-  },
-  'invitation_links.create': {
-    apiKeyScope: 'delegations.create',
-    agent: false,
-    agentHolds: null,
-    oauthScope: 'customers:write',
-  },
-  'invitation_links.revoke': {
-    apiKeyScope: 'delegations.delete',
-    agent: false,
-    agentHolds: null,
-    oauthScope: 'customers:write',
-  },
-  'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
-  'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
+  'invitation_links.read': { apiKey: 'delegations.read', agent: null, oauth: 'customers:read' },
+  'invitation_links.create': { apiKey: 'delegations.create', agent: null, oauth: 'customers:write' },
+  'invitation_links.revoke': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
+  'cards.issue': { apiKey: null, agent: 'cards.read', oauth: 'cards:agent' },
+  'cards.read': { apiKey: 'cards.read', agent: 'cards.read', oauth: 'cards:agent' },
   // Whoever may issue or use a card may stop it (docs/service.md#frozen-cards).
-  'cards.freeze': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
-  'cards.simulate': {
-    apiKeyScope: 'payments.create',
-    agent: true,
-    agentHolds: 'cards.read',
-    oauthScope: 'cards:agent',
-  },
-  'payments.read': {
-    apiKeyScope: 'payments.read',
-    agent: true,
-    agentHolds: 'payments.read',
-    oauthScope: 'payments:read',
-  },
-  'payments.create': {
-    apiKeyScope: 'payments.create',
-    agent: true,
-    agentHolds: 'payments.create',
-    oauthScope: 'payments:write',
-  },
-  'payments.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null, oauthScope: 'payments:write' },
-  'deposits.create': {
-    apiKeyScope: 'wallets.deposit',
-    agent: true,
-    agentHolds: 'wallets.deposit',
-    oauthScope: 'payments:write',
-  },
-  'withdrawals.create': {
-    apiKeyScope: 'wallets.withdraw',
-    agent: true,
-    agentHolds: 'wallets.withdraw',
-    oauthScope: 'payments:write',
-  },
-  'external_accounts.read': {
-    apiKeyScope: 'wallets.read',
-    agent: true,
-    agentHolds: 'wallets.read',
-    oauthScope: 'payments:read',
-  },
+  'cards.freeze': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
+  'cards.simulate': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
+  'payments.read': { apiKey: 'payments.read', agent: 'payments.read', oauth: 'payments:read' },
+  'payments.create': { apiKey: 'payments.create', agent: 'payments.create', oauth: 'payments:write' },
+  'payments.simulate': { apiKey: 'payments.create', agent: 'any', oauth: 'payments:write' },
+  'deposits.create': { apiKey: 'wallets.deposit', agent: 'wallets.deposit', oauth: 'payments:write' },
+  'withdrawals.create': { apiKey: 'wallets.withdraw', agent: 'wallets.withdraw', oauth: 'payments:write' },
+  'external_accounts.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
   // Whoever links an account says where money may go: an agent does so only where a person allowed its application that.
   'external_accounts.create': {
-    apiKeyScope: 'external_accounts.create',
-    agent: true,
-    agentHolds: 'external_accounts.create',
-    oauthScope: 'external-accounts:link',
+    apiKey: 'external_accounts.create',
+    agent: 'external_accounts.create',
+    oauth: 'external-accounts:link',
   },
-  'external_accounts.delete': {
-    apiKeyScope: 'external_accounts.create',
-    agent: false,
-    agentHolds: null,
-    oauthScope: null,
-  },
+  'external_accounts.delete': { apiKey: 'external_accounts.create', agent: null, oauth: null },
   // What banks and reviewers do, played in the sandbox.
-  'banks.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null, oauthScope: 'payments:write' },
+  'banks.simulate': { apiKey: 'payments.create', agent: 'any', oauth: 'payments:write' },
   // The reviewer decides what the party may do at all: an agent must not lift its own party's suspension.
-  'compliance.simulate': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },
-  'party.read': { apiKeyScope: 'party.read', agent: true, agentHolds: 'party.read', oauthScope: 'payments:read' },
+  'compliance.simulate': { apiKey: 'party.update', agent: null, oauth: null },
+  'party.read': { apiKey: 'party.read', agent: 'party.read', oauth: 'payments:read' },
   // Its profile and its limits are a person's: an agent must not widen what it may spend.
-  'party.update': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },
-  'members.read': { apiKeyScope: 'membership.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
-  'members.remove': { apiKeyScope: 'membership.delete', agent: false, agentHolds: null, oauthScope: null },
-  'party_invitations.read': { apiKeyScope: 'invite.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
-  'party_invitations.create': { apiKeyScope: 'invite.create', agent: false, agentHolds: null, oauthScope: null },
-  'party_invitations.revoke': { apiKeyScope: 'invite.delete', agent: false, agentHolds: null, oauthScope: null },
+  'party.update': { apiKey: 'party.update', agent: null, oauth: null },
+  'members.read': { apiKey: 'membership.read', agent: null, oauth: 'account:read' },
+  'members.remove': { apiKey: 'membership.delete', agent: null, oauth: null },
+  'party_invitations.read': { apiKey: 'invite.read', agent: null, oauth: 'account:read' },
+  'party_invitations.create': { apiKey: 'invite.create', agent: null, oauth: null },
+  'party_invitations.revoke': { apiKey: 'invite.delete', agent: null, oauth: null },
   // Which of them a credential is told depends on what it may read (src/service/operations/events.ts).
-  'events.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'payments:read' },
+  'events.read': { apiKey: 'any', agent: 'any', oauth: 'payments:read' },
   // A webhook tells another machine all that happens to the party.
-  'webhooks.read': { apiKeyScope: 'party.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
-  'webhooks.manage': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },
-  'wallets.fund': { apiKeyScope: 'wallets.fund', agent: true, agentHolds: null, oauthScope: 'payments:write' },
-  'subscriptions.read': {
-    apiKeyScope: 'payments.read',
-    agent: true,
-    agentHolds: 'payments.read',
-    oauthScope: 'payments:read',
-  },
-  'subscriptions.manage': {
-    apiKeyScope: 'payments.create',
-    agent: true,
-    agentHolds: 'payments.create',
-    oauthScope: 'payments:write',
-  },
-  'agents.read': { apiKeyScope: 'agents.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
-  'agents.create': { apiKeyScope: 'agents.create', agent: false, agentHolds: null, oauthScope: null },
-  'agents.update': { apiKeyScope: 'agents.update', agent: false, agentHolds: null, oauthScope: null },
-  'agents.delete': { apiKeyScope: 'agents.delete', agent: false, agentHolds: null, oauthScope: null },
+  'webhooks.read': { apiKey: 'party.read', agent: null, oauth: 'account:read' },
+  'webhooks.manage': { apiKey: 'party.update', agent: null, oauth: null },
+  'wallets.fund': { apiKey: 'wallets.fund', agent: 'any', oauth: 'payments:write' },
+  'subscriptions.read': { apiKey: 'payments.read', agent: 'payments.read', oauth: 'payments:read' },
+  'subscriptions.manage': { apiKey: 'payments.create', agent: 'payments.create', oauth: 'payments:write' },
+  'agents.read': { apiKey: 'agents.read', agent: null, oauth: 'account:read' },
+  'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
+  'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
+  'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
   // Agents' keys too: who may rename an agent may not thereby hand out a credential that moves money.
-  'api_keys.read': { apiKeyScope: 'api_keys.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
-  'api_keys.create': { apiKeyScope: 'api_keys.create', agent: false, agentHolds: null, oauthScope: null },
-  'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null, oauthScope: null },
-  'activity.read': { apiKeyScope: 'agents.read', agent: true, agentHolds: null, oauthScope: 'payments:read' },
-  'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
+  'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
+  'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
+  'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
+  'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
+  'clock.use': { apiKey: 'any', agent: 'any', oauth: 'any' },
   // What a shop shows is for everybody; who buys may use a card.
-  'shops.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
-  'shops.buy': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
+  'shops.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
+  'shops.buy': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   // Only who manages the sandbox may, besides: src/service/request/manager.ts asks whose it is.
-  'sandbox.manage': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
+  'sandbox.manage': { apiKey: 'any', agent: 'any', oauth: 'any' },
 } as const satisfies Record<string, PermissionRule>
 
 interface PermissionRule {
-  apiKeyScope: Scope | 'any' | null
-  agent: boolean
-  agentHolds: Delegable | null
-  oauthScope: OAuthScope | 'any' | null
+  apiKey: Scope | 'any' | null
+  agent: Delegable | 'any' | null
+  oauth: OAuthScope | 'any' | null
 }
 
 export type Permission = keyof typeof permissions
+
+/** Returns what an agent must hold for a permission of its policy; null: nothing. */
+export function heldByAgent(permission: Permission): Delegable | null {
+  const { agent }: PermissionRule = permissions[permission]
+  return agent === 'any' ? null : agent
+}
 
 /** What both a customer can grant an agent and an API key can be limited to. */
 const common = [
@@ -264,7 +182,7 @@ export function withIncluded(scopes: readonly string[]): string[] {
 
 /** Whether the scopes of an OAuth grant allow what the permission is for. */
 export function scopesAllow(granted: readonly string[], permission: Permission): boolean {
-  const needed: string | null = permissions[permission].oauthScope
+  const needed: string | null = permissions[permission].oauth
   return needed === 'any' || (needed !== null && withIncluded(granted).includes(needed))
 }
 
@@ -284,10 +202,10 @@ export function allows(authority: Authority, permission: Permission): boolean {
 
 /** What stands against it: the grant, the policy of agents, that only agents may, or the scopes of the key. */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
-  const { agent, apiKeyScope }: PermissionRule = permissions[permission]
+  const { agent, apiKey }: PermissionRule = permissions[permission]
   if (grant !== null && !scopesAllow(grant.scopes, permission)) return 'grant'
-  if (actorType === 'agent') return agent ? undefined : 'policy'
-  if (apiKeyScope === null) return 'agentsOnly'
-  const isScoped = actorType === 'party' && apiKeyScope !== 'any' && scopes !== undefined
-  return isScoped && !scopes.includes(apiKeyScope) ? 'scope' : undefined
+  if (actorType === 'agent') return agent === null ? 'policy' : undefined
+  if (apiKey === null) return 'agentsOnly'
+  const isScoped = actorType === 'party' && apiKey !== 'any' && scopes !== undefined
+  return isScoped && !scopes.includes(apiKey) ? 'scope' : undefined
 }

@@ -1,5 +1,5 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { delegable, oauthScopes, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
+import { delegable, heldByAgent, oauthScopes, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import { addGrant, type Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
@@ -38,7 +38,7 @@ const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
 const ofAnothersWallet = (operation: OperationDefinition) => {
   // An agent may read its party, its wallets and bank accounts, whichever it spends from (docs/service.md#agent-policy).
   const isRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
-  const heldOnWallet = ruleOf(operation).agentHolds !== null && !isRead
+  const heldOnWallet = heldByAgent(operation.permission) !== null && !isRead
   return namesSomething(operation) && heldOnWallet ? [403, 404] : undefined
 }
 
@@ -72,8 +72,8 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
       credential: await keyWith(scope),
       partyId,
       refusedWith: (operation, { who }) => {
-        const { apiKeyScope } = ruleOf(operation)
-        return who !== 'agents' && (apiKeyScope === scope || apiKeyScope === 'any') ? undefined : [403]
+        const { apiKey } = ruleOf(operation)
+        return who !== 'agents' && (apiKey === scope || apiKey === 'any') ? undefined : [403]
       },
     }),
   )

@@ -194,7 +194,7 @@ onEachDatabase('nobody gives what they lack', (database) => {
   const answerOf = async ({ through }: Door, held: readonly Scope[]) => through(on, await keyWith(held))
 
   test.each(Object.entries(doors))('through %s', async (name, door) => {
-    const own = permissions[catalogue[name as OperationKey].permission].apiKeyScope as Scope
+    const own = permissions[catalogue[name as OperationKey].permission].apiKey as Scope
     for (const lacking of door.gives.filter((scope) => scope !== own)) {
       const answer = await answerOf(
         door,

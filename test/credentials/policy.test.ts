@@ -39,7 +39,7 @@ test('an agent key is offered no tool that its policy never allows, nor an API k
   const barred = operations.filter(({ permission }) => !permissions[permission].agent).map(({ name }) => name)
   expect(barred).toEqual(expect.arrayContaining(governed.map(({ name }) => name)))
   expect(names('agent')).toEqual(names().filter((name) => !barred.includes(name)))
-  const forAgents = operations.filter(({ permission }) => permissions[permission].apiKeyScope === null)
+  const forAgents = operations.filter(({ permission }) => permissions[permission].apiKey === null)
   expect(forAgents.map(({ name }) => name)).toContain('issue_agent_card')
   expect(names('party')).toEqual(names().filter((name) => !forAgents.some((only) => only.name === name)))
 })
@@ -74,7 +74,7 @@ onEachDatabase('the policy', (database) => {
   test.each(governed.map((operation) => [operation.name, operation] as const))(
     'opens %s to an API key with its scope only',
     async (_, operation) => {
-      const scope = permissions[operation.permission].apiKeyScope as Scope
+      const scope = permissions[operation.permission].apiKey as Scope
       const others = scopes.filter((other) => other !== scope)
       const key = await addKey(world, { partyId, agentId: null, scopes: others })
       expectRefusal(await send(operation, key), 'forbidden')

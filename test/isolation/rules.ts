@@ -64,7 +64,7 @@ function lacks(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | un
 function isAllowed(scopes: readonly string[] | undefined, { name, permission }: OperationDefinition): boolean {
   if (scopes === undefined) return true
   if (/card/.test(name) && !/subscription/.test(name)) return scopes.includes('cards:agent')
-  const { oauthScope } = permissions[permission]
+  const { oauth } = permissions[permission]
   const having = scopes.flatMap((scope) => [scope, ...oauthScopes[scope as keyof typeof oauthScopes].includes])
-  return oauthScope === 'any' || (oauthScope !== null && having.includes(oauthScope))
+  return oauth === 'any' || (oauth !== null && having.includes(oauth))
 }

@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { allows, type Permission, permissions, refusalOf } from '../../core/permissions.ts'
+import { allows, heldByAgent, type Permission, permissions, refusalOf } from '../../core/permissions.ts'
 import { findAgent } from '../store/agents.ts'
 import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -35,17 +35,17 @@ export interface Grant {
 export function requirePermission(actor: Actor, { name, permission }: OperationDefinition): void {
   const refusal = refusalOf(actor, permission)
   if (refusal === undefined) return
-  const { oauthScope, apiKeyScope } = permissions[permission]
+  const { oauth, apiKey } = permissions[permission]
   const details = {
     grant:
-      oauthScope === null
+      oauth === null
         ? `No connected application may ${name}: manage the account with an API key, or in person.`
-        : `The connection lacks the permission ${oauthScope}, which ${name} needs. Connect again and allow it.`,
+        : `The connection lacks the permission ${oauth}, which ${name} needs. Connect again and allow it.`,
     policy: `The agent policy does not allow ${name}.`,
     agentsOnly: `${name} is for agents: send it with an agent key.`,
-    scope: `The API key lacks the scope ${apiKeyScope}, which ${name} needs.`,
+    scope: `The API key lacks the scope ${apiKey}, which ${name} needs.`,
   }
-  const scopes = refusal === 'grant' && oauthScope !== null ? [...(actor.grant?.scopes ?? []), oauthScope] : undefined
+  const scopes = refusal === 'grant' && oauth !== null ? [...(actor.grant?.scopes ?? []), oauth] : undefined
   fail('forbidden', { detail: details[refusal], ...(scopes === undefined ? {} : { scopes }) })
 }
 
@@ -88,7 +88,7 @@ export async function resolveParty(
   if (grant?.status !== 'ACTIVE') {
     fail('forbidden', { detail: 'No customer with this id has granted anything to this agent.', source })
   }
-  const needed = permissions[operation.permission].agentHolds
+  const needed = heldByAgent(operation.permission)
   if (needed !== null && !(JSON.parse(grant.permissions) as string[]).includes(needed)) {
     fail('forbidden', { detail: `The customer's grant to this agent does not include ${needed}.`, source })
   }
@@ -105,7 +105,7 @@ export async function requireHeldOnWallet(
   operation: OperationDefinition,
   wallet: { id: string; partyId: string },
 ): Promise<void> {
-  const needed = permissions[operation.permission].agentHolds
+  const needed = heldByAgent(operation.permission)
   if (needed === null || actor.agentId === null || wallet.partyId !== actor.partyId) return
   if (await agentHolds(tx, actor.agentId, wallet, needed)) return
   fail('forbidden', { detail: `This agent does not hold ${needed} on the wallet ${wallet.id}.` })
@@ -132,7 +132,7 @@ export async function isAllowedOn(
   wallet: { id: string; partyId: string },
 ): Promise<boolean> {
   if (!allows(actor, permission)) return false
-  const needed = permissions[permission].agentHolds
+  const needed = heldByAgent(permission)
   if (needed === null || actor.agentId === null) return true
   if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet, needed)
   const grant = await findDelegation(tx, actor.agentId, wallet.partyId)

@@ -5,21 +5,21 @@ import type { Actor } from './actor.ts'
 const rules = Object.values(permissions)
 
 /** What an agent can use of what it holds on a wallet: of the other words its policy allows nothing. */
-const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agentHolds }) => agentHolds ?? []))
+const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
  * What an agent's credential gives whoever holds it, as scopes: one for each permission of the agent policy. A permission
  * that no API key can have counts as what the agent needs on the wallet for it.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
-  rules.some(({ agent, apiKeyScope, agentHolds }) => agent && (apiKeyScope ?? agentHolds) === scope),
+  rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
 )
 
 /** What the limits of an agent cap: who raises them gives more of it. */
 const limited: readonly Scope[] = ['payments.create', 'cards.read']
 
 /** What a member of a party can do with it, as scopes: all that a user can. */
-const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKeyScope }) => apiKeyScope === scope))
+const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKey }) => apiKey === scope))
 
 /** What each door gives away. Every operation that makes or widens authority asks for it here. */
 export const given = {
@@ -30,7 +30,7 @@ export const given = {
   membership: () => membership,
   /** Another machine is told what is about these records. */
   readingOf: (read: readonly Permission[]) =>
-    scopes.filter((scope) => read.some((permission) => permissions[permission].apiKeyScope === scope)),
+    scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const
 
 /** Whether who asks has what a scope opens. A user has all that the party has; an application what it was allowed. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
-import { permissions } from '../../core/permissions.ts'
+import { heldByAgent } from '../../core/permissions.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
@@ -54,7 +54,7 @@ export type Handlers = HandlersOf<Catalogue>
 /** What a list is confined to: what an agent lacks the permission on the wallet to read is not listed to it either. */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const own = actor.agentId !== null && partyId === actor.partyId
-  return { partyId, agentId: actor.agentId, mustHold: own ? permissions[operation.permission].agentHolds : null }
+  return { partyId, agentId: actor.agentId, mustHold: own ? heldByAgent(operation.permission) : null }
 }
 
 /** What reads of cards and their transactions are confined to: an agent sees what was issued to it. */

@@ -14,8 +14,6 @@ export const accessTokens = table({
   $uniqueIndexes: ['secretHash'],
 })
 
-export type AccessTokenRow = RowOf<typeof accessTokens>
-
 /** A short-lived token that an access token was exchanged for. */
 export const grantTokens = table({
   id: text,

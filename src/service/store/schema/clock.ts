@@ -1,4 +1,4 @@
-import { bigint, type Column, integer, type RowOf, table } from './table.ts'
+import { bigint, type Column, integer, table } from './table.ts'
 
 /** One row: the service's clock. */
 export const clock = table({
@@ -17,5 +17,3 @@ export const clock = table({
   settingsRevision: integer,
   $checks: { one_row: '"id" = 1' },
 })
-
-export type ClockRow = RowOf<typeof clock>

@@ -1,5 +1,5 @@
 import type { Environment } from '../../../core/operation.ts'
-import { type Column, integer, type RowOf, table, text } from './table.ts'
+import { type Column, integer, table, text } from './table.ts'
 
 /** One row from the first start on: the environment that the database belongs to. A start of the other one is refused. */
 export const deployment = table({
@@ -7,5 +7,3 @@ export const deployment = table({
   environment: text as Column<Environment>,
   $checks: { one_row: '"id" = 1' },
 })
-
-export type DeploymentRow = RowOf<typeof deployment>

@@ -1,4 +1,4 @@
-import { bigint, type RowOf, table, text } from './table.ts'
+import { bigint, table, text } from './table.ts'
 
 /** A session of an MCP host, which any process that shares the database can go on with. */
 export const mcpSessions = table({
@@ -19,8 +19,6 @@ export const mcpSessions = table({
   $namedIndexes: { party: '("partyId", "usedAtMs")' },
 })
 
-export type McpSessionRow = RowOf<typeof mcpSessions>
-
 /** A message on an event stream, kept for a host that lost its connection. */
 export const mcpEvents = table({
   idHash: text,
@@ -31,8 +29,6 @@ export const mcpEvents = table({
   $key: ['idHash', 'streamId', 'sequence'],
   $indexes: ['idHash sentAtMs', 'sentAtMs'],
 })
-
-export type McpEventRow = RowOf<typeof mcpEvents>
 
 /** A message for other processes that serve the session. */
 export const mcpMail = table({
@@ -45,5 +41,3 @@ export const mcpMail = table({
   $tenant: 'idHash',
   $indexes: ['idHash addressee', 'sentAtMs'],
 })
-
-export type McpMailRow = RowOf<typeof mcpMail>

@@ -19,5 +19,3 @@ export const refusedPasswords = table({
   refusedAtMs: bigint,
   $indexes: ['account refusedAtMs', 'refusedAtMs'],
 })
-
-export type RefusedPasswordRow = RowOf<typeof refusedPasswords>

@@ -1,4 +1,4 @@
-import { bigint, type RowOf, table, text } from './table.ts'
+import { bigint, table, text } from './table.ts'
 
 /** How much of its limit a credential has used up in its latest window: one row for each that ever sent a request. */
 export const rateLimits = table({
@@ -9,5 +9,3 @@ export const rateLimits = table({
   endsAtMs: bigint,
   $key: ['keyId'],
 })
-
-export type RateLimitRow = RowOf<typeof rateLimits>
