@@ -108,23 +108,23 @@ export interface Changes {
 
 export const ownChanges: Changes = { follow: async () => {}, areToldElsewhere: false }
 
-/** What only the MCP server knows of a run (docs/console.md#entries). Nothing in it is masked yet. */
+/** An entry of a run that only the MCP server knows (docs/console.md#entries). Nothing in it is masked yet. */
 export interface RunNote {
   kind: 'call' | 'question' | 'decision' | 'happened'
   outcome: 'asked' | 'agreed' | 'disagreed' | 'refused' | 'failed' | 'unanswered' | 'repeated' | 'happened'
   /** The tool's name. */
   operation: string
-  /** What the host calls itself. */
+  /** The host's own name and version. */
   host?: string | undefined
-  /** Names what it tells of: of several notes with one name the first counts. */
+  /** A name for the happening: only the first note of a name counts. */
   once?: string
   arguments?: Record<string, unknown>
   /** Why it was refused or failed. */
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined }
-  /** What a person was asked, one fact a line. */
+  /** The question to the person, one fact a line. */
   facts?: readonly string[]
   amountCents?: number | undefined
-  /** How they were asked, who answered, or what else there is to say. */
+  /** How they were asked, who answered, or another remark. */
   remark?: string
   fault?: FaultKind
   ms?: number
@@ -137,29 +137,29 @@ export interface ConfirmSettings {
   aboveCents: number
 }
 
-/** What came of a call that was kept. */
+/** A call that was kept for a person, and their decision. */
 export interface Held {
   id: string
   call: HeldCall
   state: HeldState
-  /** How often it was refused for want of a second factor: each try has a key of its own. */
+  /** How often it was refused until the person verifies: each try has a key of its own. */
   tries: number
-  /** What the API answered when it was carried out; undefined: it was not, as far as is known. */
+  /** The API's answer to the call; undefined: it was not carried out, as far as is known. */
   answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
 }
 
 export interface Kept {
   id: string
-  /** The page, as the model may know it: whoever has no more than that cannot say yes. */
+  /** The address of the page that the model may know: nobody can say yes with it alone. */
   url: string
-  /** The page, as the host opens it for its person; no model sees it. */
+  /** The address that the host opens for its person; no model sees it. */
   address: string
   endsAtMs: number
   /** Whether the same call did not wait before. */
   isNew: boolean
 }
 
-/** Calls that wait for a person's decision on a page. They are those of one principal: no other finds them. */
+/** The calls of one principal that wait for a person's decision on a page. No other principal finds them. */
 export interface Decisions {
   /** Whether the page is served by this process, to the person at this machine. */
   readonly isLocal: boolean
@@ -188,9 +188,9 @@ export interface CallFaults {
 
 export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {} }
 
-/** How long, among which calls and where it is known that an equal one was sent. */
+/** How a repeated call is kept from paying twice: for how long, among which calls, and where calls are remembered. */
 export interface RepeatSettings {
-  /** It is real time; 0: nothing is remembered. */
+  /** In real time; 0: nothing is remembered. */
   windowMs: number
   /** The run that the connection's calls belong to; undefined: it is not known, so all of the credential's count. */
   run: string | undefined
@@ -211,7 +211,7 @@ export const nothingRemembered: RepeatSettings = {
 export interface CallMemory {
   /** Keeps answers beside, in this process only; undefined: they may be kept with the call. */
   answers?: Map<string, string>
-  /** What names and seals of this credential are made with. */
+  /** The secret from which the names and seals of this credential's calls are derived. */
   secret: string
   /** The call of that name, if it was sent within the window. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
@@ -255,7 +255,7 @@ export interface RequestStates {
 /** The parts of an operation that decide whether it is offered. */
 export type Offerable = Pick<OperationDefinition, 'name' | 'environments' | 'permission' | 'effect' | 'toolsets'>
 
-/** Whether the connection can get the operation's answer at all, as a tool or otherwise. */
+/** Tells whether the connection can get the operation's answer at all, as a tool or otherwise. */
 export function mayCall(
   { environment, actor, allows }: Pick<ToolChoice, 'environment' | 'actor' | 'allows'>,
   operation: Offerable,
@@ -263,7 +263,7 @@ export function mayCall(
   return operation.environments.includes(environment) && mayEver(operation, actor) && allows(operation)
 }
 
-/** Whether it is among the tools that were asked for. */
+/** Tells whether the operation is among the chosen tools. */
 export function isChosen(
   { toolsets, readOnly }: Pick<ToolChoice, 'toolsets' | 'readOnly'>,
   operation: Offerable,
@@ -271,12 +271,12 @@ export function isChosen(
   return toolsets.some((toolset) => operation.toolsets.includes(toolset)) && (!readOnly || onlyReads(operation))
 }
 
-/** Whether such a credential can ever be allowed it: which scopes an API key has is not known here. */
+/** Tells whether such a credential can ever be allowed it: the scopes of an API key are not known here. */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
   return actor === undefined || isAllowed({ actorType: actor, scopes: undefined, grant: null }, permission)
 }
 
-/** Whether anything asks a person in this environment. */
+/** Tells whether any call asks a person in this environment. */
 export function asksPeople({ mode }: ConfirmSettings, environment: Environment): boolean {
   return mode === 'always' || (mode === 'production' && environment === 'production')
 }

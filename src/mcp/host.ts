@@ -3,7 +3,7 @@ import type { Client } from '../client/client.ts'
 import type { HostProgram } from '../core/user-agent.ts'
 import type { Dependencies } from './dependencies.ts'
 
-/** What the host calls itself: the person may know it, and anybody may have written it. */
+/** Returns the host's own name and version, which nothing verifies. */
 export function hostOf(
   server: Pick<Dependencies['server'], 'getClientVersion'>,
   context: ServerContext,
@@ -22,7 +22,7 @@ interface HostInfo {
   version?: string | undefined
 }
 
-/** The dependencies of one request, whose calls of the API tell the host that it came from. */
+/** Returns the dependencies of one request, whose calls to the API name its host. */
 export function ofRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
   const { server, api } = dependencies
   const host = hostOf(server, context)

@@ -1,7 +1,7 @@
 import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
- * What makes a model use the tools right, in a few lines. Fixed text, of which nothing that anybody stored is part; it
+ * Returns the lines that make a model use the tools right. The text is fixed: it holds nothing that anybody stored, and
  * names only tools that the connection offers.
  */
 export function instructionsFor(choice: ToolChoice, asks: boolean): string {
@@ -20,7 +20,7 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
     readOnly ? undefined : merchants(offered, cardDetails),
   ]
   const text = lines.filter((line) => line !== undefined).join('\n')
-  // The texts that there are, each once: there may be thousands of connections.
+  // Each text is kept once: there may be thousands of connections.
   const same = kept.get(text) ?? text
   kept.set(same, same)
   return same
@@ -74,7 +74,7 @@ function paying(offered: Offered): string {
 
 const balance = (offered: Offered) => (offered.has('list_wallets') ? 'check the balance (list_wallets), ' : '')
 
-/** Card purchases are no payments, and whoever forgets them counts too little. */
+/** Card purchases are not payments: a model that forgets them counts too little. */
 function spent(offered: Offered): string {
   const cards = offered.has('list_card_transactions') ? ' and list_card_transactions' : ''
   return `What was spent: list_payments${cards}.`
@@ -99,14 +99,14 @@ const environments = {
 
 const rehearsing = 'Rehearse the merchant with simulate_card_authorization, then capture, reverse, expire or refund.'
 
-/** Where cards are used in the sandbox. */
+/** Tells where to use cards in the sandbox. */
 function merchants(offered: Offered, cardDetails: ToolChoice['cardDetails']): string | undefined {
   const simulated = offered.has('simulate_card_authorization') ? [rehearsing] : []
   const shops = offered.has('pay_shop_checkout') ? [shopping[cardDetails]] : []
   return [...simulated, ...shops].join(' ') || undefined
 }
 
-/** Only who has the number can type it into a form. */
+/** A model without the number cannot type it into a form. */
 const shopping = {
   reveal: 'At a shop: start_shop_checkout, a card for its merchant.name, pay_shop_checkout.',
   masked: "At a shop: start_shop_checkout, a card for its merchant.name; the person pays at the checkout's url.",

@@ -10,7 +10,7 @@ import { serverIcons } from './tools/icons.ts'
 
 export type { McpServerOptions } from './dependencies.ts'
 
-/** Whom a key acts as by its first letters (docs/service.md#credential-modes); undefined for another credential. */
+/** Returns the role of a key, which its first letters tell (docs/service.md#credential-modes). */
 export function actorOf(credential: string): ToolChoice['actor'] {
   if (credential.startsWith('ak_ntl_')) return 'agent'
   return credential.startsWith('sk_ntl_') ? 'party' : undefined

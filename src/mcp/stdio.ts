@@ -135,10 +135,10 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
   return transport
 }
 
-/** Longer than any message that a host means; in memory it takes several times as much. */
+/** Longer than any honest message; in memory it takes several times as much. */
 const longestLineBytes = 10 * 1024 * 1024
 
-/** What answers a line that is too long: which request it was, nobody can tell any more (JSON-RPC 2.0, section 5). */
+/** The answer to a line that is too long. It names no request: the id was not read (JSON-RPC 2.0, section 5). */
 const tooLongAnswer = {
   jsonrpc: '2.0',
   id: null,
@@ -148,7 +148,7 @@ const tooLongAnswer = {
   },
 }
 
-/** The message of a line; a line that is none is reported and skipped. */
+/** Returns a function that reads a line as a message. A line that is no message is reported and skipped. */
 function messageReader(received: (message: JSONRPCMessage) => void, failed: (error: unknown) => void) {
   const buffer = new ReadBuffer()
   return (line: Buffer) => {

@@ -1,6 +1,6 @@
 /**
- * What tells most of a resource, in this order: the first line of one, and the columns of a list whose records a tool of
- * the connection reads one by one. A name is that of an attribute, with dots before what is inside, or of a relationship.
+ * The main fields of each resource, in order: the first line of a single one, and the columns of a list whose records a
+ * tool of the connection reads one by one. Names are those of attributes, with dots before inner ones, and relationships.
  */
 export const columns: Readonly<Record<string, readonly string[]>> = {
   activity: ['createdAt', 'operation', 'result', 'resourceIds', 'actorType', 'agentId'],

@@ -21,14 +21,14 @@ export interface Sent {
   relationships?: unknown
 }
 
-/** What an operation says of the fields of its answers, by their names. */
+/** The kinds of an answer's fields, by their names, as the operation declares them. */
 interface Kinds {
   /** They hold cents. */
   amounts: ReadonlySet<string>
   /** They hold what the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted. */
   own: ReadonlySet<string>
   secrets: ReadonlySet<string>
-  /** What is inside has names that somebody made up. */
+  /** Their inner names are made up by somebody. */
   free: ReadonlySet<string>
 }
 
@@ -40,7 +40,7 @@ interface Place {
   currency: unknown
 }
 
-/** What a record says besides its type and id; null and what is empty say nothing. */
+/** Returns a record's fields besides its type and id, without those that are null or empty. */
 export function fieldsOf(operation: OperationDefinition, record: Sent, length: Length, withHashes = false): Fields {
   const { type: _, id: __, attributes, relationships, ...beside } = record
   const place = { path: '', kinds: kindsOf(operation), length, currency: undefined }
@@ -56,7 +56,7 @@ export function fieldsOf(operation: OperationDefinition, record: Sent, length: L
   return fields
 }
 
-/** What an answer tells besides its data. */
+/** Returns the fields of an answer besides its data. */
 export function metaFields(operation: OperationDefinition, meta: object): Fields {
   return new Map(inside(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
 }
@@ -81,7 +81,7 @@ function inside(object: unknown, place: Place): [string, string][] {
   })
 }
 
-/** A value on its own; '' for what says nothing. */
+/** Returns a value in words; empty for null and the like. */
 function inWords(name: string, value: unknown, place: Place): string {
   const { kinds, length, currency } = place
   if (value === null || value === undefined) return ''
@@ -113,7 +113,7 @@ const longestInRow = 60
 /** A key that somebody made up is quoted, but for a plain word. */
 const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(name))
 
-/** What stands for itself, and cannot be mistaken for more: no space, no sign that separates columns. */
+/** A value that needs no quotation marks: it has no space, and no sign that separates columns. */
 const ownForm = /^[\x21-\x7b}~]{1,2000}$/
 const idForm = /^[a-z]{3}_[\w-]{1,140}$/
 /** A time to the minute, and the rest of it. */

@@ -9,7 +9,7 @@ export const maskedCardDetails = {
   output: AgentCardDetails.extend({ attributes: AgentCardDetails.shape.attributes.omit({ cvv: true }) }),
 } as const satisfies Partial<OperationDefinition>
 
-/** What a model sees of a card whose number is for the person only. */
+/** Returns the details of a card that a model may see where the number is for the person only. */
 export function maskedCard(card: unknown) {
   const { type, id, attributes } = card as { type: string; id: string; attributes: Record<string, unknown> }
   const { number, expirationMonth, expirationYear } = attributes

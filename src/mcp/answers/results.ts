@@ -8,7 +8,7 @@ interface Answer {
   meta: Record<string, unknown> | undefined
 }
 
-/** What a result tells besides what the service answered. */
+/** The notes in a result beside the service's answer. */
 interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
   /** It is the recorded answer of an earlier call with the same key. */
   replayed?: boolean
@@ -18,9 +18,9 @@ interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
   idempotencyKey?: string | undefined
   /** Arguments that the tool does not have. */
   ignored?: readonly string[]
-  /** What to do now. */
+  /** The next step. */
   next?: string
-  /** What is true at the moment and no part of the answer, which a replay brings unchanged: for a model only. */
+  /** A remark on the present state, for the model only: it is no part of the answer, which a replay brings unchanged. */
   remark?: string | undefined
 }
 
@@ -33,8 +33,8 @@ export interface Repeated {
 export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 
 /**
- * What the service answered: for a program whole, as structured content, and for a model in words. The words come
- * instead of the same as JSON, which costs a model several times as much.
+ * Returns the service's answer as a result: whole for a program, as structured content, and in words for a model. The
+ * same as JSON would cost the model several times as much.
  */
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
   const { replayed = false, repeated, idempotencyKey, ignored = [], next, remark } = notes

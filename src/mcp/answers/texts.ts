@@ -3,16 +3,16 @@ import { columns, hashes } from './columns.ts'
 import { type Fields, fieldsOf, idInWords, metaFields, type Sent } from './fields.ts'
 import { word } from './shown-text.ts'
 
-/** What a text is made for. */
+/** The purpose of a text. */
 export interface Telling {
   operation: OperationDefinition
-  /** With what no model can do anything with. */
+  /** Whether hashes are told, which are of no use to a model. */
   withHashes: boolean
   /** The tool of the connection that tells one record of a list whole; without it the list does. */
   reader: string | undefined
 }
 
-/** What the API answered, in words for a model: a record in two lines, a list as a table. */
+/** Returns an answer in words for a model: a record in two lines, a list as a table. */
 export function textOf({ data, meta = {} }: { data: unknown; meta?: object | undefined }, telling: Telling): string {
   const { operation, withHashes } = telling
   const { pagination, ...told } = meta as { pagination?: { nextCursor?: unknown } }
@@ -38,7 +38,7 @@ export function leavesOut({ output }: OperationDefinition): boolean {
   return hashes.some((name) => Object.hasOwn(shape, name))
 }
 
-/** What tells most, then all the rest. */
+/** Returns the main fields, then all others. */
 function linesOfRecord(record: Sent, { operation, withHashes }: Telling): string[] {
   const fields = fieldsOf(operation, record, 'whole', withHashes)
   const first = pathsOf(columns[String(record.type)] ?? [], [fields])

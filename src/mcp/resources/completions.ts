@@ -13,7 +13,7 @@ import { newestIds, readableKind } from './resources.ts'
 /** The most that the protocol allows in an answer, and that a page of a list holds. */
 const mostValues = 100
 
-/** What an argument of a prompt or a part of a resource's address can be: the newest that begin as typed. */
+/** Completes an argument of a prompt or a part of a resource's address: with the newest values that begin as typed. */
 export async function complete(
   dependencies: Dependencies,
   { ref, argument }: CompleteRequest['params'],

@@ -5,7 +5,7 @@ import { subscriptions } from '../../../tools/subscriptions.ts'
 import { transactions } from '../../../tools/transactions.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** What can be read, listed and watched by its address, `payments://{kind}/{id}`. */
+/** A kind of resource that is read, listed and watched by its address, `payments://{kind}/{id}`. */
 export interface ResourceKind {
   title: string
   /** The attributes that tell one from another: an amount, and somebody's text. */

@@ -54,7 +54,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
   return { resourceTemplates: page, ...next }
 }
 
-/** What the service answers, as a tool would show it. No operation that shows a card's number is read here. */
+/** Reads a resource, and shows it as a tool would. No operation that shows a card's number is read here. */
 export async function readResource(
   dependencies: Dependencies,
   uri: string,

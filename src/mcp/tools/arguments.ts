@@ -14,7 +14,7 @@ type Values = Record<string, unknown>
 export interface TakenArguments {
   input: Values
   idempotencyKey: string | undefined
-  /** Names that the caller sent besides, and that a read goes on without. */
+  /** Unknown arguments, which a read goes on without. */
   ignored: readonly string[]
   /** The text of the answer leaves nothing out. */
   withHashes: boolean
@@ -68,7 +68,7 @@ export function takeArguments(
   }
 }
 
-/** Goes on after what was wrong, which is noted. */
+/** Returns a function that notes what is wrong and goes on. */
 function tryingAll(problems: WrongArguments[]) {
   return <Value>(work: () => Value): Value | undefined => {
     try {
@@ -106,7 +106,7 @@ function argumentNames(operation: OperationDefinition): string[] {
   ]
 }
 
-/** Shorter, or of letters only, is what a model makes up: others make up the same, and would get this call's answer. */
+/** A model makes up shorter keys, or words. So do others, who would get this call's answer. */
 const shortestUnique = 16
 
 function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
@@ -150,7 +150,7 @@ interface Definition {
   shape?: Record<string, z.ZodType>
 }
 
-/** What no rounding changes, written as a number is. */
+/** A whole number that is exact as a double. */
 const wholeNumber = /^-?(0|[1-9]\d{0,14})$/
 
 /** The value as the schema means it; what it does not know stays, and is refused where it is checked. */

@@ -8,8 +8,8 @@ import type { Dependencies } from '../dependencies.ts'
 import { related } from '../people/question.ts'
 
 /**
- * What to say beside a card whose maximum is more than its wallet can pay now, which the service issues all the same: a
- * purchase has to find the money. Undefined where there is enough, or the balance cannot be read.
+ * Returns a remark on a card whose maximum is more than its wallet can pay now. The service issues such cards: a purchase
+ * has to find the money. Undefined where there is enough, or the balance cannot be read.
  */
 export async function beyondFunds(
   { api, log }: Dependencies,

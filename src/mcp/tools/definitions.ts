@@ -16,7 +16,7 @@ import { toolsetIcons } from './icons.ts'
 import { inputSchema, orNull, takesDecision } from './inputs.ts'
 import { offeredBy, operationNamed } from './offered.ts'
 
-/** A page of the tools, with what a host shows a person beside them: an icon, and the view of the results if there is one. */
+/** Returns a page of the tools, each with its icon and, if it has one, the view of its results. */
 export function toolPage(dependencies: Dependencies, cursor: string | undefined): ListToolsResult {
   const { page, ...next } = pageOf(toolList(dependencies.choice), ({ name }) => name, cursor)
   return { tools: page.map((tool) => dressed(dependencies, tool)), ...next }
@@ -42,7 +42,7 @@ export function toolList(choice: OfferedChoice): Tool[] {
   })
 }
 
-/** Made once for the same operations. */
+/** The tools of each map of operations, which is the same for the same choice. */
 const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** The operation as the tool says it: a masked card has another description and no cvv. */
@@ -64,7 +64,7 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),
-      // What was set is no more as it was; what only the sandbox has rehearses what others do.
+      // A setting overwrites the one before. Operations of the sandbox alone only rehearse the acts of others.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
       // Two equal purchases are one for a while only (PAYMENTS_REPEAT_WINDOW): nobody may rely on it.
@@ -116,7 +116,7 @@ const repeated = {
   properties: { at: { type: 'string' }, next: { type: 'string' } },
 }
 
-/** What is kept of a schema of a response. */
+/** The words of a response's schema that are kept. */
 const keptWords = ['type', 'const', 'description'] as const
 
 function lenient(schema: Json): Json {

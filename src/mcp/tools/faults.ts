@@ -66,7 +66,7 @@ function cut({ faults }: Dependencies, { mcpReq }: ServerContext): never {
   throw new ConnectionCutError()
 }
 
-/** What the run is told of a fault at this door: a call that was carried out has an entry of its own besides. */
+/** The note in the run of a fault at this door. A call that was carried out has an entry of its own besides. */
 const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
   slow: { kind: 'happened', outcome: 'happened', remark: 'The answer to the host comes late.' },
   hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
@@ -77,7 +77,7 @@ const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'out
   empty_page: { kind: 'happened', outcome: 'happened', remark: 'The list comes without its items.' },
 }
 
-/** What a client tells whose attempts were all answered 503: nobody knows what was done, and with its key one finds out. */
+/** Returns the error of a client whose attempts were all answered 503: the outcome is unknown, and its key finds it out. */
 function unavailable({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
   const { status, detail, next } = errorTable.service_unavailable
   const idempotencyKey = _meta?.[idempotencyMetaKey] as string | undefined

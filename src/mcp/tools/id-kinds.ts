@@ -8,13 +8,13 @@ import { operationsOf } from './offered.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 
-/** What an id with this prefix is of, with its article, as the tool that reads one says it: `a card`. */
+/** Returns the kind of record that has such ids, with its article, in the words of the tool that reads one: `a card`. */
 export function nounOf(idPrefix: string): string | undefined {
   const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
 }
 
-/** The tool of this connection that lists what has such ids. */
+/** Returns the tool of this connection that lists the records with such ids. */
 export function listerOf(dependencies: Dependencies, idPrefix: string | undefined): string | undefined {
   if (idPrefix === undefined) return undefined
   const lists = (operation: OperationDefinition) =>
@@ -22,7 +22,7 @@ export function listerOf(dependencies: Dependencies, idPrefix: string | undefine
   return operationsOf(dependencies.choice).find(lists)?.name
 }
 
-/** The tool of this connection that shows how what the operation is about stands now: the resource, or the list of such. */
+/** Returns the tool of this connection that shows the present state of the operation's resource: it, or a list with it. */
 export function readerOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   const named = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
   const reads = operationsOf(dependencies.choice).find((candidate) => {
@@ -32,14 +32,14 @@ export function readerOf(dependencies: Dependencies, operation: OperationDefinit
   return reads?.name ?? listerOf(dependencies, answeredPrefix(operation))
 }
 
-/** The tool of this connection that reads one record of what the operation lists. */
+/** Returns the tool of this connection that reads one record of the operation's list. */
 export function recordReaderOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   if (!answersList(operation)) return undefined
   const { output } = operation
   return operationsOf(dependencies.choice).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
 }
 
-/** What ids of this argument begin with; undefined: it is no id. */
+/** Returns the beginning of this argument's ids; undefined: it is no id. */
 export function argumentPrefix(operation: OperationDefinition, name: string): string | undefined {
   const schema = inputParts.map((part) => operation[part]?.shape[name]).find((found) => found !== undefined)
   return schema === undefined ? undefined : prefixOf(schema)

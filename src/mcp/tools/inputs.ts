@@ -9,11 +9,14 @@ import { questions } from '../people/questions.ts'
 
 type Json = Record<string, unknown>
 
-/** Every model reads it with every request, so it says what a model needs to fill it in; the client checks the rest. */
+/**
+ * Returns the schema of a tool's arguments. Models read it with every request, so it has only what they need to fill it in;
+ * the client checks the rest.
+ */
 export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
-  // Two words for one thing are one too many; whoever sends the other is understood.
+  // One of two names for the same thing is enough; the other is understood too.
   if (properties.customerPartyId !== undefined) delete properties.partyId
   for (const name of operation.unlisted ?? []) delete properties[name]
   // They are filled in, and listed all the same: some hosts send no call with an argument that is not.
@@ -35,12 +38,12 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
 }
 
-/** Where the API knows no key, the memory of sent calls does: a new one makes an equal call another. */
+/** Tells whether the tool takes a key. If the API takes none, the memory of sent calls does: a new key makes a new call. */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
 }
 
-/** Whether the tool is called again with what a person decided about the call. */
+/** Tells whether the tool is called again with a person's decision. */
 export function takesDecision({ decides }: OfferedChoice, { name }: OperationDefinition): boolean {
   return decides && Object.hasOwn(questions, name)
 }
@@ -73,7 +76,7 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
   return { limit: size.describe(`Default ${recordsOfPage}`).default(recordsOfPage) }
 }
 
-/** What can have one value only, such as a currency, is filled in: nobody need ask a model for it. */
+/** The arguments that can have one value only, such as a currency. They are filled in, so no model need send them. */
 export const onlyValues = remembered((operation: OperationDefinition): Readonly<Json> => {
   const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, bare(schema)] as const)
   return Object.fromEntries(
@@ -135,7 +138,7 @@ function refuse(name: string, index: number, wrong: string): never {
 /** More words than a model should read with every request: the description names the usual ones. */
 const mostWords = 16
 
-/** What a model writes itself is shorter than texts with a larger bound, which nobody needs to know in advance. */
+/** The largest bound that a model is told: texts that it writes are shorter than any larger one. */
 const longestTold = 200
 
 /** Keeps what a model can act on; what some hosts drop on the way to it stands in words too. */

@@ -22,8 +22,8 @@ interface Situation extends Refused {
 }
 
 /**
- * What a model is told to do next. A key is handed over only where the very same call is to be repeated because nobody
- * knows what became of it: under the key of a call that was refused, a corrected one is a conflict.
+ * Returns the next step for the model. It gets the key only where it should repeat the very same call because the outcome
+ * is unknown: under the key of a refused call, a corrected one is a conflict.
  */
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused
@@ -66,7 +66,7 @@ const repeatWith = (key: string, decision: string | undefined) =>
 
 const byDecision = (decision: string) => `Call again with decision ${JSON.stringify(decision)}`
 
-/** What stands in the way of the repeat. */
+/** Returns the obstacles to remove before the repeat. */
 function beforeRepeat({ dependencies, error }: Situation): string {
   if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
   if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
@@ -165,7 +165,7 @@ export function correction({ operation, name, accepts }: Correction): string {
   return `${optional} ${name}, ${minimum === undefined ? `at most ${maximum}` : `${minimum} to ${maximum}`},`
 }
 
-/** What to do, one thing after the other, before the call is made again. */
+/** Lists the corrections to make before the call is made again. */
 export function sentence(corrections: readonly string[], again: string): string {
   return `${capital(corrections.join('; '))} and ${again}.`
 }

@@ -35,5 +35,5 @@ export function offeredBy(choice: OfferedChoice): ReadonlyMap<string, OperationD
 /** Made when first asked for and kept: but for what a credential allows, what a choice offers never changes. */
 const kept = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
-/** Where numbers are for the person only, the address of a page that shows one is not for the model either. */
+/** If card numbers are for the person only, so is the address of a page that shows one. */
 const isForPeople = ({ name }: OperationDefinition) => name === agentCards.createAgentCardDetailsPage.name

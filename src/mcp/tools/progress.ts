@@ -3,7 +3,7 @@ import type { AttemptProgress } from '../../client/retry.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { AskedState } from '../people/elicitation.ts'
 
-/** What a host hears while its call runs. */
+/** The progress of a call, as its host hears of it. */
 interface Progress {
   /** Told of each attempt; undefined where the host asked for no progress. */
   attempt: ((progress: AttemptProgress) => void) | undefined
@@ -11,7 +11,7 @@ interface Progress {
   whileWaiting(seconds: unknown): () => void
 }
 
-/** A host gives a call up after a minute of silence, many of them; it hears of one that waits several times in that. */
+/** Many hosts give up a call after a minute of silence; a call that waits reports several times in that. */
 const everySeconds = 10
 /** More than a call reports before it asks again. */
 const longestProgress = 1_000

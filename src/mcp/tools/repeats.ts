@@ -26,12 +26,12 @@ export type Sent = Result & {
 /** Sends the request under a key. */
 type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
 
-/** What is remembered of a call, sealed. */
+/** The memory of a call, which is kept sealed. */
 interface Memo {
   key: string
   /** A person agreed to it. */
   decided: boolean
-  /** What was answered, where the API knows no key by which it would answer so again. */
+  /** The answer, if the API has no keys by which it would give it again. */
   answer?: Pick<Result, 'data' | 'meta'>
 }
 
@@ -60,7 +60,7 @@ export class RepeatGuard {
   readonly #plainText: string
   /** Whether the API answers a repeat under the same key as before. */
   readonly #knowsKeys: boolean
-  /** With what is meant where nothing is given, so that equal calls are equal requests. */
+  /** The arguments with their defaults, so that equal calls are equal requests. */
   readonly input: Record<string, unknown>
 
   constructor(dependencies: Dependencies, repeats: RepeatSettings, call: ToolCall, context: ServerContext) {
@@ -124,7 +124,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Where the API knows no key, only one of equal calls is sent; the others wait for its answer, which is kept. */
+  /** Sends only one of equal calls to an API without keys; the others wait for its answer, which is kept. */
   async #sendOnce(decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
       const kept = await this.#claim({ key: '', decided })
@@ -227,7 +227,7 @@ export class RepeatGuard {
     }
   }
 
-  /** What is not forgotten now is when it is found. */
+  /** A call that is not forgotten now is forgotten when an equal one finds it. */
   async #forget({ sealed }: Kept): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -237,7 +237,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Nothing is sent that could not be remembered: who gets no answer repeats it. */
+  /** A call that cannot be remembered is not sent: a model that gets no answer would repeat it. */
   async #remembered<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
   ): Promise<Found extends KeptCall ? Kept : Kept | undefined> {
@@ -266,7 +266,7 @@ export class RepeatGuard {
     return hmac(secret, `name of ${text}`)
   }
 
-  /** Only who knows the whole call opens what is kept of it. */
+  /** Opening the memory of a call takes the whole call. */
   #sealKeyIn({ secret }: CallMemory, text = this.#text): string {
     return hmac(secret, `seal of ${text}`)
   }
