@@ -30,61 +30,65 @@ import { WrongArguments } from './wrong-arguments.ts'
  * Calls the operation that a tool is, in steps. A refusal is a result that says what to do, not a protocol error.
  * @throws {ProtocolError} where there is no such tool; {ConnectionCutError} where a fault cuts the connection
  */
-export async function callTool(dependencies: Dependencies, arrived: Arrived, context: ServerContext): Promise<Answer> {
+export async function callTool(
+  dependencies: Dependencies,
+  { name, arguments: given = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+  context: ServerContext,
+): Promise<Answer> {
   const beganAtMs = dependencies.system.elapsed()
-  const known = find(dependencies, arrived, context)
+  const known = find({ dependencies, context, name, given })
   let done: Done
   try {
-    const planned = await meetFaultBefore(dependencies, known, context)
-    done = await carryOut(dependencies, planned, context)
-    done = await meetFaultAfter(dependencies, planned, done, context)
+    const planned = await meetFaultBefore(known)
+    done = await meetFaultAfter(planned, await carryOut(planned))
   } catch (error) {
     done = { error, decision: undefined }
   }
   if ('answer' in done) return done.answer
-  return refuse(dependencies, known, { ...done, ms: dependencies.system.elapsed() - beganAtMs }, context)
+  return refuse(known, { ...done, ms: dependencies.system.elapsed() - beganAtMs })
 }
 
 /** @throws {ProtocolError} */
-function find(dependencies: Dependencies, { name, arguments: given = {} }: Arrived, context: ServerContext): Known {
+function find(call: Arrived): Known {
+  const { dependencies, name } = call
   const operation = operationNamed(dependencies.choice, name)
-  if (operation !== undefined) return { operation, given }
-  const detail = notOffered(dependencies, name)
-  noteRefused(dependencies, { name: shortForeignText(name), given }, context, { code: 'unknown_tool', message: detail })
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, detail)
+  if (operation !== undefined) return { ...call, operation }
+  const message = notOffered(dependencies, name)
+  noteRefused({ ...call, name: shortForeignText(name) }, { code: 'unknown_tool', message })
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
 }
 
-async function carryOut(dependencies: Dependencies, call: Planned, context: ServerContext): Promise<Done> {
+async function carryOut(call: Planned): Promise<Done> {
   let decision: string | undefined
   try {
-    refuseUngranted(dependencies, call)
-    const parsed = await parse(dependencies, call, context)
+    refuseUngranted(call)
+    const parsed = await parse(call)
     if ('answer' in parsed) return { ...parsed, decision }
     decision = parsed.held?.id
-    return { answer: await inTurn(dependencies, parsed, () => perform(dependencies, parsed, context)), decision }
+    return { answer: await inTurn(parsed, () => perform(parsed)), decision }
   } catch (error) {
-    const { name } = call.operation
-    if (error instanceof Failure) noteRefused(dependencies, { name, given: call.given }, context, error)
+    if (error instanceof Failure) noteRefused(call, error)
     return { error, decision }
   }
 }
 
-async function perform(dependencies: Dependencies, call: Parsed, context: ServerContext): Promise<Answer> {
-  const before = await answerBefore(dependencies, call)
+async function perform(call: Parsed): Promise<Answer> {
+  const before = await answerBefore(call)
   if (before !== undefined) return before
-  const answered = await decideAndSend(dependencies, call, context)
+  const answered = await decideAndSend(call)
   if ('answer' in answered) return answered.answer
-  await record(dependencies, answered, context)
-  return await tell(dependencies, answered, context)
+  await record(answered)
+  return await tell(answered)
 }
 
 /** Makes the call once more, as a new one, where it repeats a call that the API refused. */
-async function decideAndSend(dependencies: Dependencies, call: Parsed, context: ServerContext) {
+async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer }> {
+  const { dependencies, context } = call
   const guard = guardOf(dependencies, call, context)
   for (let isLast = false; ; isLast = true) {
     try {
       const decision = await decide(dependencies, call, context, () => guard.wasDecided())
-      return decision.go ? await send(dependencies, { ...call, ...decision, guard }, context) : decision
+      return decision.go ? await send({ ...call, ...decision, guard }) : decision
     } catch (error) {
       if (!(error instanceof RefusedBefore)) throw error
       if (isLast) throw error.cause
@@ -92,12 +96,8 @@ async function decideAndSend(dependencies: Dependencies, call: Parsed, context: 
   }
 }
 
-async function send(
-  dependencies: Dependencies,
-  call: Decided,
-  context: ServerContext,
-): Promise<Answered | { answer: Answer }> {
-  const { operation, guard, fault, held, decided, of, idempotencyKey } = call
+async function send(call: Decided): Promise<Answered | { answer: Answer }> {
+  const { dependencies, context, operation, guard, fault, held, decided, of, idempotencyKey } = call
   const client = await dependencies.api.client()
   const progress = progressOf(context, dependencies)
   const stop = progress.whileWaiting(guard.input.waitSeconds)
@@ -118,21 +118,21 @@ async function send(
 }
 
 /** Tells the run, the decision and the host of an answer. */
-async function record(dependencies: Dependencies, call: Answered, context: ServerContext): Promise<void> {
+async function record({ dependencies, context, ...call }: Answered): Promise<void> {
   const { operation, given, input, held, result } = call
-  const { name } = operation
   // No request was sent, so the API tells the run nothing of it.
   if (result.attempts === 0) {
-    const remark = result.repeated?.next ?? ''
-    note(dependencies, context, { kind: 'call', outcome: 'repeated', operation: name, arguments: given, remark })
+    const told = { operation: operation.name, arguments: given, remark: result.repeated?.next ?? '' }
+    note(dependencies, context, { kind: 'call', outcome: 'repeated', ...told })
   }
-  if (held !== undefined) await dependencies.people.decisions?.finish(held.id, { data: result.data, meta: result.meta })
+  const { data, meta } = result
+  if (held !== undefined) await dependencies.people.decisions?.finish(held.id, { data, meta })
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
 }
 
 /** Makes the host's answer of the API's. */
-async function tell(dependencies: Dependencies, call: Answered, context: ServerContext): Promise<Answer> {
-  const { operation, input, of, result, ignored, withHashes } = call
+async function tell(call: Answered): Promise<Answer> {
+  const { dependencies, context, operation, input, of, result, ignored, withHashes } = call
   if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)
   }
@@ -150,31 +150,22 @@ interface Refusal {
 }
 
 /** Makes the host's answer of an error. @throws the errors of the protocol */
-function refuse(
-  dependencies: Dependencies,
-  { operation }: Known,
-  { error, decision, ms }: Refusal,
-  context: ServerContext,
-): CallToolResult {
+function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
+  const { dependencies, context, name } = call
   const { log } = dependencies
   if (error instanceof ProtocolError || error instanceof ConnectionCutError) throw error
-  if (error instanceof Failure) {
-    log.info({ operation: operation.name, status: error.status, code: error.code, ms: Math.round(ms) }, 'refused')
-  }
   // The API logs its refusals itself.
-  if (error instanceof Failure || error instanceof ApiError) return failure(dependencies, operation, error, decision)
+  if (error instanceof ApiError) return failure(call, error, decision)
+  if (error instanceof Failure) {
+    log.info({ operation: name, status: error.status, code: error.code, ms: Math.round(ms) }, 'refused')
+    return failure(call, error, decision)
+  }
   // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
-  if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
-  const unexpected = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
-  return failure(dependencies, operation, unexpected, undefined)
+  if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: name }, 'tool call failed unexpectedly')
+  return failure(call, new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' }))
 }
 
-function failure(
-  dependencies: Dependencies,
-  operation: Known['operation'],
-  error: ApiError | Failure,
-  decision: string | undefined,
-): CallToolResult {
+function failure({ dependencies, operation }: Known, error: ApiError | Failure, decision?: string): CallToolResult {
   const { code, status, source, message: detail } = error
   if (error instanceof WrongArguments || error instanceof OverBefore) {
     return failed({ code, status, detail, source, next: error.next })
@@ -185,19 +176,17 @@ function failure(
   return failed({ code, status, detail, supportId, source, next, idempotencyKey })
 }
 
-function refuseUngranted({ choice }: Dependencies, { operation }: Known): void {
-  if (choice.allows(operation)) return
+function refuseUngranted({ dependencies, operation }: Known): void {
+  if (dependencies.choice.allows(operation)) return
   const detail = `What was granted to this connection does not include ${operation.name}. Connect again and grant it.`
   throw new Failure('forbidden', { detail })
 }
 
 /** Tells the run of a call that is refused before it is sent. */
 function noteRefused(
-  dependencies: Dependencies,
-  { name: operation, given }: { name: string; given: Record<string, unknown> },
-  context: ServerContext,
+  { dependencies, context, name: operation, given }: Arrived,
   { code, status, message: detail }: { code: string; status?: number; message: string },
-) {
+): void {
   const outcome = (status ?? 400) < 500 ? 'refused' : 'failed'
   note(dependencies, context, { kind: 'call', outcome, operation, arguments: given, error: { code, status, detail } })
 }

@@ -1,10 +1,9 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import { ApiError } from '../../client/api-error.ts'
 import { errorTable } from '../../core/errors.ts'
 import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { idempotencyMetaKey } from '../answers/results.ts'
-import type { Dependencies, RunNote } from '../dependencies.ts'
+import type { RunNote } from '../dependencies.ts'
 import { note } from '../noted.ts'
 import type { Answer, Done, Known, Planned } from './phases.ts'
 
@@ -12,12 +11,8 @@ import type { Answer, Done, Known, Planned } from './phases.ts'
  * Plans the call's fault, if any, and lets the call meet it where nothing is to be done (docs/sandbox.md#faults-over-mcp).
  * @throws the refusal that the fault is; {ConnectionCutError}
  */
-export async function meetFaultBefore(
-  dependencies: Dependencies,
-  call: Known,
-  context: ServerContext,
-): Promise<Planned> {
-  const { name: operation } = call.operation
+export async function meetFaultBefore(call: Known): Promise<Planned> {
+  const { dependencies, context, name: operation } = call
   const fault = await dependencies.faults.plan(operation, context.http?.req?.headers)
   if (fault === undefined) return { ...call, fault }
   const { kind } = fault
@@ -30,20 +25,16 @@ export async function meetFaultBefore(
     note(dependencies, context, { kind: 'call', outcome, operation, fault: kind, error: { code, status, detail } })
     throw refusal
   }
-  if (kind === 'hang') await delay(dependencies, fault, context)
-  if (kind === 'hang' || kind === 'reset') cut(dependencies, context)
+  if (kind === 'hang') await delay(call, fault)
+  if (kind === 'hang' || kind === 'reset') cut(call)
   return { ...call, fault }
 }
 
 /** Lets a call that is over meet its fault. @throws {ConnectionCutError} */
-export async function meetFaultAfter(
-  dependencies: Dependencies,
-  { operation, fault }: Planned,
-  done: Done,
-  context: ServerContext,
-): Promise<Done> {
-  if (fault?.kind === 'slow') await delay(dependencies, fault, context)
-  if (fault?.kind === 'effect_then_lost') cut(dependencies, context)
+export async function meetFaultAfter(call: Planned, done: Done): Promise<Done> {
+  const { operation, fault } = call
+  if (fault?.kind === 'slow') await delay(call, fault)
+  if (fault?.kind === 'effect_then_lost') cut(call)
   if (fault?.kind !== 'effect_then_503' || !('answer' in done)) return done
   return { error: unavailable(operation, done.answer), decision: done.decision }
 }
@@ -53,16 +44,12 @@ export function faultOfAnswer(fault: Fault | undefined): Fault | undefined {
   return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
 }
 
-function delay(
-  { system }: Dependencies,
-  { kind, afterMs = usualFaultMs[kind] ?? 0 }: Fault,
-  { mcpReq }: ServerContext,
-) {
-  return system.sleep(afterMs, mcpReq.signal)
+function delay({ dependencies, context }: Known, { kind, afterMs = usualFaultMs[kind] ?? 0 }: Fault): Promise<void> {
+  return dependencies.system.sleep(afterMs, context.mcpReq.signal)
 }
 
-function cut({ faults }: Dependencies, { mcpReq }: ServerContext): never {
-  faults.cut(mcpReq.id)
+function cut({ dependencies, context }: Known): never {
+  dependencies.faults.cut(context.mcpReq.id)
   throw new ConnectionCutError()
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import { Failure, show } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { success } from '../answers/results.ts'
@@ -17,40 +17,33 @@ type Values = Record<string, unknown>
  * Reads the arguments. A call by a decision waits for it, and is the call that the person was asked about: what is sent
  * now may be left out, or has to be the same.
  */
-export async function parse(
-  dependencies: Dependencies,
-  call: Planned,
-  context: ServerContext,
-): Promise<Parsed | { answer: CallToolResult }> {
-  const { decisions } = dependencies.people
-  const { operation } = call
+export async function parse(call: Planned): Promise<Parsed | { answer: CallToolResult }> {
+  const { dependencies, context, operation } = call
+  const { choice, people } = dependencies
   const { decision, ...given } = call.given
-  if (decisions === undefined || isNothing(decision) || !takesDecision(dependencies.choice, operation)) {
+  if (people.decisions === undefined || isNothing(decision) || !takesDecision(choice, operation)) {
     return { ...call, ...takeArguments(dependencies, operation, call.given), held: undefined }
   }
   const refuse = (error: Parameters<typeof refused>[2]['error']) => ({
     answer: refused(dependencies, context, { operation: operation.name, arguments: given, error }),
   })
-  const found = typeof decision === 'string' ? await decisions.find(decision) : undefined
+  const found = typeof decision === 'string' ? await people.decisions.find(decision) : undefined
   if (found?.call.tool !== operation.name) return refuse(unknownDecision(decision))
   const taken = takeArguments(dependencies, operation, found.call.arguments)
   if (!isSame(dependencies, operation, { taken, held: found, given })) return refuse(differs(operation, found.id))
-  const held = await awaitDecision({ ...dependencies, decisions }, found, context)
+  const held = await awaitDecision({ ...dependencies, decisions: people.decisions }, found, context)
   const answer = answerOf(operation, held) ?? (held.state === 'yes' ? undefined : notDecided(held))
   return answer === undefined ? { ...call, ...taken, given: held.call.arguments, held } : { answer }
 }
 
 /** Runs calls by one decision one after another. */
-export function inTurn<T>({ people }: Dependencies, { held }: Parsed, call: () => Promise<T>): Promise<T> {
-  return (held && people.decisions?.inTurn(held.id, call)) ?? call()
+export function inTurn<T>({ dependencies, held }: Parsed, call: () => Promise<T>): Promise<T> {
+  return (held && dependencies.people.decisions?.inTurn(held.id, call)) ?? call()
 }
 
 /** Returns the answer of an earlier call by the same decision. */
-export async function answerBefore(
-  { people }: Dependencies,
-  { operation, held }: Parsed,
-): Promise<CallToolResult | undefined> {
-  const now = held && (await people.decisions?.find(held.id))
+export async function answerBefore({ dependencies, operation, held }: Parsed): Promise<CallToolResult | undefined> {
+  const now = held && (await dependencies.people.decisions?.find(held.id))
   return now && answerOf(operation, now)
 }
 

@@ -1,6 +1,7 @@
-import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import type { Fault } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import type { Dependencies } from '../dependencies.ts'
 import type { Go, ToolCall } from '../people/decide.ts'
 import type { TakenArguments } from './arguments.ts'
 import type { Guard } from './guard.ts'
@@ -10,15 +11,16 @@ import type { Sent } from './repeats.ts'
 
 /** A call as the host sent it. */
 export interface Arrived {
+  dependencies: Dependencies
+  context: ServerContext
   name: string
-  arguments?: Record<string, unknown> | undefined
+  /** The arguments as the host sent them. */
+  given: Record<string, unknown>
 }
 
 /** A call of an operation that the connection offers. */
-export interface Known {
+export interface Known extends Arrived {
   operation: OperationDefinition
-  /** The arguments as the host sent them. */
-  given: Record<string, unknown>
 }
 
 /** A call whose fault is planned. */
