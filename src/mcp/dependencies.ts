@@ -131,7 +131,7 @@ export interface RunNote {
 }
 
 /** When a person is asked before a call is carried out. */
-export interface ConfirmSettings {
+interface ConfirmSettings {
   mode: 'always' | 'production' | 'never'
   /** Payments and cards above it ask, cents. */
   aboveCents: number

@@ -26,7 +26,7 @@ interface StdioOptions {
   stdout: Writable
 }
 
-export interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
+interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
   /** Called with each `subscriptions/listen` that came in. */
   listens(message: JSONRPCMessage): void
 }

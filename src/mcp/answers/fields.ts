@@ -11,7 +11,7 @@ import { money, quoted, quotedWhole } from './shown-text.ts'
 export type Fields = ReadonlyMap<string, string>
 
 /** A record that stands alone is told whole; a row of a list has short texts, and times to the minute. */
-export type Length = 'whole' | 'short'
+type Length = 'whole' | 'short'
 
 /** A resource as answers carry it. A deployed API may send more, and less. */
 export interface Sent {

@@ -11,7 +11,7 @@ import type { Log } from '../../client/client.ts'
 import { modernVersion } from '../../core/mcp-versions.ts'
 import type { System } from '../../core/system.ts'
 import { boundedResponse, isEventStream } from './bounds.ts'
-import { shownError, unansweredError } from './unanswered.ts'
+import { shownError, type Unanswered, unansweredError } from './unanswered.ts'
 
 export interface EndpointOptions {
   url: URL
@@ -32,11 +32,7 @@ interface Exchange {
 }
 
 /** Why a request has no answer: words for it, or what the transport threw. */
-interface Why {
-  reason?: string | undefined
-  isTooLarge?: boolean
-  error?: unknown
-}
+type Why = Pick<Unanswered, 'reason' | 'isTooLarge' | 'error'>
 
 const unwritable = 'it cannot be passed on'
 

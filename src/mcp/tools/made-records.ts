@@ -13,7 +13,7 @@ import { overStatuses } from './over-statuses.ts'
 
 type Result = CallResult<OperationDefinition>
 
-export interface MadeRecord {
+interface MadeRecord {
   type: string
   id: string
   attributes: Record<string, unknown>

@@ -6,7 +6,7 @@ import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered.ts'
 
 /** A call that was refused, and what its connection offers to go on with. */
-export interface Refused {
+interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition
   error: ApiError | Failure
