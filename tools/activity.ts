@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
@@ -29,11 +30,12 @@ export const Activity = resource(
 
 export const activity = {
   listActivity: defineOperation({
+    ...reading,
+    result: 'page',
     name: 'list_activity',
     title: 'List activity',
     description:
       'Lists who changed what: agent, run, key, resources and result, newest first. What was paid is in list_payments.',
-    method: 'GET',
     path: '/activity',
     query: listQuery({
       instanceId: z.string().min(1).max(1024).describe('Only of this run').optional(),
@@ -45,12 +47,7 @@ export const activity = {
         .describe('Only about what has this id'),
     }),
     output: Activity,
-    result: 'page',
-    environments: ['sandbox', 'production'],
     permission: 'activity.read',
-    idempotency: 'ignored',
-    instanceId: 'optional',
-    effect: 'read',
     toolsets: ['agents'],
     errors: [],
     extension: true,

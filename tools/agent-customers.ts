@@ -10,6 +10,7 @@ import {
   SentLimits,
   Tags,
 } from './customer-invitations.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /** A to-one relationship with the agent that tells some of its attributes. */
@@ -57,8 +58,6 @@ export const AgentCustomerInvite = resource(
 )
 
 const common = {
-  environments: ['sandbox', 'production'],
-  instanceId: 'optional',
   toolsets: ['agents'],
   extension: false,
 } as const
@@ -68,11 +67,12 @@ const params = z.strictObject({ agentId: ArgumentId('agt') })
 export const agentCustomers = {
   listAgentInvitations: defineOperation({
     ...common,
+    ...reading,
+    result: 'page',
     name: 'list_agent_invitations',
     title: 'List invitations',
     description:
       'Lists invitations to your agents whatever became of them, newest first. Only pending ones, by recipient: list_customer_invitations.',
-    method: 'GET',
     path: '/agents/invitations',
     query: listQuery({
       status: z
@@ -83,56 +83,49 @@ export const agentCustomers = {
       agentId: ArgumentId('agt', 'Only by this agent').optional(),
     }),
     output: AgentDelegationInvitation,
-    result: 'page',
     permission: 'customers.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: [],
   }),
 
   revokeAgentInvitation: defineOperation({
     ...common,
+    ...removing,
     name: 'revoke_agent_invitation',
     title: 'Revoke an invitation',
     description:
       'Does what revoke_customer_invitation does, but takes a key, so that a repeat after a lost answer gets the same one.',
-    method: 'DELETE',
     path: '/agents/invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,
-    result: 'one',
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'invitations.revoke',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found', 'conflict'],
   }),
 
   listAgentCustomers: defineOperation({
     ...common,
+    ...reading,
+    result: 'page',
     name: 'list_agent_customers',
     title: "List an agent's customers",
     description:
       'Lists who granted something to one agent, and then who was asked to and did not. Of all agents: list_customers.',
-    method: 'GET',
     path: '/agents/{agentId}/customers',
     params,
     query: listQuery({}),
     output: AgentCustomer,
-    result: 'page',
     permission: 'customers.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
   createAgentCustomerInvitation: defineOperation({
     ...common,
+    ...writing,
+    result: 'several',
     name: 'create_agent_customer_invitation',
     title: 'Invite customers of an agent',
     description:
       'Asks recipients to grant permissions to one agent. Send each person its url. For several agents: create_customer_invitation.',
-    method: 'POST',
     path: '/agents/{agentId}/customers',
     params,
     attributes: z.strictObject({
@@ -143,32 +136,26 @@ export const agentCustomers = {
       tags: Tags.optional(),
     }),
     output: AgentCustomerInvite,
-    result: 'several',
     meta: z.object({
       emailFailures: z.array(Id('adi')),
       alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
     }),
     permission: 'customers.invite',
-    idempotency: 'required',
     adds: true,
-    effect: 'write',
     errors: ['not_found'],
   }),
 
   removeAgentCustomer: defineOperation({
     ...common,
+    ...removing,
     name: 'remove_agent_customer',
     title: 'Remove a customer from an agent',
     description: 'Ends what a customer granted to an agent, as remove_customer_agent does; the answer is what it was.',
-    method: 'DELETE',
     path: '/agents/{agentId}/customers/{customerId}',
     params: z.strictObject({ agentId: ArgumentId('agt'), customerId: ArgumentId('pty') }),
     output: AgentCustomer,
-    result: 'one',
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'customers.remove',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 } as const

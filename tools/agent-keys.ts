@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { asRelationship } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -36,9 +37,6 @@ const longestGraceSeconds = 86_400
 
 const shared = {
   output: AgentKey,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  instanceId: 'optional',
   toolsets: ['credentials'],
   extension: false,
 } as const
@@ -46,44 +44,42 @@ const shared = {
 export const agentKeys = {
   createAgentKey: defineOperation({
     ...shared,
+    ...writing,
+    idempotency: 'ignored',
     name: 'create_agent_key',
     title: 'Create an agent key',
     description:
       'Makes a key by which one agent acts, cards included. Keep the secret, which nothing shows again. To replace one: rotate_agent_key.',
-    method: 'POST',
     answers: 201,
     path: '/agent-keys',
     attributes: z.strictObject({ tags: Tags.optional(), agentId: asRelationship(ArgumentId('agt')) }),
     output: CreatedAgentKey,
     permission: 'api_keys.create',
-    idempotency: 'ignored',
     adds: true,
-    effect: 'write',
     errors: ['not_found', 'conflict'],
   }),
 
   listAgentKeys: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_agent_keys',
     title: 'List agent keys',
     description:
       "Lists agents' keys, or one agent's, newest first: prefix and last use. list_api_keys has the party's own.",
-    method: 'GET',
     path: '/agent-keys',
     query: listQuery({ agentId: ArgumentId('agt', 'Only of this agent').optional() }),
-    result: 'page',
     permission: 'api_keys.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: [],
   }),
 
   rotateAgentKey: defineOperation({
     ...shared,
+    ...writing,
+    effect: 'destructive',
     name: 'rotate_agent_key',
     title: 'Rotate an agent key',
     description: 'Replaces an agent key, which works on for a grace period. The new secret is shown only now.',
-    method: 'POST',
     path: '/agent-keys/{keyId}/rotate',
     params: keyParams,
     attributes: z.strictObject({
@@ -92,24 +88,20 @@ export const agentKeys = {
     }),
     output: RotatedAgentKey,
     permission: 'api_keys.create',
-    idempotency: 'required',
     adds: true,
-    effect: 'destructive',
     errors: ['not_found', 'conflict'],
   }),
 
   revokeAgentKey: defineOperation({
     ...shared,
+    ...removing,
     name: 'revoke_agent_key',
     title: 'Revoke an agent key',
     description: 'Ends an agent key at once and for good; rotate_agent_key gives a new one and time to change over.',
-    method: 'DELETE',
     path: '/agent-keys/{keyId}',
     params: keyParams,
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'api_keys.delete',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 } as const

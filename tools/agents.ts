@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading, removing, writing } from './kinds.ts'
 import {
   ArgumentId,
   CentsOrZero,
@@ -51,9 +52,6 @@ const agentParams = z.strictObject({ agentId: ArgumentId('agt') })
 
 const shared = {
   output: Agent,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  instanceId: 'optional',
   toolsets: ['agents'],
   extension: false,
 } as const
@@ -61,25 +59,23 @@ const shared = {
 export const agents = {
   listAgents: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_agents',
     title: 'List agents',
     description: 'Lists the agents of your party, newest first. Those of one wallet: list_wallet_agents.',
-    method: 'GET',
     path: '/agents',
     query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only these').optional() }),
-    result: 'page',
     permission: 'agents.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: [],
   }),
 
   createAgent: defineOperation({
     ...shared,
+    ...writing,
     name: 'create_agent',
     title: 'Create an agent',
     description: 'Creates an agent that pays from a wallet of your party. Then create_agent_key to let it act.',
-    method: 'POST',
     answers: 201,
     path: '/agents',
     attributes: z.strictObject({
@@ -91,33 +87,30 @@ export const agents = {
       walletId: ArgumentId('wal', 'To pay from; else the default').optional(),
     }),
     permission: 'agents.create',
-    idempotency: 'required',
     adds: true,
-    effect: 'write',
     errors: ['not_found'],
   }),
 
   getAgent: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_agent',
     title: 'Read an agent',
     description: 'Reads one agent, its limits and when it was last active.',
-    method: 'GET',
     path: '/agents/{agentId}',
     params: agentParams,
     permission: 'agents.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
   updateAgent: defineOperation({
     ...shared,
+    ...writing,
+    method: 'PATCH',
     name: 'update_agent',
     title: 'Change an agent',
     description:
       "Changes an agent's name, description, slug, limits or tags, only what is given. Its wallets and keys stay.",
-    method: 'PATCH',
     path: '/agents/{agentId}',
     params: agentParams,
     attributes: z.strictObject({
@@ -131,23 +124,19 @@ export const agents = {
       limits: AgentLimits.nullable().optional().describe('Replaces all its limits'),
     }),
     permission: 'agents.update',
-    idempotency: 'required',
-    effect: 'write',
     errors: ['not_found'],
   }),
 
   deleteAgent: defineOperation({
     ...shared,
+    ...removing,
     name: 'delete_agent',
     title: 'Delete an agent',
     description: "Ends an agent for good, with its keys, its cards, its customers' grants and its pending invitations.",
-    method: 'DELETE',
     path: '/agents/{agentId}',
     params: agentParams,
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'agents.delete',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 } as const

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { scopes } from '../src/core/permissions.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -33,9 +34,6 @@ const keyParams = z.strictObject({ keyId: ArgumentId('apy') })
 
 const shared = {
   output: ApiKey,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  instanceId: 'optional',
   toolsets: ['credentials'],
   extension: false,
 } as const
@@ -43,11 +41,12 @@ const shared = {
 export const apiKeys = {
   createApiKey: defineOperation({
     ...shared,
+    ...writing,
+    idempotency: 'ignored',
     name: 'create_api_key',
     title: 'Create an API key',
     description:
       "Creates a key that acts as your party. Its secret is shown only now: store it safely. Cards need an agent's key: create_agent_key.",
-    method: 'POST',
     answers: 201,
     path: '/api-keys',
     attributes: z.strictObject({
@@ -61,53 +60,45 @@ export const apiKeys = {
     }),
     output: CreatedApiKey,
     permission: 'api_keys.create',
-    idempotency: 'ignored',
     adds: true,
-    effect: 'write',
     errors: [],
   }),
 
   listApiKeys: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_api_keys',
     title: 'List API keys',
     description: 'Lists the keys that act as your party, newest first, without their secrets.',
-    method: 'GET',
     path: '/api-keys',
     query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only these').optional() }),
-    result: 'page',
     permission: 'api_keys.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: [],
   }),
 
   getApiKey: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_api_key',
     title: 'Read an API key',
     description: 'Reads one API key: its scopes and last use, without its secret.',
-    method: 'GET',
     path: '/api-keys/{keyId}',
     params: keyParams,
     permission: 'api_keys.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
   revokeApiKey: defineOperation({
     ...shared,
+    ...removing,
     name: 'revoke_api_key',
     title: 'Revoke an API key',
     description: 'Ends an API key at once and for good: whoever uses it is refused.',
-    method: 'DELETE',
     path: '/api-keys/{keyId}',
     params: keyParams,
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'api_keys.delete',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 } as const

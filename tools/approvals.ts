@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
+import { paying, reading, simulating } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, Id, listQuery, resource, Text, Timestamp, WaitSeconds } from './schemas.ts'
 
@@ -53,26 +54,18 @@ export const Approval = resource('approval', Id('apr'), {
 const approvalParams = z.strictObject({ approvalId: ArgumentId('apr') })
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: Approval,
-  environments: ['sandbox', 'production'],
   permission: 'payments.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['default'],
   extension: false,
 } as const
 
 const decision = {
-  method: 'POST',
+  ...paying,
   params: approvalParams,
   output: Approval,
-  result: 'one',
-  environments: ['sandbox', 'production'],
   permission: 'payments.create',
-  idempotency: 'required',
-  instanceId: 'agents',
   setsState: true,
   toolsets: ['default'],
   errors: ['not_found', 'conflict'],
@@ -81,9 +74,8 @@ const decision = {
 
 const customersDecision = {
   ...decision,
-  environments: ['sandbox'],
+  ...simulating,
   permission: 'customers.simulate',
-  effect: 'write',
   toolsets: ['customers'],
   extension: true,
 } as const
@@ -111,12 +103,12 @@ const customer = { id: 'pty_0198a1b2c3d40123456789abcdef0123', name: 'Sandbox Cu
 export const approvals = {
   listApprovals: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_approvals',
     title: 'List approvals',
     description: 'Lists payments and wires in review or decided, newest first.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only these').optional(), ...actingParty }),
-    result: 'page',
     errors: [],
     example: { attributes: underReview },
   }),
@@ -129,7 +121,6 @@ export const approvals = {
     path: '/approvals/{approvalId}',
     params: approvalParams,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
-    result: 'one',
     errors: ['not_found'],
     example: { attributes: underReview },
   }),
@@ -141,7 +132,6 @@ export const approvals = {
     description:
       'Lets a payment in review go on: the money moves now. Only if the person says so; no agent approves what an agent asked for.',
     path: '/approvals/{approvalId}/approve',
-    effect: 'destructive',
     errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway', 'invalid_value'],
     example: { attributes: approved },
   }),
@@ -154,7 +144,6 @@ export const approvals = {
     path: '/approvals/{approvalId}/deny',
     attributes: z.strictObject({ reason: Text(500).describe('Told to who asked').optional() }),
     bodyOptional: true,
-    effect: 'destructive',
     example: { attributes: denied },
   }),
 

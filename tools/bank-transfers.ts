@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { paying, simulating } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Description, RequestedCents, RequestedCurrency, Tags, Text } from './schemas.ts'
 import { Transfer } from './transfers.ts'
@@ -7,13 +8,9 @@ import { Transfer } from './transfers.ts'
 export const withdrawalMethods = ['standard', 'instant', 'wire'] as const
 
 const command = {
-  method: 'POST',
+  ...paying,
   output: Transfer,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  idempotency: 'required',
   adds: true,
-  instanceId: 'agents',
   toolsets: ['payments', 'accounts'],
   errors: ['not_found', 'conflict'],
   extension: false,
@@ -29,15 +26,10 @@ const details = {
 
 /** What the bank does with a deposit or withdrawal, played in the sandbox. */
 const simulation = {
-  method: 'POST',
+  ...simulating,
   params: z.strictObject({ transferId: ArgumentId('tfr') }),
   output: Transfer,
-  result: 'one',
-  environments: ['sandbox'],
   permission: 'banks.simulate',
-  idempotency: 'required',
-  instanceId: 'agents',
-  effect: 'write',
   setsState: true,
   toolsets: ['accounts'],
   errors: ['not_found', 'conflict'],
@@ -69,7 +61,6 @@ export const bankTransfers = {
     }),
     unlisted: ['tags'],
     permission: 'deposits.create',
-    effect: 'destructive',
     example: {
       attributes: { ...deposit, status: 'PROCESSING', failure: null, return: null, settledAt: null },
       ...outside,
@@ -91,7 +82,6 @@ export const bankTransfers = {
     }),
     unlisted: ['tags'],
     permission: 'withdrawals.create',
-    effect: 'destructive',
     example: {
       attributes: {
         type: 'withdrawal',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading, simulating } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -74,26 +75,17 @@ const amount = z.strictObject({
 })
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: CardTransaction,
-  environments: ['sandbox', 'production'],
   permission: 'cards.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['default'],
   extension: false,
 } as const
 
 const simulation = {
-  method: 'POST',
+  ...simulating,
   output: CardTransaction,
-  result: 'one',
-  environments: ['sandbox'],
   permission: 'cards.simulate',
-  idempotency: 'required',
-  instanceId: 'agents',
-  effect: 'write',
   toolsets: ['default'],
   extension: false,
 } as const
@@ -110,13 +102,13 @@ export const cardTransactions = {
     path: '/card-transactions/{cardTransactionId}',
     params: transactionParams,
     query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
-    result: 'one',
     errors: ['not_found'],
     example: captured,
   }),
 
   listCardTransactions: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_card_transactions',
     title: 'List card transactions',
     description: 'Lists purchases and refunds by card, newest first.',
@@ -126,7 +118,6 @@ export const cardTransactions = {
       status: z.enum(cardTransactionStatuses).describe('Only these').optional(),
       customerPartyId: CustomerPartyId,
     }),
-    result: 'page',
     errors: [],
     extension: true,
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading } from './kinds.ts'
 import { Id, resource } from './schemas.ts'
 
 /** Whom a credential acts as (docs/service.md#who-am-i). The id is the party's. */
@@ -16,18 +17,13 @@ export const Whoami = resource('whoami', Id('pty'), {
 
 export const credentials = {
   whoami: defineOperation({
+    ...reading,
     name: 'whoami',
     title: 'Who am I',
     description: 'Tells which party, agent and key this connection acts as.',
-    method: 'GET',
     path: '/whoami',
     output: Whoami,
-    result: 'one',
-    environments: ['sandbox', 'production'],
     permission: 'identity.read',
-    idempotency: 'ignored',
-    instanceId: 'optional',
-    effect: 'read',
     toolsets: ['default'],
     agentHeader: true,
     errors: [],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { delegable } from '../src/core/permissions.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Cents, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 export const invitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'EXPIRED', 'CANCELED'] as const
@@ -99,9 +100,6 @@ export const CustomerInvitationGroup = resource('customerInvitation', z.string()
 })
 
 const invitation = {
-  environments: ['sandbox', 'production'],
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['customers'],
   extension: false,
 } as const
@@ -112,11 +110,13 @@ export const unanswered = { customerParty: { data: null } } as const
 export const customerInvitations = {
   createCustomerInvitation: defineOperation({
     ...invitation,
+    ...writing,
+    result: 'several',
+    idempotency: 'ignored',
     name: 'create_customer_invitation',
     title: 'Invite customers',
     description:
       'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already. For one agent: create_agent_customer_invitation.',
-    method: 'POST',
     answers: 201,
     path: '/customers/invitations',
     attributes: z.strictObject({
@@ -138,47 +138,43 @@ export const customerInvitations = {
       disableNotifications: z.boolean().describe('Mail nobody').optional(),
     }),
     output: AgentDelegationInvitation,
-    result: 'several',
     meta: z.object({
       failedRecipients: z.array(z.object({ recipient: Recipient, reason: z.string() })),
       alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
     }),
     permission: 'customers.invite',
     adds: true,
-    effect: 'write',
     errors: ['not_found', 'conflict'],
     example: { relationships: unanswered },
   }),
 
   listCustomerInvitations: defineOperation({
     ...invitation,
+    ...reading,
+    result: 'page',
     name: 'list_customer_invitations',
     title: 'List pending invitations',
     description:
       'Lists whom you asked and who has not answered yet, by recipient. Answered ones too: list_agent_invitations.',
-    method: 'GET',
     path: '/customers/invitations',
     query: listQuery({}),
     output: CustomerInvitationGroup,
-    result: 'page',
     permission: 'customers.read',
-    effect: 'read',
     errors: [],
   }),
 
   revokeCustomerInvitation: defineOperation({
     ...invitation,
+    ...removing,
+    idempotency: 'ignored',
     name: 'revoke_customer_invitation',
     title: 'Revoke an invitation',
     description: 'Takes back a pending invitation: its url ends.',
-    method: 'DELETE',
     path: '/customers/invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,
-    result: 'one',
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'invitations.revoke',
-    effect: 'destructive',
     toolsets: ['default', 'customers'],
     agentHeader: true,
     errors: ['not_found', 'conflict'],

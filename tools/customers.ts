@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
 import { AgentDelegationInvitation, Permissions, unanswered } from './customer-invitations.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
@@ -43,13 +44,9 @@ const Ended = z.object({ deleted: z.literal(true) })
 const params = z.strictObject({ customerId: ArgumentId('pty') })
 
 const removal = {
-  method: 'DELETE',
+  ...removing,
   output: Customer,
-  result: 'one',
-  environments: ['sandbox', 'production'],
   permission: 'customers.remove',
-  instanceId: 'optional',
-  effect: 'destructive',
   toolsets: ['customers'],
   errors: ['not_found'],
   extension: false,
@@ -59,70 +56,58 @@ const simulation = {
   ...removal,
   method: 'POST',
   environments: ['sandbox'],
-  idempotency: 'required',
   setsState: true,
   errors: ['not_found', 'conflict'],
 } as const
 
 const invitationSimulation = {
-  method: 'POST',
-  output: AgentDelegationInvitation,
+  ...writing,
   environments: ['sandbox'],
+  result: 'several',
+  output: AgentDelegationInvitation,
   permission: 'customers.simulate',
-  idempotency: 'required',
-  instanceId: 'optional',
-  effect: 'write',
   toolsets: ['customers'],
   extension: false,
 } as const
 
 const invitationAnswer = {
   ...invitationSimulation,
+  result: 'one',
   params: z.strictObject({ invitationId: ArgumentId('adi') }),
   attributes: z.strictObject({
     partyId: Id('pty').optional().describe('The invited party; omit for whoever has the email address or phone number'),
   }),
   bodyOptional: true,
-  result: 'one',
   setsState: true,
   errors: ['not_found', 'conflict'],
 } as const
 
 export const customers = {
   listCustomers: defineOperation({
+    ...reading,
+    result: 'page',
     name: 'list_customers',
     title: 'List connected customers',
     description: 'Lists customers who let you use their wallets; an id here is customerPartyId elsewhere.',
-    method: 'GET',
     path: '/customers',
     query: listQuery({ status: z.enum(['active', 'revoked', 'all']).default('active').describe('Only these') }, 20),
     unlisted: ['status'],
     output: Customer,
-    result: 'page',
-    environments: ['sandbox', 'production'],
     permission: 'customers.read',
-    idempotency: 'ignored',
-    instanceId: 'optional',
-    effect: 'read',
     toolsets: ['default', 'customers'],
     errors: [],
     extension: false,
   }),
 
   getCustomer: defineOperation({
+    ...reading,
     name: 'get_customer',
     title: 'Read a customer',
     description: 'Reads one customer, former ones too: its grant to each of your agents, with permissions and limits.',
-    method: 'GET',
     path: '/customers/{customerId}',
     params,
     output: Customer,
-    result: 'one',
-    environments: ['sandbox', 'production'],
     permission: 'customers.read',
-    idempotency: 'ignored',
-    instanceId: 'optional',
-    effect: 'read',
     toolsets: ['customers'],
     errors: ['not_found'],
     extension: false,
@@ -137,11 +122,11 @@ export const customers = {
     path: '/customers/{customerId}',
     params,
     meta: Ended,
-    idempotency: 'required',
   }),
 
   removeCustomerAgent: defineOperation({
     ...removal,
+    idempotency: 'ignored',
     name: 'remove_customer_agent',
     title: 'Remove an agent from a customer',
     description:
@@ -149,7 +134,6 @@ export const customers = {
     path: '/customers/{customerId}/agents/{agentId}',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
-    idempotency: 'ignored',
   }),
 
   simulateCustomerInvitation: defineOperation({
@@ -165,7 +149,6 @@ export const customers = {
       type: z.enum(['PERSON', 'ORG']).default('PERSON').describe('A person or a company'),
       message: Text(500).describe('Shown to the customer').optional(),
     }),
-    result: 'several',
     meta: z.object({
       customer: z.object({ partyId: Id('pty'), handle: z.string(), partyType: z.enum(['PERSON', 'ORG']) }),
     }),

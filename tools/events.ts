@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading, writing } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
@@ -21,9 +22,6 @@ const EventType = z.string().max(100)
 
 const shared = {
   output: Event,
-  environments: ['sandbox', 'production'],
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['events'],
   extension: false,
 } as const
@@ -33,10 +31,11 @@ const params = z.strictObject({ eventId: ArgumentId('evt') })
 export const events = {
   listEvents: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_events',
     title: 'List events',
     description: 'Lists what happened to your records, newest first. To wait for one record, read it with waitSeconds.',
-    method: 'GET',
     path: '/events',
     query: listQuery({
       ...actingParty,
@@ -44,38 +43,33 @@ export const events = {
       createdAfter: Timestamp.describe('Only later ones').optional(),
       createdBefore: Timestamp.describe('Only earlier ones').optional(),
     }),
-    result: 'page',
     permission: 'events.read',
-    effect: 'read',
     errors: [],
   }),
 
   getEvent: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_event',
     title: 'Read an event',
     description: 'Reads one event, with the record as it was then.',
-    method: 'GET',
     path: '/events/{eventId}',
     params,
     query: z.strictObject(actingParty),
-    result: 'one',
     permission: 'events.read',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
   resendEvent: defineOperation({
     ...shared,
+    ...writing,
+    idempotency: 'ignored',
     name: 'resend_event',
     title: 'Send an event again',
     description: 'Delivers an event once more to every webhook that wants it.',
-    method: 'POST',
     path: '/events/{eventId}/resend',
     params,
-    result: 'one',
     permission: 'webhooks.manage',
-    effect: 'write',
     errors: ['not_found', 'conflict'],
     extension: true,
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading, removing, simulating, writing } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
@@ -47,8 +48,6 @@ const Linked = z.object({
 
 const shared = {
   output: ExternalAccount,
-  environments: ['sandbox', 'production'],
-  instanceId: 'optional',
   toolsets: ['accounts'],
   extension: false,
 } as const
@@ -57,28 +56,24 @@ const params = z.strictObject({ externalAccountId: ArgumentId('eac') })
 
 const linking = {
   ...shared,
-  method: 'POST',
+  ...writing,
   result: 'several',
   meta: Linked,
   permission: 'external_accounts.create',
-  idempotency: 'required',
   setsState: true,
-  effect: 'write',
 } as const
 
 export const externalAccounts = {
   listExternalAccounts: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_external_accounts',
     title: 'List bank accounts',
     description: 'Lists the linked bank accounts, for create_deposit and create_withdrawal.',
-    method: 'GET',
     path: '/external-accounts',
     query: listQuery(actingParty),
-    result: 'page',
     permission: 'external_accounts.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: [],
   }),
 
@@ -100,56 +95,51 @@ export const externalAccounts = {
 
   getExternalAccount: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_external_account',
     title: 'Read a bank account',
     description: 'Reads one linked bank account. login_required or disconnected: it has to be linked again.',
-    method: 'GET',
     path: '/external-accounts/{externalAccountId}',
     params,
     query: z.strictObject(actingParty),
-    result: 'one',
     permission: 'external_accounts.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
   deleteExternalAccount: defineOperation({
     ...shared,
+    ...removing,
+    idempotency: 'ignored',
     name: 'delete_external_account',
     title: 'Unlink a bank account',
     description: 'Unlinks a bank account. What its bank is already on goes on.',
-    method: 'DELETE',
     path: '/external-accounts/{externalAccountId}',
     params,
-    result: 'one',
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'external_accounts.delete',
-    idempotency: 'ignored',
-    effect: 'destructive',
     errors: ['not_found'],
     example: { attributes: { status: 'deleted', connectionStatus: 'disconnected' } },
   }),
 
   simulateBankAccountLink: defineOperation({
     ...linking,
+    environments: ['sandbox'],
+    instanceId: 'agents',
     name: 'simulate_bank_account_link',
     title: 'Link a test bank account',
     description: 'Links a test bank account to your party, as a person does who signs in at their bank.',
     path: '/simulations/external-accounts/link',
-    environments: ['sandbox'],
     permission: 'banks.simulate',
-    instanceId: 'agents',
     errors: [],
   }),
 
   simulateBankAccountDisconnection: defineOperation({
     ...shared,
+    ...simulating,
     name: 'simulate_bank_account_disconnection',
     title: 'Let a bank end its connection',
     description:
       'Plays the bank that ends the connection, or asks for a new login: deposits are then refused until it is linked again.',
-    method: 'POST',
     path: '/simulations/external-accounts/{externalAccountId}/disconnect',
     params,
     attributes: z.strictObject({
@@ -159,12 +149,7 @@ export const externalAccounts = {
         .describe('login_required: the bank asks for a new login'),
     }),
     bodyOptional: true,
-    result: 'one',
-    environments: ['sandbox'],
     permission: 'banks.simulate',
-    idempotency: 'required',
-    instanceId: 'agents',
-    effect: 'write',
     setsState: true,
     errors: ['not_found', 'conflict'],
     extension: true,

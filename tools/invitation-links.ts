@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { Limits, Permissions, SentLimits } from './customer-invitations.ts'
+import { reading, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 export const linkStatuses = ['ACTIVE', 'REVOKED'] as const
@@ -39,10 +40,6 @@ export const CreatedInvitationLink = resource(
 
 const shared = {
   output: InvitationLink,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['customers'],
   extension: false,
 } as const
@@ -55,26 +52,26 @@ const active = { attributes: { status: 'ACTIVE' } } as const
 export const invitationLinks = {
   listInvitationLinks: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_invitation_links',
     title: 'List invitation links',
     description: 'Lists the links by which anyone can connect, newest first, without their tokens.',
-    method: 'GET',
     path: '/customers/invitation-links',
     query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only these').optional() }),
-    result: 'page',
     permission: 'invitation_links.read',
-    effect: 'read',
     errors: [],
     example: active,
   }),
 
   createInvitationLink: defineOperation({
     ...shared,
+    ...writing,
+    idempotency: 'ignored',
     name: 'create_invitation_link',
     title: 'Create an invitation link',
     description:
       'Makes a link by which anyone who opens it can connect to your agents. Its url is shown only now. To ask a known person: create_customer_invitation.',
-    method: 'POST',
     path: '/customers/invitation-links',
     attributes: z.strictObject({
       name: Text(100).describe('What you call it'),
@@ -95,35 +92,34 @@ export const invitationLinks = {
     output: CreatedInvitationLink,
     permission: 'invitation_links.create',
     adds: true,
-    effect: 'write',
     errors: ['not_found', 'conflict'],
     example: { attributes: { status: 'ACTIVE', token, url: `http://127.0.0.1:4010/connect/links/${token}` } },
   }),
 
   getInvitationLink: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_invitation_link',
     title: 'Read an invitation link',
     description: 'Reads one invitation link: what it proposes and whether it still works; never its token.',
-    method: 'GET',
     path: '/customers/invitation-links/{linkId}',
     params: linkParams,
     permission: 'invitation_links.read',
-    effect: 'read',
     errors: ['not_found'],
     example: active,
   }),
 
   revokeInvitationLink: defineOperation({
     ...shared,
+    ...writing,
+    idempotency: 'ignored',
+    effect: 'destructive',
     name: 'revoke_invitation_link',
     title: 'Revoke an invitation link',
     description: 'Ends an invitation link for good. Customers who joined by it stay; remove_customer ends those.',
-    method: 'POST',
     path: '/customers/invitation-links/{linkId}/revoke',
     params: linkParams,
     permission: 'invitation_links.revoke',
-    effect: 'destructive',
     setsState: true,
     errors: ['not_found', 'conflict'],
     example: { attributes: { status: 'REVOKED' } },

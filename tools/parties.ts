@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Formed, Id, listQuery, RequestedCurrency, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 export const partyStatuses = ['ACTIVE', 'SUSPENDED', 'PROVISIONAL', 'INACTIVE'] as const
@@ -78,36 +79,31 @@ export const ComplianceCase = resource('compliance_case', Id('cmp'), {
 
 const shared = {
   output: Party,
-  result: 'one',
-  environments: ['sandbox', 'production'],
   permission: 'party.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['agents'],
   errors: [],
   extension: false,
 } as const
 
-const change = { ...shared, permission: 'party.update', effect: 'write' } as const
+const change = { ...shared, ...writing, idempotency: 'ignored', permission: 'party.update' } as const
 const Limit = LimitCents.nullable().optional()
 
 export const parties = {
   getParty: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_party',
     title: 'Read your party',
     description: 'Reads the party that you act for: its name, handle and status. Which agent you are: whoami.',
-    method: 'GET',
     path: '/parties/me',
-    effect: 'read',
   }),
 
   updateParty: defineOperation({
     ...change,
+    method: 'PATCH',
     name: 'update_party',
     title: 'Rename your party',
     description: 'Changes the display name of your party, which others read. Its handle: set_party_handle.',
-    method: 'PATCH',
     path: '/parties/me',
     attributes: z.strictObject({
       displayName: Text(100).nullable().optional().describe('Null: the legal name is shown'),
@@ -117,11 +113,11 @@ export const parties = {
 
   setPartyHandle: defineOperation({
     ...change,
+    method: 'PUT',
     name: 'set_party_handle',
     title: 'Set the handle',
     description:
       "Sets the @handle of your party, with which its agents' handles begin. The one before stays reserved for 14 days.",
-    method: 'PUT',
     path: '/parties/me/handle',
     attributes: z.strictObject({
       handle: Formed(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, 'words of a-z and 0-9 with single - or _ between them, no @').max(
@@ -133,21 +129,20 @@ export const parties = {
 
   getPartyLimits: defineOperation({
     ...shared,
+    ...reading,
     name: 'get_party_limits',
     title: 'Read the limits of your party',
     description: "Reads what may leave your party's wallets without an approval. An agent's own limits: get_agent.",
-    method: 'GET',
     path: '/parties/me/limits',
     output: PartyLimits,
-    effect: 'read',
   }),
 
   setPartyLimits: defineOperation({
     ...change,
+    method: 'PUT',
     name: 'set_party_limits',
     title: 'Set the limits of your party',
     description: 'Sets what may leave the wallets of your party without an approval; what is left out has no limit.',
-    method: 'PUT',
     path: '/parties/me/limits',
     attributes: z.strictObject({
       perTransaction: Limit.describe('Cents'),
@@ -160,77 +155,70 @@ export const parties = {
 
   clearPartyLimits: defineOperation({
     ...change,
+    ...removing,
+    idempotency: 'ignored',
     name: 'clear_party_limits',
     title: 'Clear the limits of your party',
     description: 'Clears all limits of your party; those of its agents stay.',
-    method: 'DELETE',
     path: '/parties/me/limits',
     output: PartyLimits,
-    effect: 'destructive',
     example: { attributes: { limits: null, currency: null } },
   }),
 
   listPartyMembers: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_party_members',
     title: 'List members',
     description: 'Lists the people of your party and their roles. Who was asked to join: list_party_invitations.',
-    method: 'GET',
     path: '/parties/me/members',
     query: listQuery({}),
     output: Member,
-    result: 'page',
     permission: 'members.read',
-    effect: 'read',
   }),
 
   removePartyMember: defineOperation({
     ...shared,
+    ...removing,
     name: 'remove_party_member',
     title: 'Remove a member',
     description: 'Removes a person from your party; they are signed out everywhere. The last owner stays.',
-    method: 'DELETE',
     path: '/parties/me/members/{userId}',
     params: z.strictObject({ userId: ArgumentId('usr') }),
     output: RemovedMember,
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'members.remove',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found', 'conflict'],
   }),
 
   getPartyCompliance: defineOperation({
     ...shared,
+    ...reading,
+    result: 'oneOrNull',
     name: 'get_party_compliance',
     title: 'Read the compliance case',
     description: 'Reads how far the service is with knowing a party; null: nothing was submitted.',
-    method: 'GET',
     path: '/parties/{partyId}/compliance',
     params: z.strictObject({ partyId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
     output: ComplianceCase,
-    result: 'oneOrNull',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
   simulateComplianceDecision: defineOperation({
     ...shared,
+    ...writing,
+    environments: ['sandbox'],
     name: 'simulate_compliance_decision',
     title: 'Decide on compliance',
     description: 'Plays the reviewer of a compliance case.',
-    method: 'POST',
     path: '/simulations/parties/{partyId}/compliance',
     params: z.strictObject({ partyId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
     attributes: z.strictObject({
       status: ComplianceCase.shape.attributes.shape.status.describe('What the case becomes'),
     }),
     output: ComplianceCase,
-    environments: ['sandbox'],
     permission: 'compliance.simulate',
-    idempotency: 'required',
-    instanceId: 'optional',
-    effect: 'write',
     setsState: true,
     errors: ['not_found', 'conflict'],
     extension: true,

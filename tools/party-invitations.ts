@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 export const partyInvitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'REVOKED'] as const
@@ -27,9 +28,6 @@ const Email = z.email().max(320)
 
 const shared = {
   output: PartyInvitation,
-  environments: ['sandbox', 'production'],
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['agents'],
   extension: false,
 } as const
@@ -37,30 +35,31 @@ const shared = {
 export const partyInvitations = {
   listPartyInvitations: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_party_invitations',
     title: 'List invitations to your party',
     description:
       'Lists whom your party asked to join it, newest first. Customers are invited by create_customer_invitation.',
-    method: 'GET',
     path: '/party-invitations',
     query: listQuery({
       partyId: ArgumentId('pty', 'Your own party').optional(),
       email: Email.describe('Only to this address').optional(),
       status: z.enum(partyInvitationStatuses).describe('Only these').optional(),
     }),
-    result: 'page',
     permission: 'party_invitations.read',
-    effect: 'read',
     errors: [],
   }),
 
   createPartyInvitations: defineOperation({
     ...shared,
+    ...writing,
+    result: 'several',
+    idempotency: 'ignored',
     name: 'create_party_invitations',
     title: 'Invite people to your party',
     description:
       'Asks people to join your party as ADMIN or MEMBER. Give each their url; meta.failed says who was not asked, and why.',
-    method: 'POST',
     path: '/party-invitations',
     attributes: z.strictObject({
       invitations: z
@@ -74,28 +73,23 @@ export const partyInvitations = {
         .max(100)
         .describe('Up to 100'),
     }),
-    result: 'several',
     meta: z.object({ failed: z.array(z.object({ email: z.string(), error: z.string() })) }),
     answers: 201,
     permission: 'party_invitations.create',
     setsState: true,
-    effect: 'write',
     errors: [],
   }),
 
   revokePartyInvitation: defineOperation({
     ...shared,
+    ...removing,
     name: 'revoke_party_invitation',
     title: 'Revoke an invitation to your party',
     description: 'Ends a pending invitation to your party. Who has joined is removed by remove_party_member.',
-    method: 'DELETE',
     path: '/party-invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('inv') }),
-    result: 'one',
     meta: z.object({ deleted: z.literal(true) }),
     permission: 'party_invitations.revoke',
-    idempotency: 'required',
-    effect: 'destructive',
     errors: ['not_found', 'conflict'],
     example: { attributes: { status: 'REVOKED', url: null } },
   }),

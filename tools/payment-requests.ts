@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { partyBeside } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { paying, reading, simulating } from './kinds.ts'
 import { actingParty, counterpartyTypes, Payment } from './payments.ts'
 import {
   ArgumentId,
@@ -81,24 +82,16 @@ const params = z.strictObject({ paymentRequestId: ArgumentId('prq') })
 const Included = (words: string) => z.enum(['true', 'false']).describe(words).optional()
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: PaymentRequest,
-  environments: ['sandbox', 'production'],
   permission: 'payments.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['payments'],
   extension: false,
 } as const
 
 const command = {
-  method: 'POST',
-  result: 'one',
-  environments: ['sandbox', 'production'],
+  ...paying,
   permission: 'payments.create',
-  idempotency: 'required',
-  instanceId: 'agents',
   toolsets: ['payments'],
   extension: false,
 } as const
@@ -106,10 +99,9 @@ const command = {
 /** Who is asked and what comes of it, played in the sandbox. */
 const simulation = {
   ...command,
+  ...simulating,
   params,
-  environments: ['sandbox'],
   permission: 'payments.simulate',
-  effect: 'write',
   setsState: true,
   errors: ['not_found', 'conflict'],
 } as const
@@ -120,6 +112,7 @@ const ended = (status: (typeof paymentRequestStatuses)[number]) => ({ attributes
 export const paymentRequests = {
   createPaymentRequest: defineOperation({
     ...command,
+    effect: 'write',
     name: 'create_payment_request',
     title: 'Request a payment',
     description:
@@ -144,13 +137,13 @@ export const paymentRequests = {
     output: PaymentRequest,
     answers: 201,
     adds: true,
-    effect: 'write',
     errors: ['not_found', 'conflict'],
     example: open,
   }),
 
   listPaymentRequests: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_payment_requests',
     title: 'List payment requests you sent',
     description:
@@ -161,20 +154,19 @@ export const paymentRequests = {
       includeCompleted: Included('Paid ones too'),
       includeCanceled: Included('Canceled, declined and expired ones too'),
     }),
-    result: 'page',
     errors: [],
     example: open,
   }),
 
   listIncomingPaymentRequests: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_incoming_payment_requests',
     title: 'List payment requests you got',
     description:
       'Lists requests that wait for your money. Each is paid by fulfill_payment_request or refused by decline_payment_request.',
     path: '/payment-requests/incoming',
     query: listQuery(actingParty),
-    result: 'page',
     errors: [],
     example: open,
   }),
@@ -187,7 +179,6 @@ export const paymentRequests = {
     path: '/payment-requests/{paymentRequestId}',
     params,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
-    result: 'one',
     errors: ['not_found'],
     example: open,
   }),
@@ -215,7 +206,6 @@ export const paymentRequests = {
       }),
     ),
     output: Payment,
-    effect: 'destructive',
     setsState: true,
     errors: ['not_found', 'conflict'],
     example: {
@@ -234,7 +224,6 @@ export const paymentRequests = {
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
     bodyOptional: true,
     output: PaymentRequest,
-    effect: 'destructive',
     setsState: true,
     errors: ['not_found', 'conflict'],
     example: ended('DECLINED'),
@@ -251,7 +240,6 @@ export const paymentRequests = {
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
     bodyOptional: true,
     output: PaymentRequest,
-    effect: 'destructive',
     setsState: true,
     errors: ['not_found', 'conflict'],
     example: ended('CANCELED'),

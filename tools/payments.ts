@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { paying, reading, simulating } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -73,25 +74,16 @@ export const actingParty = {
 }
 
 const command = {
-  method: 'POST',
-  result: 'one',
-  environments: ['sandbox', 'production'],
+  ...paying,
   permission: 'payments.create',
-  idempotency: 'required',
-  instanceId: 'agents',
-  effect: 'destructive',
   toolsets: ['payments'],
   extension: false,
 } as const
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: Payment,
-  environments: ['sandbox', 'production'],
   permission: 'payments.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['payments'],
   extension: false,
 } as const
@@ -141,7 +133,6 @@ export const payments = {
     path: '/payments/{paymentId}',
     params: paymentParams,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
-    result: 'one',
     toolsets: ['default', 'payments'],
     errors: ['not_found'],
     example: completed,
@@ -149,12 +140,12 @@ export const payments = {
 
   listPayments: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_payments',
     title: 'List payments',
     description: 'Lists payments you sent, newest first. Card purchases: list_card_transactions.',
     path: '/payments',
     query: listQuery(actingParty),
-    result: 'page',
     toolsets: ['default', 'payments'],
     errors: [],
     example: completed,
@@ -179,19 +170,15 @@ export const payments = {
   }),
 
   simulatePaymentClaim: defineOperation({
+    ...simulating,
+    idempotency: 'ignored',
     name: 'simulate_payment_claim',
     title: 'Claim a payment',
     description: 'Plays the unknown recipient who joins and takes a PENDING_CLAIM payment.',
-    method: 'POST',
     path: '/simulations/payments/{paymentId}/complete-claim',
     params: paymentParams,
     output: Payment,
-    result: 'one',
-    environments: ['sandbox'],
     permission: 'payments.simulate',
-    idempotency: 'ignored',
-    instanceId: 'agents',
-    effect: 'write',
     setsState: true,
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { managing, reading } from './kinds.ts'
 import { resource, Timestamp } from './schemas.ts'
 
 /** The sandbox's clock: it drives card expiry, holds and replay windows, and only moves forward. */
@@ -10,11 +11,7 @@ const longestAdvanceSeconds = 10 * 366 * 24 * 60 * 60
 
 const clock = {
   output: Clock,
-  result: 'one',
-  environments: ['sandbox'],
   permission: 'clock.use',
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['sandbox'],
   extension: true,
 } as const
@@ -22,28 +19,28 @@ const clock = {
 export const sandboxClock = {
   getSandboxClock: defineOperation({
     ...clock,
+    ...reading,
+    environments: ['sandbox'],
     name: 'get_sandbox_clock',
     title: 'Read the sandbox clock',
     description: "Reads the sandbox's time, which differs from real time once advance_sandbox_clock moved it.",
-    method: 'GET',
     path: '/simulations/clock',
-    effect: 'read',
     errors: [],
   }),
 
   advanceSandboxClock: defineOperation({
     ...clock,
+    ...managing,
+    effect: 'destructive',
     name: 'advance_sandbox_clock',
     title: 'Advance the sandbox clock',
     description:
       "Moves the sandbox's time forward for everybody, by seconds or to a time (one of the two): cards expire, holds lapse, subscriptions are charged. It never goes back.",
-    method: 'POST',
     path: '/simulations/clock/advance',
     attributes: z.strictObject({
       seconds: z.int().positive().max(longestAdvanceSeconds).describe('How far').optional(),
       to: Timestamp.describe('Later than now').optional(),
     }),
-    effect: 'destructive',
     errors: [],
   }),
 } as const

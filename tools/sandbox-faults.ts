@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type ErrorCode, errorTable } from '../src/core/errors.ts'
 import { faultKinds, longestFaultMs } from '../src/core/faults.ts'
 import { defineOperation } from '../src/core/operation.ts'
+import { managing, reading } from './kinds.ts'
 import { resource } from './schemas.ts'
 
 const FaultId = z
@@ -67,10 +68,7 @@ export const SandboxFault = resource('sandboxFault', FaultId, {
 
 const fault = {
   output: SandboxFault,
-  environments: ['sandbox'],
   permission: 'sandbox.manage',
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['sandbox'],
   extension: true,
   example: {
@@ -89,42 +87,40 @@ const fault = {
 export const sandboxFaults = {
   setSandboxFault: defineOperation({
     ...fault,
+    ...managing,
     name: 'set_sandbox_fault',
     title: 'Set a sandbox fault',
     description:
       'Makes requests fail on purpose: those of an operation or path get an error, come late, hang, are cut, or lose the answer after their effect. Next: list_sandbox_faults.',
-    method: 'POST',
     path: '/simulations/faults',
     attributes: FaultRule,
-    result: 'one',
-    effect: 'write',
     setsState: true,
     errors: ['conflict'],
   }),
 
   listSandboxFaults: defineOperation({
     ...fault,
+    ...reading,
+    environments: ['sandbox'],
+    result: 'several',
     name: 'list_sandbox_faults',
     title: 'List sandbox faults',
     description:
       'Lists the rules by which requests fail on purpose, in their order, and how often each matched and hit.',
-    method: 'GET',
     path: '/simulations/faults',
-    result: 'several',
-    effect: 'read',
     errors: [],
   }),
 
   clearSandboxFaults: defineOperation({
     ...fault,
+    ...managing,
+    method: 'DELETE',
+    result: 'several',
     name: 'clear_sandbox_faults',
     title: 'Clear sandbox faults',
     description: 'Removes the rules by which requests fail on purpose, or one of them; answers those it removed.',
-    method: 'DELETE',
     path: '/simulations/faults',
     query: z.strictObject({ faultId: FaultId.optional().describe('Only this rule') }),
-    result: 'several',
-    effect: 'write',
     errors: ['not_found'],
   }),
 } as const

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /** What a message is about; the payer of a subscription, whose address nobody knows, is mailed as `payer`. */
@@ -30,20 +31,17 @@ export const SandboxMessage = resource(
 
 export const sandboxMessages = {
   listSandboxMessages: defineOperation({
+    ...reading,
+    environments: ['sandbox'],
+    result: 'page',
     name: 'list_sandbox_messages',
     title: 'List messages that would have been sent',
     description:
       'Lists the mails and text messages that your party’s invitations, claims, requests and approvals would have sent, newest first. The sandbox sends none.',
-    method: 'GET',
     path: '/simulations/messages',
     query: listQuery({ to: z.string().max(320).describe('Only to this address').optional() }),
     output: SandboxMessage,
-    result: 'page',
-    environments: ['sandbox'],
     permission: 'activity.read',
-    idempotency: 'ignored',
-    instanceId: 'optional',
-    effect: 'read',
     toolsets: ['sandbox'],
     errors: [],
     extension: true,

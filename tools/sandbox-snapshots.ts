@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { managing, reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
 /** How many snapshots there are at most, and how many characters their rows take together. */
@@ -28,11 +29,7 @@ export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
 })
 
 const shared = {
-  result: 'one',
-  environments: ['sandbox'],
   permission: 'sandbox.manage',
-  idempotency: 'ignored',
-  instanceId: 'optional',
   toolsets: ['sandbox'],
   extension: true,
 } as const
@@ -43,78 +40,78 @@ const params = z.strictObject({ name: name.describe('As it was saved') })
 export const sandboxSnapshots = {
   resetSandbox: defineOperation({
     ...shared,
+    ...managing,
+    effect: 'destructive',
     name: 'reset_sandbox',
     title: 'Reset the sandbox',
     description:
       'Puts the whole sandbox back to how it was filled, clock included, for everybody. Ids and keys of that world work on; everything made since is gone.',
-    method: 'POST',
     path: '/simulations/reset',
     attributes: z.strictObject({}),
     bodyOptional: true,
     output: Sandbox,
     setsState: true,
     alone: true,
-    effect: 'destructive',
     errors: [],
   }),
 
   saveSandbox: defineOperation({
     ...shared,
+    ...managing,
     name: 'save_sandbox',
     title: 'Save the sandbox',
     description:
       'Keeps the state of the whole sandbox under a name, in place of what was kept under it. restore_sandbox goes back to it.',
-    method: 'POST',
     path: '/simulations/snapshots',
     attributes: z.strictObject({ name: name.describe('1 to 64 letters, digits or ._-') }),
     output: SandboxSnapshot,
     setsState: true,
     alone: true,
-    effect: 'write',
     errors: ['conflict'],
   }),
 
   listSandboxSnapshots: defineOperation({
     ...shared,
+    ...reading,
+    environments: ['sandbox'],
+    result: 'page',
     name: 'list_sandbox_snapshots',
     title: 'List snapshots of the sandbox',
     description: 'Lists the states that save_sandbox kept, newest first.',
-    method: 'GET',
     path: '/simulations/snapshots',
     query: listQuery({}),
     output: SandboxSnapshot,
-    result: 'page',
-    effect: 'read',
     errors: [],
   }),
 
   restoreSandbox: defineOperation({
     ...shared,
+    ...managing,
+    effect: 'destructive',
     name: 'restore_sandbox',
     title: 'Restore the sandbox',
     description:
       'Puts the whole sandbox back to a state that save_sandbox kept, clock included, for everybody. Everything made since is gone.',
-    method: 'POST',
     path: '/simulations/snapshots/{name}/restore',
     params,
     output: Sandbox,
     setsState: true,
     alone: true,
-    effect: 'destructive',
     errors: ['not_found', 'conflict'],
   }),
 
   deleteSandboxSnapshot: defineOperation({
     ...shared,
+    ...managing,
+    method: 'DELETE',
+    effect: 'destructive',
     name: 'delete_sandbox_snapshot',
     title: 'Delete a snapshot of the sandbox',
     description: 'Deletes a state that save_sandbox kept. The sandbox stays as it is.',
-    method: 'DELETE',
     path: '/simulations/snapshots/{name}',
     params,
     output: SandboxSnapshot,
     meta: z.object({ deleted: z.literal(true) }),
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 } as const

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { reading, simulating, writing } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -115,37 +116,29 @@ const params = z.strictObject({ subscriptionId: ArgumentId('sub') })
 const acting = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: Subscription,
-  environments: ['sandbox', 'production'],
   permission: 'subscriptions.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['default'],
   extension: true,
 } as const
 
 const command = {
-  method: 'POST',
+  ...writing,
   output: Subscription,
-  result: 'one',
-  environments: ['sandbox', 'production'],
   permission: 'subscriptions.manage',
-  idempotency: 'required',
-  instanceId: 'agents',
-  effect: 'write',
   toolsets: ['payments'],
   extension: false,
 } as const
 
-const simulation = { ...command, environments: ['sandbox'], extension: true } as const
+const simulation = { ...command, ...simulating, extension: true } as const
 
 const active = { attributes: { status: 'active', expiresAt: null } } as const
 
 export const subscriptions = {
   createSubscription: defineOperation({
     ...command,
+    instanceId: 'agents',
     name: 'create_subscription',
     title: 'Create a subscription',
     description:
@@ -189,7 +182,6 @@ export const subscriptions = {
     path: '/subscriptions/{subscriptionId}',
     params,
     query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
-    result: 'one',
     toolsets: ['payments'],
     errors: ['not_found'],
     example: active,
@@ -197,19 +189,20 @@ export const subscriptions = {
 
   listSubscriptions: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_subscriptions',
     title: 'List subscriptions',
     description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
     query: listQuery({ ...acting.shape, status: z.enum(subscriptionStatuses).describe('Only these').optional() }),
     unlisted: ['status'],
-    result: 'page',
     errors: [],
     example: active,
   }),
 
   listSubscriptionPayments: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_subscription_payments',
     title: 'List the payments of a subscription',
     description:
@@ -218,7 +211,6 @@ export const subscriptions = {
     params,
     query: listQuery({ customerPartyId: CustomerPartyId }),
     output: SubscriptionPayment,
-    result: 'page',
     toolsets: ['payments'],
     errors: ['not_found'],
     example: { attributes: { status: 'paid' } },
@@ -226,14 +218,13 @@ export const subscriptions = {
 
   cancelSubscription: defineOperation({
     ...command,
+    effect: 'destructive',
     name: 'cancel_subscription',
     title: 'Cancel a subscription',
     description: 'Stops every future payment for good, or ends the checkout of a pending one. Ask the person first.',
     path: '/subscriptions/{subscriptionId}/cancel',
     params,
     attributes: acting,
-    instanceId: 'optional',
-    effect: 'destructive',
     setsState: true,
     toolsets: ['default'],
     errors: ['not_found'],
@@ -242,6 +233,7 @@ export const subscriptions = {
 
   resumeSubscription: defineOperation({
     ...command,
+    instanceId: 'agents',
     name: 'resume_subscription',
     title: 'Resume a subscription',
     description: 'Collects again where it needs_attention: what is due is charged at once. A canceled one is over.',
@@ -256,6 +248,7 @@ export const subscriptions = {
 
   markSubscriptionPaymentPaid: defineOperation({
     ...command,
+    instanceId: 'agents',
     name: 'mark_subscription_payment_paid',
     title: 'Mark a payment as paid',
     description: 'Records that a missed payment, or the next, was paid another way; it is never charged.',

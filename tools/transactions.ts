@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
@@ -29,13 +30,9 @@ export const Transaction = resource(
 )
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: Transaction,
-  environments: ['sandbox', 'production'],
   permission: 'payments.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['payments'],
   extension: false,
 } as const
@@ -48,6 +45,7 @@ const outbound = {
 export const transactions = {
   listTransactions: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_transactions',
     title: 'List transactions',
     description:
@@ -63,7 +61,6 @@ export const transactions = {
         .optional(),
       customerPartyId: CustomerPartyId,
     }),
-    result: 'page',
     errors: [],
     example: outbound,
   }),
@@ -76,7 +73,6 @@ export const transactions = {
     path: '/transactions/{transactionId}',
     params: z.strictObject({ transactionId: ArgumentId('txn') }),
     query: z.strictObject(actingParty),
-    result: 'one',
     errors: ['not_found'],
     example: outbound,
   }),

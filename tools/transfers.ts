@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { paying, reading, simulating, writing } from './kinds.ts'
 import { actingParty, paymentStatuses } from './payments.ts'
 import {
   ArgumentId,
@@ -64,13 +65,9 @@ const Address = z.strictObject({
 })
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: Transfer,
-  environments: ['sandbox', 'production'],
   permission: 'wallets.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['payments'],
   extension: false,
 } as const
@@ -81,11 +78,11 @@ const inside = { status: 'COMPLETED', rail: null, externalAccountDisplayMask: nu
 
 export const transfers = {
   createWire: defineOperation({
+    ...paying,
     name: 'create_wire',
     title: 'Send a wire',
     description:
       'Wires money to a bank account, for good; a person or party is paid by create_payment. IN_REVIEW waits for an approval.',
-    method: 'POST',
     path: '/wire',
     attributes: z.strictObject({
       amount: RequestedCents,
@@ -102,13 +99,8 @@ export const transfers = {
       customerPartyId: CustomerPartyId,
     }),
     output: Transfer,
-    result: 'one',
-    environments: ['sandbox', 'production'],
     permission: 'payments.create',
-    idempotency: 'required',
     adds: true,
-    instanceId: 'agents',
-    effect: 'destructive',
     toolsets: ['payments'],
     errors: ['conflict', 'wire.beneficiary_address_required'],
     example: withdrawal,
@@ -116,10 +108,11 @@ export const transfers = {
   }),
 
   createInternalTransfer: defineOperation({
+    ...writing,
+    instanceId: 'agents',
     name: 'create_internal_transfer',
     title: 'Transfer between wallets',
     description: 'Moves money between two wallets of one party. Others are paid by create_payment.',
-    method: 'POST',
     path: '/transfers/internal',
     attributes: z.strictObject({
       amount: RequestedCents,
@@ -130,13 +123,8 @@ export const transfers = {
       ...actingParty,
     }),
     output: Transfer,
-    result: 'one',
-    environments: ['sandbox', 'production'],
     permission: 'wallets.transfer',
-    idempotency: 'required',
     adds: true,
-    instanceId: 'agents',
-    effect: 'write',
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
     example: {
@@ -151,13 +139,13 @@ export const transfers = {
 
   listTransfers: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_transfers',
     title: 'List transfers',
     description:
       'Lists deposits, withdrawals, wires and moves between wallets, newest first. What others were paid is in list_payments.',
     path: '/transfers',
     query: listQuery(actingParty),
-    result: 'page',
     errors: [],
     example: withdrawal,
   }),
@@ -171,16 +159,15 @@ export const transfers = {
     path: '/transfers/{transferId}',
     params: z.strictObject({ transferId: ArgumentId('tfr') }),
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
-    result: 'one',
     errors: ['not_found'],
     example: withdrawal,
   }),
 
   fundSandboxWallet: defineOperation({
+    ...simulating,
     name: 'fund_sandbox_wallet',
     title: 'Fund a sandbox wallet',
     description: 'Deposits test money in a wallet.',
-    method: 'POST',
     path: '/simulations/customers/{customerId}/transfers/deposit',
     params: z.strictObject({ customerId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
     attributes: z.strictObject({
@@ -189,13 +176,8 @@ export const transfers = {
       walletId: ArgumentId('wal', 'Else the default').optional(),
     }),
     output: Transfer,
-    result: 'one',
-    environments: ['sandbox'],
     permission: 'wallets.fund',
-    idempotency: 'required',
     adds: true,
-    instanceId: 'agents',
-    effect: 'write',
     toolsets: ['default', 'payments'],
     errors: ['not_found', 'conflict'],
     example: { attributes: { ...inside, type: 'deposit', method: 'standard' } },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { Agent } from './agents.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, Timestamp } from './schemas.ts'
 
 /** An agent with how it may use the wallet that it was asked for by. */
@@ -12,30 +13,25 @@ const pair = z.strictObject({ walletId: ArgumentId('wal'), agentId: ArgumentId('
 
 const shared = {
   output: WalletAgent,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  instanceId: 'optional',
   toolsets: ['payments'],
   extension: false,
 } as const
 
-const command = { ...shared, permission: 'wallet_agents.manage', idempotency: 'required', effect: 'write' } as const
+const command = { ...shared, ...writing, permission: 'wallet_agents.manage' } as const
 
 export const walletAgents = {
   listWalletAgents: defineOperation({
     ...shared,
+    ...reading,
+    result: 'page',
     name: 'list_wallet_agents',
     title: 'List the agents of a wallet',
     description:
       'Lists the agents that may use one wallet, and whether it is their default. list_agents has all agents.',
-    method: 'GET',
     path: '/wallets/{walletId}/agents',
     params: z.strictObject({ walletId: ArgumentId('wal') }),
     query: listQuery({}),
-    result: 'page',
     permission: 'wallet_agents.read',
-    idempotency: 'ignored',
-    effect: 'read',
     errors: ['not_found'],
   }),
 
@@ -45,7 +41,6 @@ export const walletAgents = {
     title: 'Attach an agent to a wallet',
     description:
       'Lets an agent spend from a wallet. Its first one becomes its default; set_agent_default_wallet changes that.',
-    method: 'POST',
     path: '/wallets/{walletId}/agents',
     params: z.strictObject({ walletId: ArgumentId('wal') }),
     attributes: z.strictObject({ agentId: ArgumentId('agt') }),
@@ -58,7 +53,6 @@ export const walletAgents = {
     name: 'set_agent_default_wallet',
     title: "Set an agent's default wallet",
     description: 'Chooses, among the wallets attached to an agent, the one it pays from.',
-    method: 'POST',
     path: '/wallets/{walletId}/agents/{agentId}/default',
     params: pair,
     setsState: true,
@@ -67,15 +61,14 @@ export const walletAgents = {
 
   detachWalletAgent: defineOperation({
     ...command,
+    ...removing,
     name: 'detach_wallet_agent',
     title: 'Detach an agent from a wallet',
     description: 'Takes a wallet away from an agent: it can spend nothing of it any more, and its cards there end.',
-    method: 'DELETE',
     path: '/wallets/{walletId}/agents/{agentId}',
     params: pair,
     output: z.object({ type: z.literal('agent'), id: Id('agt') }),
     meta: z.object({ deleted: z.literal(true) }),
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 } as const

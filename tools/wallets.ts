@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { reading, writing } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import {
   ArgumentId,
@@ -39,13 +40,9 @@ export const Wallet = resource(
 )
 
 const read = {
-  method: 'GET',
+  ...reading,
   output: Wallet,
-  environments: ['sandbox', 'production'],
   permission: 'wallets.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
   toolsets: ['default', 'payments'],
   extension: false,
 } as const
@@ -57,14 +54,9 @@ const walletDescription = Description(100).nullable().describe('What it is for')
 
 /** The lifecycle of wallets, which is never an agent's (docs/service.md#agent-policy). */
 const command = {
-  method: 'POST',
+  ...writing,
   output: Wallet,
-  result: 'one',
-  environments: ['sandbox', 'production'],
   permission: 'wallets.update',
-  idempotency: 'required',
-  instanceId: 'optional',
-  effect: 'write',
   toolsets: ['payments'],
   extension: false,
 } as const
@@ -76,12 +68,12 @@ const receiving = {
 export const wallets = {
   listWallets: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_wallets',
     title: 'List wallets',
     description: 'Lists wallets and their balances: available can be spent, total less holds.',
     path: '/wallets',
     query: listQuery(actingParty),
-    result: 'page',
     errors: [],
     example: { attributes: receiving },
   }),
@@ -94,7 +86,6 @@ export const wallets = {
     path: '/wallets/{walletId}',
     params: walletParams,
     query: z.strictObject(actingParty),
-    result: 'one',
     toolsets: ['payments'],
     errors: ['not_found'],
   }),
@@ -120,11 +111,11 @@ export const wallets = {
 
   updateWallet: defineOperation({
     ...command,
+    method: 'PATCH',
     name: 'update_wallet',
     title: 'Change a wallet',
     description:
       "Changes a wallet's name, description or tags, only what is given. It moves no money and changes no status.",
-    method: 'PATCH',
     path: '/wallets/{walletId}',
     params: walletParams,
     attributes: z.strictObject({
@@ -151,13 +142,13 @@ export const wallets = {
 
   freezeWallet: defineOperation({
     ...command,
+    idempotency: 'ignored',
     name: 'freeze_wallet',
     title: 'Freeze a wallet',
     description:
       'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet. freeze_agent_card stops one card.',
     path: '/wallets/{walletId}/freeze',
     params: walletParams,
-    idempotency: 'ignored',
     setsState: true,
     errors: ['not_found', 'conflict'],
     example: { attributes: { ...receiving, status: 'frozen' } },
@@ -165,12 +156,12 @@ export const wallets = {
 
   unfreezeWallet: defineOperation({
     ...command,
+    idempotency: 'ignored',
     name: 'unfreeze_wallet',
     title: 'Unfreeze a wallet',
     description: 'Lets a wallet pay and be paid again after freeze_wallet. It does not unfreeze cards.',
     path: '/wallets/{walletId}/unfreeze',
     params: walletParams,
-    idempotency: 'ignored',
     setsState: true,
     errors: ['not_found', 'conflict'],
     example: { attributes: receiving },

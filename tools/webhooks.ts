@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { Event } from './events.ts'
+import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, TagChanges, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 export const webhookStatuses = ['ENABLED', 'DISABLED'] as const
@@ -73,16 +74,13 @@ const Words = Text(100).describe('What it is for')
 
 const shared = {
   output: Webhook,
-  result: 'one',
-  environments: ['sandbox', 'production'],
   permission: 'webhooks.manage',
-  instanceId: 'optional',
   toolsets: ['events'],
   extension: false,
 } as const
 
-const write = { ...shared, method: 'POST', idempotency: 'required', effect: 'write' } as const
-const read = { ...shared, method: 'GET', permission: 'webhooks.read', idempotency: 'ignored', effect: 'read' } as const
+const write = { ...shared, ...writing } as const
+const read = { ...shared, ...reading, permission: 'webhooks.read' } as const
 const params = z.strictObject({ webhookId: ArgumentId('whk') })
 
 export const webhooks = {
@@ -107,12 +105,12 @@ export const webhooks = {
 
   listWebhooks: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_webhooks',
     title: 'List webhooks',
     description: 'Lists the webhooks of your party. What became of their deliveries: list_webhook_deliveries.',
     path: '/webhooks',
     query: listQuery({ status: z.enum(webhookStatuses).describe('Only these').optional() }),
-    result: 'page',
     errors: [],
   }),
 
@@ -129,10 +127,10 @@ export const webhooks = {
 
   updateWebhook: defineOperation({
     ...write,
+    method: 'PATCH',
     name: 'update_webhook',
     title: 'Change a webhook',
     description: 'Changes address, events, description, tags or status of a webhook, only what is given.',
-    method: 'PATCH',
     path: '/webhooks/{webhookId}',
     params,
     attributes: z.strictObject({
@@ -147,19 +145,19 @@ export const webhooks = {
 
   deleteWebhook: defineOperation({
     ...write,
+    ...removing,
     name: 'delete_webhook',
     title: 'Delete a webhook',
     description: 'Deletes a webhook, and what it was not told yet. To pause one: update_webhook.',
-    method: 'DELETE',
     path: '/webhooks/{webhookId}',
     params,
     meta: z.object({ deleted: z.literal(true) }),
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 
   rotateWebhookSecret: defineOperation({
     ...write,
+    effect: 'destructive',
     name: 'rotate_webhook_secret',
     title: "Rotate a webhook's secret",
     description: 'Makes a new signing secret, shown once. Deliveries carry both signatures until the old one expires.',
@@ -170,12 +168,12 @@ export const webhooks = {
     }),
     output: RotatedWebhook,
     adds: true,
-    effect: 'destructive',
     errors: ['not_found'],
   }),
 
   listWebhookDeliveries: defineOperation({
     ...read,
+    result: 'page',
     name: 'list_webhook_deliveries',
     title: 'List deliveries of a webhook',
     description:
@@ -184,20 +182,19 @@ export const webhooks = {
     params,
     query: listQuery({ status: z.enum(deliveryStatuses).describe('Only these').optional() }),
     output: WebhookDelivery,
-    result: 'page',
     errors: ['not_found'],
     extension: true,
   }),
 
   sendTestEvent: defineOperation({
     ...write,
+    idempotency: 'ignored',
     name: 'send_test_event',
     title: 'Send a test event',
     description: 'Delivers an event of the type webhook.test to a webhook, whatever it is enabled for.',
     path: '/webhooks/{webhookId}/test',
     params,
     output: Event,
-    idempotency: 'ignored',
     errors: ['not_found', 'conflict'],
     extension: true,
   }),
