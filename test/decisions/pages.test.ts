@@ -84,6 +84,8 @@ onEachDatabase('the page of a call that waits', (database) => {
     const agentPartyId = site.owner.partyId
     await addDelegation(world, { customerPartyId: partyId, agentPartyId, agentId: String(agentId) })
     await self.setLimits('delegations', await self.delegationId(partyId), { perTransaction: 700, perDay: 900 })
+    // The limits of the customer's own account are the customer's to know.
+    await self.setLimits('parties', partyId, { perMonth: 10_000 })
     const { path } = await pay(650, { customerPartyId: partyId })
     const page = await (await site.visitor(site.owner)).open(path)
     expect(page.text).toContain('Left of what the customer granted the agent')
