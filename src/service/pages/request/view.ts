@@ -1,11 +1,12 @@
 import { html } from 'hono/html'
 import { testCards } from '../../rules/test-cards.ts'
 import { type Account, accountSection } from '../frame/account.ts'
+import { cardFieldsOf } from '../frame/card-fields.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
 import { askForProof } from '../frame/proof.ts'
 import type { AskedPayment } from './request-page.ts'
-import { type CardField, type CardProblems, cardFields } from './requests.ts'
+import type { CardField, CardProblems } from './requests.ts'
 import { type RequestWords, testCardWords } from './words.ts'
 
 /** What the forms of the page carry. */
@@ -115,14 +116,11 @@ ${wallets.map(
 </section>`
 }
 
-const labels = {
-  number: 'Card number',
-  expiry: 'Expires',
-  cvv: 'Security code',
-} as const satisfies Record<CardField, string>
-
-/** As browsers and agents that fill in know the fields. */
-const purposes = { number: 'cc-number', expiry: 'cc-exp', cvv: 'cc-csc' } as const satisfies Record<CardField, string>
+const cardLooks = {
+  number: { label: 'Card number', purpose: 'cc-number' },
+  expiry: { label: 'Expires', purpose: 'cc-exp', hint: 'MM/YY' },
+  cvv: { label: 'Security code', purpose: 'cc-csc' },
+} as const satisfies Record<CardField, object>
 
 interface CardForm {
   fields: CardProblems
@@ -131,8 +129,7 @@ interface CardForm {
 }
 
 function cardForm({ amount, payer }: RequestWords, forms: RequestForms, { fields, joins, sandbox }: CardForm): Html {
-  const firstWrong = cardFields.find((field) => fields[field] !== undefined)
-  const field = (name: CardField) => cardField(name, fields[name], firstWrong === name)
+  const field = cardFieldsOf<CardField>(cardLooks, fields)
   return html`<section aria-labelledby="card">
 <h2 id="card">Pay by card</h2>
 <form method="post" action="${forms.action}" novalidate aria-labelledby="card">
@@ -147,17 +144,6 @@ ${field('cvv')}
 ${sandbox ? testCardList() : ''}
 </form>
 </section>`
-}
-
-/** What was typed is not put back: a page that is kept somewhere has no card in it. */
-function cardField(name: CardField, problem: string | undefined, isFirst: boolean): Html {
-  const hint = name === 'expiry' ? html` placeholder="MM/YY"` : ''
-  const state = html` aria-invalid="true" aria-describedby="${name}-problem"${isFirst ? ' autofocus' : ''}`
-  return html`<div class="field">
-<label for="${name}">${labels[name]}</label>
-<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purposes[name]}" maxlength="40" spellcheck="false" required${hint}${problem === undefined ? '' : state}>
-${problem === undefined ? '' : html`<p class="problem" id="${name}-problem">${problem}</p>`}
-</div>`
 }
 
 function testCardList(): Html {

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { cardFieldsOf } from '../frame/card-fields.ts'
 import type { Html } from '../frame/document.ts'
 import { type CardField, cardFields, type Problems } from './requests.ts'
 import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
@@ -71,27 +72,16 @@ ${extras.map(
 </form>`
 }
 
-const labels = {
-  number: 'Card number',
-  expirationMonth: 'Expiry month',
-  expirationYear: 'Expiry year',
-  cvv: 'Security code',
-} as const satisfies Record<CardField, string>
-
-/** As browsers and agents that fill in know the fields. */
-const purposes = {
-  number: 'cc-number',
-  expirationMonth: 'cc-exp-month',
-  expirationYear: 'cc-exp-year',
-  cvv: 'cc-csc',
-} as const satisfies Record<CardField, string>
-
-const hints: Partial<Record<CardField, string>> = { expirationMonth: 'MM', expirationYear: 'YYYY' }
+const cardLooks = {
+  number: { label: 'Card number', purpose: 'cc-number' },
+  expirationMonth: { label: 'Expiry month', purpose: 'cc-exp-month', hint: 'MM' },
+  expirationYear: { label: 'Expiry year', purpose: 'cc-exp-year', hint: 'YYYY' },
+  cvv: { label: 'Security code', purpose: 'cc-csc' },
+} as const satisfies Record<CardField, object>
 
 function cardForm({ total, totalCents }: CheckoutWords, { action, payKey }: CheckoutForms, wrong: Problems): Html {
   const [number, ...rest] = cardFields
-  const firstWrong = cardFields.find((field) => wrong[field] !== undefined)
-  const field = (name: CardField) => cardField(name, wrong[name], firstWrong === name)
+  const field = cardFieldsOf<CardField>(cardLooks, wrong)
   return html`<form method="post" action="${action}" class="card box" novalidate aria-labelledby="card">
 <h2 id="card">Pay by card</h2>
 <input type="hidden" name="action" value="pay">
@@ -103,16 +93,6 @@ ${rest.map(field)}
 </div>
 <button type="submit">Pay ${total}</button>
 </form>`
-}
-
-function cardField(name: CardField, problem: string | undefined, isFirst: boolean): Html {
-  const hint = hints[name] === undefined ? '' : html` placeholder="${hints[name]}"`
-  const state = html` aria-invalid="true" aria-describedby="${name}-problem"${isFirst ? ' autofocus' : ''}`
-  return html`<div class="field">
-<label for="${name}">${labels[name]}</label>
-<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purposes[name]}" maxlength="40" spellcheck="false" required${hint}${problem === undefined ? '' : state}>
-${problem === undefined ? '' : html`<p class="problem" id="${name}-problem">${problem}</p>`}
-</div>`
 }
 
 /** The page of a checkout that was not paid in time. */

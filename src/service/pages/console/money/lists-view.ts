@@ -97,8 +97,6 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
 <p class="aside"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
-const idOf = ({ id }: { id: string }) => id
-
 /** What every list of records has. */
 const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
 const amountColumn: Column<Told<{ amount: number }>> = {
@@ -108,129 +106,138 @@ const amountColumn: Column<Told<{ amount: number }>> = {
 }
 const whenColumn: Column<Told<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }
 
-const described = (text: string | null) => html`<bdi>${foreignName(text ?? '', 'Without a description', 120)}</bdi>`
+const describedColumn = (name: string): Column<Told<{ description: string | null }>> => ({
+  name,
+  of: ({ attributes }) => html`<bdi>${foreignName(attributes.description ?? '', 'Without a description', 120)}</bdi>`,
+})
 
 /** An amount in cents, where none is the usual one. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
-export function purchasesSection({ rows, next }: ListTold<PurchaseTold>, whose: Whose): Html {
-  const columns: readonly [Column<Told<PurchaseTold>>, ...Column<Told<PurchaseTold>>[]] = [
-    {
-      name: 'Merchant',
-      of: ({ attributes: { merchant, kind } }) =>
-        html`<bdi>${merchantName(merchant.name)}</bdi>${kind === 'refund' ? ' (refund)' : ''}`,
-    },
-    { name: 'Status', of: ({ attributes }) => status(attributes.status, attributes.decline?.detail) },
-    amountColumn,
-    { name: 'Held', isNumber: true, of: ({ attributes }) => cents(attributes.held) },
-    { name: 'Captured', isNumber: true, of: ({ attributes }) => cents(attributes.captured) },
-    { name: 'Refunded', isNumber: true, of: ({ attributes }) => cents(attributes.refunded) },
-    whenColumn,
-    {
-      name: 'Agent',
-      of: ({ attributes }) => by(whose, attributes, `the purchase at ${merchantName(attributes.merchant.name)}`),
-    },
-  ]
-  const content =
-    rows.length === 0
-      ? html`<p class="aside">No card was used yet.</p>`
-      : table('Purchases, the newest first', columns, rows, idOf)
-  return section('purchases', 'Purchases', content, next)
+const agentColumn = <Attributes extends Cause>(
+  whose: Whose,
+  what: (attributes: Attributes) => string,
+): Column<Told<Attributes>> => ({
+  name: 'Agent',
+  of: ({ attributes }) => by(whose, attributes, what(attributes)),
+})
+
+interface List<Attributes> {
+  id: ListName
+  heading: string
+  /** For those who listen, where the heading does not say it. */
+  caption?: string
+  /** Said where there are no rows. */
+  none: string
+  columns: readonly [Column<Told<Attributes>>, ...Column<Told<Attributes>>[]]
 }
 
-export function paymentsSection({ rows, next }: ListTold<PaymentTold>, whose: Whose): Html {
+function listSection<Attributes>(
+  { rows, next }: ListTold<Attributes>,
+  { id, heading, caption = heading, none, columns }: List<Attributes>,
+): Html {
+  if (rows.length === 0) return section(id, heading, html`<p class="aside">${none}</p>`, next)
+  return section(
+    id,
+    heading,
+    table(`${caption}, the newest first`, columns, rows, ({ id: rowId }) => rowId),
+    next,
+  )
+}
+
+export function purchasesSection(list: ListTold<PurchaseTold>, whose: Whose): Html {
+  return listSection(list, {
+    id: 'purchases',
+    heading: 'Purchases',
+    none: 'No card was used yet.',
+    columns: [
+      {
+        name: 'Merchant',
+        of: ({ attributes: { merchant, kind } }) =>
+          html`<bdi>${merchantName(merchant.name)}</bdi>${kind === 'refund' ? ' (refund)' : ''}`,
+      },
+      { name: 'Status', of: ({ attributes }) => status(attributes.status, attributes.decline?.detail) },
+      amountColumn,
+      { name: 'Held', isNumber: true, of: ({ attributes }) => cents(attributes.held) },
+      { name: 'Captured', isNumber: true, of: ({ attributes }) => cents(attributes.captured) },
+      { name: 'Refunded', isNumber: true, of: ({ attributes }) => cents(attributes.refunded) },
+      whenColumn,
+      agentColumn(whose, ({ merchant }) => `the purchase at ${merchantName(merchant.name)}`),
+    ],
+  })
+}
+
+export function paymentsSection(list: ListTold<PaymentTold>, whose: Whose): Html {
   const isOut = ({ relationships }: Told<PaymentTold>) => relationships.sender?.data?.id === whose.partyId
-  const content =
-    rows.length === 0
-      ? html`<p class="aside">Nothing was paid yet.</p>`
-      : table<Told<PaymentTold>>(
-          'Payments, the newest first',
-          [
-            { name: 'Payment', of: ({ attributes }) => described(attributes.description) },
-            statusColumn,
-            amountColumn,
-            { name: 'Direction', of: (row) => (isOut(row) ? 'out' : 'in') },
-            whenColumn,
-            {
-              name: 'Agent',
-              of: (row) =>
-                isOut(row) ? by(whose, row.attributes, `the payment of ${dollars(row.attributes.amount)}`) : '–',
-            },
-          ],
-          rows,
-          idOf,
-        )
-  return section('payments', 'Payments', content, next)
+  const agent = agentColumn<PaymentTold>(whose, ({ amount }) => `the payment of ${dollars(amount)}`)
+  return listSection(list, {
+    id: 'payments',
+    heading: 'Payments',
+    none: 'Nothing was paid yet.',
+    columns: [
+      describedColumn('Payment'),
+      statusColumn,
+      amountColumn,
+      { name: 'Direction', of: (row) => (isOut(row) ? 'out' : 'in') },
+      whenColumn,
+      { ...agent, of: (row) => (isOut(row) ? agent.of(row) : '–') },
+    ],
+  })
 }
 
 const kindsOfTransfers = { deposit: 'deposit', withdrawal: 'withdrawal', internal: 'between wallets' } as const
 
-export function transfersSection({ rows, next }: ListTold<TransferTold>, whose: Whose): Html {
-  const content =
-    rows.length === 0
-      ? html`<p class="aside">Nothing was deposited, withdrawn or moved between wallets yet.</p>`
-      : table<Told<TransferTold>>(
-          'Transfers, the newest first',
-          [
-            { name: 'Transfer', of: ({ attributes }) => described(attributes.description) },
-            {
-              name: 'Status',
-              of: ({ attributes: { status: state, failure, return: back } }) =>
-                status(state, (back ?? failure)?.reason),
-            },
-            amountColumn,
-            { name: 'Kind', of: ({ attributes }) => kindsOfTransfers[attributes.type] },
-            whenColumn,
-            {
-              name: 'Agent',
-              of: ({ attributes }) => by(whose, attributes, `the transfer of ${dollars(attributes.amount)}`),
-            },
-          ],
-          rows,
-          idOf,
-        )
-  return section('transfers', 'Transfers', content, next)
+export function transfersSection(list: ListTold<TransferTold>, whose: Whose): Html {
+  return listSection(list, {
+    id: 'transfers',
+    heading: 'Transfers',
+    none: 'Nothing was deposited, withdrawn or moved between wallets yet.',
+    columns: [
+      describedColumn('Transfer'),
+      {
+        name: 'Status',
+        of: ({ attributes: { status: state, failure, return: back } }) => status(state, (back ?? failure)?.reason),
+      },
+      amountColumn,
+      { name: 'Kind', of: ({ attributes }) => kindsOfTransfers[attributes.type] },
+      whenColumn,
+      agentColumn(whose, ({ amount }) => `the transfer of ${dollars(amount)}`),
+    ],
+  })
 }
 
-export function requestsSection({ rows, next }: ListTold<RequestTold>, whose: Whose): Html {
-  const content =
-    rows.length === 0
-      ? html`<p class="aside">Nobody was asked for a payment yet.</p>`
-      : table<Told<RequestTold>>(
-          'Payment requests, the newest first',
-          [
-            { name: 'Request', of: ({ attributes }) => described(attributes.description) },
-            { name: 'Of', of: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
-            statusColumn,
-            amountColumn,
-            whenColumn,
-            {
-              name: 'Agent',
-              of: ({ attributes }) => by(whose, attributes, `the request for ${dollars(attributes.amount)}`),
-            },
-          ],
-          rows,
-          idOf,
-        )
-  return section('requests', 'Payment requests', content, next)
+export function requestsSection(list: ListTold<RequestTold>, whose: Whose): Html {
+  return listSection(list, {
+    id: 'requests',
+    heading: 'Payment requests',
+    none: 'Nobody was asked for a payment yet.',
+    columns: [
+      describedColumn('Request'),
+      { name: 'Of', of: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
+      statusColumn,
+      amountColumn,
+      whenColumn,
+      agentColumn(whose, ({ amount }) => `the request for ${dollars(amount)}`),
+    ],
+  })
 }
 
 /** Others' requests that wait for this party's money. The runs that made them are theirs. */
-export function askedSection({ rows, next }: ListTold<RequestTold>): Html {
-  if (rows.length === 0) return html``
-  const content = table<Told<RequestTold>>(
-    'What others ask you to pay, the newest first',
-    [
-      { name: 'Request', of: ({ attributes }) => described(attributes.description) },
+export function askedSection(list: ListTold<RequestTold>): Html {
+  if (list.rows.length === 0) return html``
+  return listSection(list, {
+    id: 'asked',
+    heading: 'Asked of you',
+    caption: 'What others ask you to pay',
+    none: '',
+    columns: [
+      describedColumn('Request'),
       { name: 'From', of: ({ attributes }) => who(attributes.requesterName ?? '') },
       statusColumn,
       amountColumn,
       whenColumn,
     ],
-    rows,
-    idOf,
-  )
-  return section('asked', 'Asked of you', content, next)
+  })
 }
 
 const who = (name: string) => html`<bdi>${foreignName(name, 'Somebody without a readable name')}</bdi>`

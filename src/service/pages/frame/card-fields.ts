@@ -1,0 +1,30 @@
+import { html } from 'hono/html'
+import type { Html } from './document.ts'
+
+interface CardField {
+  label: string
+  /** The name by which browsers and agents that fill in know the field. */
+  purpose: string
+  hint?: string
+}
+
+/**
+ * Returns what draws the fields of a card, in the order of `fields`, with what is wrong beside each. What was typed is not
+ * put back: a page that is kept somewhere has no card in it.
+ */
+export function cardFieldsOf<Name extends string>(
+  fields: Readonly<Record<Name, CardField>>,
+  wrong: Partial<Record<Name, string>>,
+): (name: Name) => Html {
+  const firstWrong = (Object.keys(fields) as Name[]).find((name) => wrong[name] !== undefined)
+  return (name) => {
+    const { label, purpose, hint } = fields[name]
+    const problem = wrong[name]
+    const state = html` aria-invalid="true" aria-describedby="${name}-problem"${name === firstWrong ? ' autofocus' : ''}`
+    return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purpose}" maxlength="40" spellcheck="false" required${hint === undefined ? '' : html` placeholder="${hint}"`}${problem === undefined ? '' : state}>
+${problem === undefined ? '' : html`<p class="problem" id="${name}-problem">${problem}</p>`}
+</div>`
+  }
+}
