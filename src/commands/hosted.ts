@@ -3,6 +3,7 @@ import type { Config } from '../config/settings.ts'
 import type { System } from '../core/system.ts'
 import { type Listener, listen } from '../service/listen.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
+import type { Signals } from '../service/store/engine/signals.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { embeddedAddress } from './addresses.ts'
@@ -27,14 +28,17 @@ export async function openHosted({ config, system, log, given, keepsUp = true, .
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
   const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { given, keepsUp })
+  let signals: Signals | undefined
+  const closeAll = async () => {
+    await signals?.close()
+    await close()
+  }
   try {
     const credentials = await service.seed({ apiKey: undefined, agentKey: undefined })
-    const signals = await openSignals({ url: config.databaseUrl, system, log })
+    signals = await openSignals({ url: config.databaseUrl, system, log })
     const { isEnding } = service.readiness
-    const { fetch, corsPaths, publicPaths, ...opened } = await createSite({
-      ...{ config, service, store, publicUrl, system, log, signals },
-      ...site,
-    })
+    const grounds = { config, service, store, publicUrl, system, log, signals, ...site }
+    const { fetch, corsPaths, publicPaths, ...opened } = await createSite(grounds)
     return {
       service,
       store,
@@ -50,12 +54,11 @@ export async function openHosted({ config, system, log, given, keepsUp = true, .
         // Requests that wait for a status are answered first.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
-        await signals.close()
-        await close()
+        await closeAll()
       },
     }
   } catch (error) {
-    await close()
+    await closeAll()
     throw error
   }
 }
