@@ -36,10 +36,11 @@ test('holds the server, what it reads, and nothing else', () => {
   const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
   expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server'])
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
-  expect(others).toEqual(['assets', 'page', 'scenarios', 'viewer', 'views'])
+  expect(others).toEqual(['assets', 'page', 'scenarios', 'styles', 'viewer', 'views'])
   expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/frame/assets')).sort())
   expect(contents('server/scenarios')).toEqual(readdirSync(join(root, 'src/rehearse/scenarios')).sort())
   expect(contents('server/views')).toEqual(readdirSync(join(root, 'src/mcp/ui/views')).sort())
+  expect(contents('server/styles')).toEqual(readdirSync(join(root, 'src/display/styles')).sort())
 })
 
 test('its manifest lists the tools that are offered without settings, and has an icon', async () => {

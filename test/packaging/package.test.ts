@@ -46,6 +46,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
       .map((path) => `${folder}/${path}`)
   const compiled = ['src', 'tools'].flatMap((folder) => sources(folder, '.ts')).map((path) => path.replace(/\.ts$/, ''))
   const readByCode = [
+    'src/display/styles',
     'src/service/pages/frame/assets',
     'src/mcp/ui/views',
     'src/rehearse/report/page',
