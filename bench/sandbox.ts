@@ -1,45 +1,43 @@
-import { realSystem } from '../src/core/system.ts'
-import { createService, type Service } from '../src/service/service.ts'
+import { delegable } from '../src/core/permissions.ts'
+import { newId, newSecret, realSystem, sha256 } from '../src/core/system.ts'
+import { createService } from '../src/service/service.ts'
+import { createAgent } from '../src/service/store/agents.ts'
+import { createCredential } from '../src/service/store/credentials.ts'
 import { openStore } from '../src/service/store/engine/open.ts'
-import type { Store } from '../src/service/store/engine/store.ts'
+import type { Store, Transaction } from '../src/service/store/engine/store.ts'
+import { createParty } from '../src/service/store/parties.ts'
+import { credentialPrefix } from '../src/service/tokens/secrets.ts'
 
 /** The service in this process on a database that is seeded. */
-export interface Sandbox {
-  service: Service
-  store: Store
-  /** A key of the seeded agent's. */
-  key: string
-  /** The seeded party's, with every scope. */
-  apiKey: string
-  /** A request as a client would send it: the seeded agent, or whose key is given. */
-  request(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, key?: string): Request
-  issueCard(key?: string): Promise<string>
-  close(): Promise<void>
-}
+export type Sandbox = Awaited<ReturnType<typeof openSandbox>>
 
 export const manyPerMinute = 1_000_000_000
+const secret = `bench-${'x'.repeat(24)}`
+export const agentKey = `ak_ntl_sandbox_${secret}`
+/** The settings of a server whose seeded agent has `agentKey`. */
+export const serverSettings = {
+  PAYMENTS_LOG_LEVEL: 'error',
+  PAYMENTS_RATE_LIMIT: String(manyPerMinute),
+  PAYMENTS_SANDBOX_AGENT_KEY: secret,
+}
 
 /** Idempotency-Keys are never used again, neither on the next database nor by the next run on this one. */
 let keys = 0
 
 /**
- * @param through What the service works with in place of the store.
- * @param keepsRuns Whether it is kept what happens in runs.
+ * @param through wraps the store
+ * @param keepsRuns whether entries of runs are written
  */
-export async function openSandbox(
-  databaseUrl: string,
-  through = (store: Store) => store,
-  keepsRuns = true,
-): Promise<Sandbox> {
+export async function openSandbox(databaseUrl: string, through = (store: Store) => store, keepsRuns = true) {
   const store = through(await openStore({ url: databaseUrl, system: realSystem }))
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
   const environment = 'sandbox'
   const system = realSystem
   const service = createService({ store, system, environment, rateLimit: manyPerMinute, log, keepsRuns })
-  const secret = `bench-${'x'.repeat(24)}`
   const seeded = await service.seed({ apiKey: secret, agentKey: secret })
   const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
-  const request: Sandbox['request'] = (method, path, attributes, bearer = key) => {
+  /** Returns a request by the seeded agent, or by the key. */
+  const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, bearer = key) => {
     const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
     if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keys}`
     if (attributes === undefined) return new Request(`http://sandbox.invalid${path}`, { method, headers })
@@ -47,22 +45,16 @@ export async function openSandbox(
     const body = JSON.stringify({ data: { attributes } })
     return new Request(`http://sandbox.invalid${path}`, { method, headers, body })
   }
-  const issueCard = async (bearer = key) => {
-    const response = await service.fetch(request('POST', '/agent-cards', cardAttributes, bearer))
-    const text = await response.text()
-    if (!response.ok) throw new Error(text)
-    return JSON.parse(text).data.id as string
-  }
   const close = async () => {
     await service.runLog.flush()
     await store.close()
   }
-  return { service, store, key, apiKey, request, issueCard, close }
+  return { service, store, key, apiKey, request, close }
 }
 
 let issued = 0
 
-/** Another card each time that it is sent: an equal call would be taken for a repeat. */
+/** Attributes that differ each time they are sent: an equal call would be taken for a repeat. */
 export const cardAttributes = {
   merchant: { name: 'Books' },
   get maximumAmount() {
@@ -70,40 +62,23 @@ export const cardAttributes = {
     return 100 + (issued % 1_000_000)
   },
   currency: 'USD',
-}
+} as const
 
 /** One cent, so that no wallet is ever empty. */
 export const purchase = { amount: 1, currency: 'USD', merchant: { name: 'Books' } } as const
 
+export async function issueCard(sandbox: Sandbox, key?: string): Promise<string> {
+  return (await send(sandbox, 'POST', '/agent-cards', cardAttributes, key)).data.id
+}
+
 /** Has the card's one purchase authorized by the service in this process. */
-export async function authorize(sandbox: Sandbox, cardId: string, key?: string): Promise<void> {
-  const path = `/simulations/agent-cards/${cardId}/authorize`
-  const response = await sandbox.service.fetch(sandbox.request('POST', path, purchase, key))
-  const text = await response.text()
-  if (!text.includes('"status":"authorized"')) throw new Error(text)
+export async function authorize(sandbox: Sandbox, cardId: string, key?: string): Promise<string> {
+  const { data } = await send(sandbox, 'POST', `/simulations/agent-cards/${cardId}/authorize`, purchase, key)
+  if (data.attributes.status !== 'authorized') throw new Error(JSON.stringify(data))
+  return data.id
 }
 
-/** Calls `work` for each item with at most `limit` calls running at a time. */
-export async function inFlight<Item>(
-  limit: number,
-  items: readonly Item[],
-  work: (item: Item) => Promise<unknown>,
-): Promise<void> {
-  let next = 0
-  const worker = async () => {
-    while (next < items.length) await work(items[next++] as Item)
-  }
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
-}
-
-/** How many of `count` were done per second. */
-export async function perSecond(count: number, work: () => Promise<void> | void): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return count / ((performance.now() - startedAt) / 1000)
-}
-
-/** How many items a second get done by so many at a time: as many of them as begin within the time, or all. */
+/** Returns how many items a second get done, `limit` at a time: those that begin within the time. */
 export async function rateWithin<Item>(
   milliseconds: number,
   limit: number,
@@ -117,4 +92,77 @@ export async function rateWithin<Item>(
   }
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
   return done / ((performance.now() - startedAt) / 1000)
+}
+
+/** Returns how many calls a second get done, `limit` at a time. */
+export function rateOf(count: number, limit: number, work: () => Promise<unknown>): Promise<number> {
+  return rateWithin(Number.POSITIVE_INFINITY, limit, Array.from({ length: count }), work)
+}
+
+/** Sends a request and reads its answer. @throws on a refusal */
+export async function send(
+  sandbox: Sandbox,
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  attributes?: object,
+  key?: string,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many kinds are read by name.
+): Promise<any> {
+  const response = await sandbox.service.fetch(sandbox.request(method, path, attributes, key))
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${text}`)
+  return JSON.parse(text)
+}
+
+/** An organization whose one agent pays with cards from its one wallet. */
+type Buyer = { partyId: string; agentId: string; key: string }
+
+const manyCents = 1_000_000_000
+
+/** Makes organizations in the store itself: no operation makes one with an agent and its key at once. */
+export async function makeBuyers({ store }: Sandbox, count: number): Promise<Buyer[]> {
+  const buyers: Buyer[] = []
+  for (let made = 0; made < count; made++) buyers.push(await store.transaction((tx) => makeBuyer(tx)))
+  return buyers
+}
+
+async function makeBuyer(tx: Transaction): Promise<Buyer> {
+  const createdAtMs = realSystem.now()
+  const id = (prefix: string) => newId(prefix, realSystem, createdAtMs)
+  const buyer = { partyId: id('pty'), agentId: id('agt') }
+  const party = { id: buyer.partyId, partyType: 'ORG', displayName: 'Buyer', email: null } as const
+  const wallet = await createParty(tx, realSystem, { ...party, issuedCardsEnabled: 1, createdAtMs }, manyCents)
+  const agent = { id: buyer.agentId, partyId: buyer.partyId, name: 'Shopper', createdBy: null }
+  await createAgent({ tx, system: realSystem, nowMs: createdAtMs }, agent, wallet.id, delegable)
+  const key = `${credentialPrefix('agent_key', 'sandbox')}${newSecret(realSystem)}`
+  const unused = {
+    name: null,
+    scopes: null,
+    displayPrefix: '',
+    seeded: 0,
+    revokedAtMs: null,
+    expiresAtMs: null,
+  } as const
+  const credential = { ...unused, ...buyer, id: id('agk'), kind: 'agent_key', createdAtMs } as const
+  await createCredential(tx, { ...credential, secretHash: sha256(key) })
+  return { ...buyer, key }
+}
+
+/** Returns unused cards of the key's agent: copies of one that it was issued. */
+export async function makeCards(sandbox: Sandbox, count: number, key?: string): Promise<string[]> {
+  const issued = await issueCard(sandbox, key)
+  const cards: string[] = []
+  while (cards.length < count) {
+    cards.push(
+      ...(await sandbox.store.transaction(async ({ db }) => {
+        const row = await db.selectFrom('agentCards').selectAll().where('id', '=', issued).executeTakeFirstOrThrow()
+        const rows = Array.from({ length: Math.min(500, count - cards.length) }, () => {
+          return { ...row, id: newId('pcd', realSystem, row.createdAtMs) }
+        })
+        await db.insertInto('agentCards').values(rows).execute()
+        return rows.map(({ id }) => id)
+      })),
+    )
+  }
+  return cards
 }

@@ -9,27 +9,44 @@ export interface Row {
 }
 
 export type Unit = 'ms' | '/s' | 'MB'
+export type Goal = { atMost: number } | { atLeast: number }
 
 interface Comparison {
   measurement: string
   unit: Unit
   /** One sample per round; those of a round were taken one right after the other. */
-  ours: readonly number[]
-  other: readonly number[]
+  ours: readonly number[] | undefined
+  other: readonly number[] | undefined
   /** For the ratio ours / other; without one the row is for information. */
-  goal?: Goal
+  goal?: Goal | undefined
 }
 
-export type Goal = { atMost: number } | { atLeast: number }
+/** Takes a sample of each work in turn, so that what disturbs a round disturbs all of it. The first round warms up. */
+export async function inTurns(rounds: number, works: readonly (() => Promise<number>)[]): Promise<number[][]> {
+  const samples: number[][] = works.map(() => [])
+  const indexed = [...works.entries()]
+  for (let round = -1; round < rounds; round++) {
+    for (const [index, work] of round % 2 === 0 ? indexed : indexed.toReversed()) {
+      const sample = await work()
+      if (round >= 0) samples[index]?.push(sample)
+    }
+  }
+  return samples
+}
 
-/** The ratio is the median of the rounds' own ratios: what disturbs a round disturbs both of its samples. */
-export function compare({ measurement, unit, ours, other, goal }: Comparison): Row {
+/** Returns a row whose ratio is the median of the rounds' own ratios. */
+export function compare({ measurement, unit, ours = [], other = [], goal }: Comparison): Row {
   const ratio = median(ours.map((sample, round) => sample / (other[round] ?? Number.NaN)))
   const row = { measurement, ours: summary(ours, unit), other: summary(other, unit), ratio: ratio.toFixed(2) }
   return { ...row, ...judged(ratio, goal) }
 }
 
-/** How a figure stands to its goal. */
+/** Returns a row of one figure, with something to read beside it. */
+export function single(measurement: string, ours: string, judgment: Pick<Row, 'goal' | 'reached'>, other = ''): Row {
+  return { measurement, ours, other, ratio: '', ...judgment }
+}
+
+/** Tells how a figure stands to its goal. */
 export function judged(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal' | 'reached'> {
   if (goal === undefined) return { goal: '', reached: '' }
   const reached = 'atMost' in goal ? figure <= goal.atMost : figure >= goal.atLeast
@@ -37,7 +54,7 @@ export function judged(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal'
   return { goal: `${text}${unit}`, reached: reached ? 'yes' : 'no' }
 }
 
-/** The median, and from the least to the most. */
+/** Returns the median, and the range from the least to the most. */
 export function summary(samples: readonly number[], unit: Unit): string {
   const text = (figure: number) => figure.toFixed(figure < 10 ? 2 : 0)
   return `${text(median(samples))} ${unit} (${text(Math.min(...samples))}–${text(Math.max(...samples))})`
@@ -52,6 +69,12 @@ export function median(samples: readonly number[]): number {
 
 export function percentile(samples: readonly number[], share: number): number {
   return samples.toSorted((a, b) => a - b)[Math.floor((samples.length - 1) * share)] ?? Number.NaN
+}
+
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
 }
 
 const columns = ['measurement', 'ours', 'other', 'ratio', 'goal', 'reached'] as const

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { newId, realSystem, sha256 } from '../src/core/system.ts'
 
 export type Value = string | number | null
@@ -12,32 +11,112 @@ export interface Statement {
   lock?: true
 }
 
-/** Whom the authorizations of a database are for: a party with one agent and one wallet. */
-export interface Caller {
-  /** The SHA-256 of the agent key. */
-  secretHash: string
-  partyId: string
-  agentId: string
-  walletId: string
-  cards: string[]
+/** A party with one agent and one wallet, which the authorizations are for. */
+export type Caller = ReturnType<typeof callerWith>
+
+interface Table {
+  /** Text, unless a name ends in `Ms`, `Cents` or `:bigint`. */
+  columns: string
+  key: string
+  indexes: readonly string[]
 }
 
+/** The tables that an authorization touched when the baseline was frozen; of the two that are empty, what is asked of them. */
+const tables: Readonly<Record<string, Table>> = {
+  clock: { columns: 'id:bigint offsetMs epoch:bigint highestMs', key: 'id', indexes: [] },
+  credentials: {
+    columns:
+      'id kind partyId agentId name secretHash displayPrefix scopes seeded:bigint revokedAtMs expiresAtMs ' +
+      'createdAtMs userId tags createdBy revokedBy lastUsedAtMs',
+    key: 'id',
+    indexes: ['unique secretHash', 'partyId kind id', 'agentId id'],
+  },
+  agents: {
+    columns:
+      'id partyId name description handle status createdBy createdAtMs tags slug limits updatedBy ' +
+      'updatedAtMs lastActiveAtMs',
+    key: 'id',
+    indexes: ['partyId id', 'unique handle'],
+  },
+  agentCards: {
+    columns:
+      'id partyId walletId agentId instanceId merchantName currency version:bigint maximumAmountCents ' +
+      'expiresAtMs usedAtMs createdAtMs updatedAtMs frozenAtMs',
+    key: 'id',
+    indexes: ['partyId id', 'agentId id', 'agentId expiresAtMs where usedAtMs is null'],
+  },
+  walletPermissions: { columns: 'walletId agentId permission', key: 'walletId agentId permission', indexes: [] },
+  wallets: {
+    columns:
+      'id partyId displayName description status walletType tags currency isDefault:bigint version:bigint ' +
+      'availableCents heldCents createdAtMs',
+    key: 'id',
+    indexes: ['partyId id'],
+  },
+  rootKeys: { columns: 'secret id:bigint createdAtMs', key: 'id', indexes: [] },
+  activityHeads: { columns: 'partyId hash seal sequence:bigint', key: 'partyId', indexes: [] },
+  activity: {
+    columns:
+      'id partyId operation actorType agentId userId keyId instanceId customerPartyId resourceIds code ' +
+      'previousHash hash status:bigint sequence:bigint createdAtMs',
+    key: 'id',
+    indexes: ['partyId instanceId sequence', 'unique partyId sequence'],
+  },
+  idempotencyRecords: {
+    columns: 'partyId key fingerprint state body status:bigint finishedAtMs',
+    key: 'partyId key',
+    indexes: ['finishedAtMs'],
+  },
+  cardTransactions: {
+    columns:
+      'id partyId walletId cardId kind purchaseId merchantName currency status declineCode agentId ' +
+      'instanceId version:bigint amountCents heldCents capturedCents refundedCents holdExpiresAtMs ' +
+      'createdAtMs updatedAtMs',
+    key: 'id',
+    indexes: ['partyId id', 'cardId id', 'holdExpiresAtMs where holdExpiresAtMs is not null', 'partyId createdAtMs'],
+  },
+  ledgerEntries: {
+    columns: 'id postingId account walletId reason sourceId amountCents createdAtMs',
+    key: 'id',
+    indexes: ['walletId'],
+  },
+  subscriptions: { columns: 'id nextEventAtMs', key: 'id', indexes: ['nextEventAtMs id'] },
+  customerInvitations: {
+    columns: 'id pendingUntilMs',
+    key: 'id',
+    indexes: ['pendingUntilMs where pendingUntilMs is not null'],
+  },
+}
+
+const quoted = (names: string, separator = ', ') => names.replaceAll(/\w+/g, '"$&"').replaceAll(' ', separator)
+
 /** Makes the tables of the baseline. They are its own: what becomes of the service's tables does not move it. */
-export const baselineTables = readFileSync(new URL('authorization-baseline.sql', import.meta.url), 'utf8')
+export const baselineTables = Object.entries(tables)
+  .flatMap(([table, { columns, key, indexes }]) => {
+    const typed = columns.split(' ').map((column) => {
+      const [name = '', type = /(Ms|Cents)$/.test(column) ? 'bigint' : 'text'] = column.split(':')
+      return `"${name}" ${type}`
+    })
+    return [
+      `create table "${table}" (${typed.join(', ')}, primary key (${quoted(key)}))`,
+      ...indexes.map((index, number) => {
+        const [, unique = '', names = '', column, where = ''] =
+          /^(unique )?(.*?)(?: where (\w+)(.*))?$/.exec(index) ?? []
+        const only = column === undefined ? '' : ` where "${column}"${where}`
+        return `create ${unique}index "${table}_${number}" on "${table}" (${quoted(names)})${only}`
+      }),
+    ]
+  })
+  .join(';\n')
 
 const manyCents = 1_000_000_000_000
 
 /** The rows of callers with so many cards each. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
-  const id = (prefix: string) => newId(prefix, realSystem, nowMs)
-  const callers = cardCounts.map((count) => {
-    const cards = Array.from({ length: count }, () => id('pcd'))
-    const owner = { partyId: id('pty'), agentId: id('agt'), walletId: id('wal') }
-    return { secretHash: sha256(owner.agentId), ...owner, cards }
-  })
+  const callers = cardCounts.map((count) => callerWith(count, nowMs))
   const rows = {
-    clock: [{ id: 1, offsetMs: 0 }],
+    clock: [{ id: 1, offsetMs: 0, epoch: 0, highestMs: 0 }],
     rootKeys: [{ id: 1, secret: sha256('root'), createdAtMs: nowMs }],
     ...rowsOf(callers, nowMs),
   }
@@ -45,10 +124,16 @@ export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]
   return { callers, statements }
 }
 
+function callerWith(count: number, nowMs: number) {
+  const id = (prefix: string) => newId(prefix, realSystem, nowMs)
+  const owner = { partyId: id('pty'), agentId: id('agt'), walletId: id('wal') }
+  return { secretHash: sha256(owner.agentId), ...owner, cards: Array.from({ length: count }, () => id('pcd')) }
+}
+
 function rowsOf(callers: readonly Caller[], nowMs: number): Record<string, Record<string, Value>[]> {
   const common = { createdAtMs: nowMs }
-  const agent = { name: 'Shopper', status: 'ACTIVE', ...common }
-  const credential = { kind: 'agent_key', displayPrefix: 'ak', seeded: 0, ...common }
+  const agent = { name: 'Shopper', status: 'ACTIVE', tags: '{}', ...common }
+  const credential = { kind: 'agent_key', displayPrefix: 'ak', seeded: 0, tags: '{}', ...common }
   const wallet = { status: 'active', walletType: 'standard', tags: '{}', currency: 'USD', isDefault: 1, version: 1 }
   const card = { merchantName: 'Books', currency: 'USD', version: 1, maximumAmountCents: 100, ...common }
   const cardTimes = { expiresAtMs: nowMs + 86_400_000, updatedAtMs: nowMs }

@@ -1,0 +1,78 @@
+import { createClient } from '../src/client/client.ts'
+import { openRehearsalStage } from '../src/commands/rehearse-stage.ts'
+import { realSystem } from '../src/core/system.ts'
+import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
+import { baselines } from '../src/rehearse/scripted/baselines.ts'
+import { runTrial } from '../src/rehearse/trial.ts'
+import { createSandbox } from '../src/testing/sandbox.ts'
+import { cardAttributes, purchase } from './sandbox.ts'
+import { compare, inTurns, judged, median, type Row, timed } from './table.ts'
+
+const resetsOfRound = 10
+
+/** Measures a reset of the default world beside a sandbox made anew, in a file and in memory. */
+export async function measureReset(directory: string): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const where of ['a file', 'memory'] as const) {
+    let count = 0
+    const database = () => (where === 'memory' ? 'sqlite::memory:' : `sqlite:${directory}/reset-${count++}.sqlite`)
+    await using kept = await createSandbox({ database: database(), port: false })
+    const reset = async () => {
+      const tookMs: number[] = []
+      for (let one = 0; one < resetsOfRound; one++) {
+        await use(kept)
+        tookMs.push(await timed(() => kept.reset()))
+      }
+      return median(tookMs)
+    }
+    const [ours = [], other = []] = await inTurns(7, [reset, () => timed(() => askedOnce(database()))])
+    rows.push(besides(`reset of the default world in ${where}, a sandbox made anew beside it`, ours, other, 20))
+  }
+  return rows
+}
+
+async function askedOnce(database: string): Promise<void> {
+  await using made = await createSandbox({ database, port: false })
+  await made.fetch('/whoami', { headers: { Authorization: `Bearer ${made.keys.api}` } })
+}
+
+/** Makes something to put back: a card and its purchase. */
+async function use({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox>>): Promise<void> {
+  const credential = () => keys.agent
+  const client = createClient({ baseUrl: url, fetch, credential, instanceId: 'bench', system: realSystem })
+  const { data } = await client.operations.issueAgentCard(cardAttributes)
+  await client.operations.simulateCardAuthorization({ cardId: data.id, ...purchase })
+}
+
+/** Measures a trial of a scripted agent beside a sandbox that is made anew and asked once. */
+export async function measureRehearsals(): Promise<Row[]> {
+  const scenarios = await loadScenarios()
+  let number = 0
+  const trials = async () => {
+    number += 1
+    const tookMs = await timed(async () => {
+      for (const scenario of scenarios) await trial(scenario, number)
+    })
+    return tookMs / scenarios.length
+  }
+  const [ours = [], other = []] = await inTurns(5, [trials, () => timed(() => askedOnce('sqlite::memory:'))])
+  const measurement = `a trial of each of ${scenarios.length} scenarios by careful, a sandbox made anew beside it`
+  return [besides(measurement, ours, other, 600)]
+}
+
+/** Returns a row whose goal is of our own figure, in ms. */
+function besides(measurement: string, ours: number[], other: number[], atMost: number): Row {
+  return { ...compare({ measurement, unit: 'ms', ours, other }), ...judged(median(ours), { atMost }, ' ms') }
+}
+
+async function trial(scenario: Parameters<typeof runTrial>[0], number: number): Promise<void> {
+  const { passed, trouble } = await runTrial(scenario, baselines.careful, {
+    openStage: openRehearsalStage,
+    seed: 'bench',
+    number,
+    signal: new AbortController().signal,
+    openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
+    elapsed: () => performance.now(),
+  })
+  if (!passed) throw new Error(`careful failed in ${scenario.id}: ${trouble}`)
+}

@@ -1,0 +1,121 @@
+import { StatementSync } from 'node:sqlite'
+import { createClient } from '../src/client/client.ts'
+import { realSystem } from '../src/core/system.ts'
+import * as mcp from '../src/mcp/dependencies.ts'
+import { createMcpServer } from '../src/mcp/server.ts'
+import { opening } from './processes.ts'
+import { authorize, cardAttributes, issueCard, openSandbox, type Sandbox, send } from './sandbox.ts'
+import { compare, inTurns, judged, type Row, single } from './table.ts'
+
+const callsPerRound = 400
+
+/** Measures a tool call in process beside the same request by `fetch`, and how many statements a write runs. */
+export async function measureMcp(): Promise<Row[]> {
+  const sandbox = await openSandbox('sqlite::memory:')
+  try {
+    const cardId = await issueCard(sandbox)
+    const call = await toolCaller(sandbox)
+    const compared = {
+      get_agent_card: [{ cardId }, () => send(sandbox, 'GET', `/agent-cards/${cardId}`)],
+      issue_agent_card: [cardAttributes, () => issueCard(sandbox)],
+    } as const
+    const rows: Row[] = []
+    for (const [name, [input, direct]] of Object.entries(compared)) {
+      const tool = () => call('tools/call', { name, arguments: input })
+      const [ours, other] = await inTurns(
+        9,
+        [tool, direct].map((work) => () => processorMsOf(work)),
+      )
+      const measurement = `CPU of callTool in process, ${name}: against the same by fetch`
+      rows.push(compare({ measurement, unit: 'ms', ours, other, goal: { atMost: 1.4 } }))
+    }
+    return [...rows, ...(await countStatements(sandbox))]
+  } finally {
+    await sandbox.close()
+  }
+}
+
+async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  for (let count = 0; count < callsPerRound; count++) await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000 / callsPerRound
+}
+
+const counted = 100
+
+/** Counts all statements of sequential calls, those in the background too; savepoints, begins and commits are not. */
+async function countStatements(sandbox: Sandbox): Promise<Row[]> {
+  const cards: string[] = []
+  const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))
+  const authorized = await statementsOf(sandbox, () => authorize(sandbox, cards.pop() ?? ''))
+  const row = (what: string, figure: number) =>
+    single(`statements per ${what}, SQLite, of ${counted} sequential calls`, figure.toFixed(2), judged(figure))
+  return [row('card issued', issued), row('authorization', authorized)]
+}
+
+async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>): Promise<number> {
+  await service.runLog.flush()
+  let count = 0
+  const isCounted = (sql: string) => !/^\s*(begin|commit|rollback|savepoint|release|pragma)/i.test(sql)
+  const { all, get, iterate, run: runs } = StatementSync.prototype
+  const originals = { all, get, iterate, run: runs }
+  for (const [name, run] of Object.entries(originals)) {
+    Object.assign(StatementSync.prototype, {
+      [name](this: StatementSync, ...parameters: unknown[]) {
+        if (isCounted(this.sourceSQL)) count++
+        return Reflect.apply(run, this, parameters)
+      },
+    })
+  }
+  try {
+    for (let call = 0; call < counted; call++) await work()
+    await service.runLog.flush()
+    return count / counted
+  } finally {
+    Object.assign(StatementSync.prototype, originals)
+  }
+}
+
+/** Returns a caller of the MCP server over a transport that is nothing but two function calls. */
+async function toolCaller({ service, key }: Sandbox) {
+  const { fetch } = service
+  const baseUrl = 'http://sandbox.invalid'
+  const client = createClient({ baseUrl, fetch, credential: () => key, instanceId: 'bench', system: realSystem })
+  const server = createMcpServer({
+    version: '1',
+    log: console,
+    system: realSystem,
+    choice: mcp.everyTool('sandbox'),
+    api: { client: async () => client, ways: { signIn: '', reach: '', offer: () => '' } },
+    people: mcp.nobody,
+    repeats: mcp.nothingRemembered,
+    faults: mcp.noFaults,
+    run: mcp.unknownRun,
+    changes: mcp.ownChanges,
+    ui: mcp.noViews,
+  })
+  const waiting = new Map<unknown, (answer: object) => void>()
+  type Transport = Parameters<typeof server.connect>[0]
+  const transport: Transport = {
+    start: async () => {},
+    close: async () => {},
+    send: async (message) => {
+      if ('id' in message) waiting.get(message.id)?.(message)
+    },
+  }
+  await server.connect(transport)
+  let lastId = 0
+  const call = async (method: string, params: Record<string, unknown>) => {
+    const id = ++lastId
+    const { promise, resolve } = Promise.withResolvers<object>()
+    waiting.set(id, resolve)
+    transport.onmessage?.({ jsonrpc: '2.0', id, method, params })
+    const answer = await promise
+    waiting.delete(id)
+    if (!('result' in answer) || (answer.result as { isError?: true }).isError) throw new Error(JSON.stringify(answer))
+  }
+  await call('initialize', opening)
+  transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  return call
+}

@@ -1,0 +1,73 @@
+import { McpServer } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { z } from 'zod'
+
+// The least that one can write with the SDK: one tool that echoes a text. With a file, the tool keeps the text in it before
+// it answers, which is the least that a durable effect can be; calls that come in together share a commit. With `http` it
+// is served by the SDK's own HTTP transports of both eras, without sign-in, and prints its address.
+const [file] = process.argv.slice(2)
+const keep = file === undefined || file === 'http' ? async () => {} : await openFile(file)
+if (file === 'http') await serveHttp()
+else serveStdio(createServer)
+
+function createServer(): McpServer {
+  const server = new McpServer({ name: 'one-tool', version: '1.0.0' })
+  server.registerTool(
+    'echo',
+    {
+      title: 'Echo',
+      description: 'Answers with the text it was given.',
+      inputSchema: z.object({ text: z.string() }),
+      outputSchema: z.object({ text: z.string() }),
+    },
+    async ({ text }) => {
+      await keep(text)
+      return { content: [{ type: 'text', text }], structuredContent: { text } }
+    },
+  )
+  return server
+}
+
+async function openFile(path: string): Promise<(text: string) => Promise<void>> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(path)
+  database.exec('pragma journal_mode = wal; pragma synchronous = full; create table rows (text text not null)')
+  const insert = database.prepare('insert into rows (text) values (?)')
+  const waiting: { text: string; resolve: () => void }[] = []
+  const commit = () => {
+    const group = waiting.splice(0)
+    database.exec('begin immediate')
+    for (const row of group) insert.run(row.text)
+    database.exec('commit')
+    for (const { resolve } of group) resolve()
+  }
+  return (text) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (waiting.push({ text, resolve }) === 1) setImmediate(commit)
+    return promise
+  }
+}
+
+async function serveHttp(): Promise<void> {
+  const { serve } = await import('@hono/node-server')
+  const sdk = await import('@modelcontextprotocol/server')
+  type Session = InstanceType<typeof sdk.WebStandardStreamableHTTPServerTransport>
+  const sessions = new Map<string, Session>()
+  const modern = sdk.createMcpHandler(createServer, { legacy: 'reject' })
+  const answer = async (request: Request): Promise<Response> => {
+    const known = sessions.get(request.headers.get('mcp-session-id') ?? '')
+    if (known !== undefined) return known.handleRequest(request)
+    if (!(await sdk.isLegacyRequest(request))) return modern.fetch(request)
+    const transport: Session = new sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => crypto.randomUUID(),
+      enableJsonResponse: true,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+    })
+    await createServer().connect(transport)
+    return transport.handleRequest(request)
+  }
+  serve({ fetch: answer, hostname: '127.0.0.1', port: 0 }, ({ port }) => {
+    process.stdout.write(`http://127.0.0.1:${port}/mcp\n`)
+  })
+  process.stdin.once('end', () => process.exit(0)).resume()
+}

@@ -1,0 +1,222 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { Agent, type Dispatcher } from 'undici'
+import { bundle } from '../scripts/bundle.ts'
+import { agentKey, openSandbox, serverSettings } from './sandbox.ts'
+
+type Environment = Readonly<Record<string, string>>
+
+/** Longer than any call takes; a server that says nothing for so long ends the bench instead of hanging it. */
+const hungMs = 60_000
+
+/** Starts Node without the variables that would change how it or a server starts. */
+export function startNode(parameters: readonly string[], env: Environment = {}): ChildProcess {
+  const plain = Object.entries(process.env).filter(([name]) => !/^(NODE_|PAYMENTS_)/.test(name))
+  return spawn(process.execPath, [...parameters], {
+    env: { ...Object.fromEntries(plain), ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+}
+
+export async function ended(child: ChildProcess, signal?: 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const timer = setTimeout(() => child.kill('SIGKILL'), hungMs)
+  child.stdin?.end()
+  if (signal !== undefined) child.kill(signal)
+  await exit
+  clearTimeout(timer)
+}
+
+export type StdioServer = ReturnType<typeof startStdioServer>
+
+export const opening = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'bench', version: '1' },
+} as const
+
+/** Starts a process that speaks JSON-RPC lines; both sides of a comparison are driven by the same few lines of code. */
+export function startStdioServer(parameters: readonly string[], env: Environment) {
+  const child = startNode(parameters, env)
+  const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
+  readLines(child, (line) => {
+    const { id, result, error } = JSON.parse(line)
+    const call = waiting.get(id)
+    waiting.delete(id)
+    if (error !== undefined || result?.isError === true) call?.reject(new Error(line))
+    else call?.resolve(result)
+  })
+  child.stdin?.on('error', () => {})
+  child.once('exit', (code) => {
+    for (const { reject } of waiting.values()) reject(new Error(`${parameters[0]} ended with ${code}`))
+  })
+  const write = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  let lastId = 0
+  /** Resolves with the result; rejects on an error, also on a tool's. */
+  const request = (method: string, params: object) => {
+    const call = Promise.withResolvers<Record<string, unknown>>()
+    waiting.set(++lastId, call)
+    write({ id: lastId, method, params })
+    return call.promise
+  }
+  /** Sends what a host of the 2025 era sends first. */
+  const greet = async () => {
+    await request('initialize', opening)
+    write({ method: 'notifications/initialized' })
+  }
+  return { pid: child.pid ?? 0, request, greet, end: () => ended(child) }
+}
+
+function readLines(child: ChildProcess, received: (line: string) => void): void {
+  createInterface({ input: child.stdout as Readable }).on('line', received)
+}
+
+export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
+
+/** Starts a program that prints the address of its MCP endpoint in its first lines. */
+export async function startHttpServer(
+  parameters: readonly string[],
+  { env, bearer = '' }: { env: Environment; bearer?: string },
+) {
+  const child = startNode(parameters, env)
+  const url = await addressOf(child)
+  const agent = new Agent({
+    connections: null,
+    pipelining: 1,
+    headersTimeout: hungMs,
+    bodyTimeout: 0,
+    connect: { timeout: hungMs },
+  })
+  const common = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'x-instance-id': 'bench',
+    authorization: `Bearer ${bearer}`,
+  }
+  const send = async (method: Dispatcher.HttpMethod, path: string, headers: Record<string, string>, body?: object) => {
+    const sent = { origin: url.origin, path, method, headers: { ...common, ...headers } }
+    const answer = await agent.request({ ...sent, body: body === undefined ? null : JSON.stringify(body) })
+    return { ...answer, text: await answer.body.text() }
+  }
+  return {
+    pid: child.pid ?? 0,
+    origin: url.origin,
+    /** Posts a message. Rejects on an error, also on a tool's. */
+    post: async (message: object, headers: Record<string, string> = {}) => {
+      const {
+        statusCode,
+        text,
+        headers: answered,
+      } = await send('POST', url.pathname, headers, {
+        jsonrpc: '2.0',
+        ...message,
+      })
+      if (statusCode === 202) return { sessionId: null }
+      const { result, error } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text)
+      if (error !== undefined || result?.isError === true) throw new Error(text)
+      const id = answered['mcp-session-id']
+      return { sessionId: typeof id === 'string' ? id : null }
+    },
+    /** Calls the REST API that the server has beside MCP; returns the text of its answer. */
+    rest: async (method: 'GET' | 'POST', path: string, attributes?: object) => {
+      const headers: Record<string, string> = attributes === undefined ? {} : { 'idempotency-key': randomUUID() }
+      const { statusCode, text } = await send(method, path, headers, attributes && { data: { attributes } })
+      if (statusCode !== 200) throw new Error(text)
+      return text
+    },
+    end: async () => {
+      await agent.destroy()
+      await ended(child, 'SIGTERM')
+    },
+  }
+}
+
+function addressOf(child: ChildProcess): Promise<URL> {
+  const { promise, resolve, reject } = Promise.withResolvers<URL>()
+  readLines(child, (line) => {
+    const address = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(line)?.[0]
+    if (address !== undefined) resolve(new URL(address))
+  })
+  child.once('exit', (code) => reject(new Error(`A server ended with ${code}.`)))
+  const timer = setTimeout(() => reject(new Error(`A server printed no address within ${hungMs} ms.`)), hungMs)
+  return promise.finally(() => clearTimeout(timer))
+}
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** Makes the package's bundle; returns its command. */
+export function ourBundle(): string {
+  execFileSync('npm', ['run', '--silent', 'bundle'], { cwd: here('..'), stdio: ['ignore', 'ignore', 'inherit'] })
+  return here('../bundle/server/cli.js')
+}
+
+export type Programs = Awaited<ReturnType<typeof preparePrograms>>
+
+/** Prepares the programs that are compared. */
+export async function preparePrograms(directory: string) {
+  // The compile cache is in the folder for temporary files: here it begins empty and goes with the rest.
+  const env = { TMPDIR: directory, TMP: directory, TEMP: directory }
+  const ours = ourBundle()
+  const folder = join(directory, 'one-tool')
+  await bundle({ entry: here('one-tool.ts'), folder })
+  const oneTool = join(folder, 'server/cli.js')
+  const cached = join(directory, 'cached.mjs')
+  writeFileSync(
+    cached,
+    `import m from 'node:module'\nm.enableCompileCache()\nawait import(${JSON.stringify(oneTool)})\n`,
+  )
+  const bareNode = join(directory, 'bare.cjs')
+  writeFileSync(bareNode, "process.stdout.write('started\\n')\n")
+  const fileOf = (name: string) => ({ PAYMENTS_DATABASE_URL: `sqlite:${join(directory, name)}.sqlite` })
+  await (await openSandbox(fileOf('stdio').PAYMENTS_DATABASE_URL)).close()
+  const { PAYMENTS_RATE_LIMIT } = serverSettings
+  const served = { ...env, ...serverSettings, ...fileOf('http'), PAYMENTS_PORT: '0' }
+  return {
+    /** This package's bundle, on a sandbox file that exists already. */
+    startOurs: () => startStdioServer([ours], { ...env, PAYMENTS_RATE_LIMIT, ...fileOf('stdio') }),
+    /** A server with one tool that echoes a text, bundled in the same way, with the compile cache. */
+    startOneTool: () => startStdioServer([cached], env),
+    /** The same, whose tool keeps a row in a SQLite file of its own. */
+    startOneToolDurable: () => startStdioServer([oneTool, join(directory, 'durable.sqlite')], env),
+    /** `serve` of this package's bundle, with the agent's key as the bearer. */
+    startOursHttp: () => startHttpServer([ours, 'serve'], { env: served, bearer: agentKey }),
+    /** The SDK's own HTTP transports around one tool. */
+    startOneToolHttp: () => startHttpServer([oneTool, 'http'], { env }),
+    /** Starts a Node that prints a line and ends; returns the milliseconds until the line. */
+    timeBareNode: async () => {
+      const startedAt = performance.now()
+      const child = startNode([bareNode], env)
+      await once(child.stdout as Readable, 'data')
+      const tookMs = performance.now() - startedAt
+      await ended(child)
+      return tookMs
+    },
+  }
+}
+
+const ps = (field: string, pid: number) =>
+  execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)], { encoding: 'utf8' })
+
+export function residentMegabytes(pid: number): number {
+  return Number(ps('rss', pid)) / 1024
+}
+
+/** Returns the CPU time of a process so far, all its threads together; exact to 10 ms on Linux, elsewhere by `ps`. */
+export function processorMs(pid: number): number {
+  if (process.platform !== 'linux') {
+    const parts = ps('time', pid).trim().split(':')
+    return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0) * 1000
+  }
+  // Fields 14 and 15 of proc(5), in ticks of 10 ms; the command in parentheses before them may hold spaces.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}

@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+import type { Store } from '../src/service/store/engine/store.ts'
+import { startPostgres } from './postgres-server.ts'
+import { authorize, makeCards, openSandbox, rateWithin, type Sandbox, send } from './sandbox.ts'
+import { compare, inTurns, type Row } from './table.ts'
+
+const rounds = 9
+const roundMs = 500
+const mostPerRound = 1_500
+const mostInFlight = 64
+
+type Work = (sandbox: Sandbox, cardId: string) => Promise<unknown>
+
+/** Compares authorizations on one wallet with their events and without: the cost of the outbox. */
+export function measureEvents(directory: string): Promise<Row[]> {
+  return measureBeside(directory, {
+    what: 'their events',
+    openWithout: (url) => openSandbox(url, withoutEvents),
+    works: { authorizations: { work: authorize, atLeast: 0.95 } },
+  })
+}
+
+/** Compares requests with the entries of their run and without: the cost of a console that nobody watches. */
+export function measureRuns(directory: string): Promise<Row[]> {
+  const reads: Work = (sandbox, cardId) => send(sandbox, 'GET', `/agent-cards/${cardId}`)
+  return measureBeside(directory, {
+    what: 'entries of their run',
+    openWithout: (url) => openSandbox(url, undefined, false),
+    works: { authorizations: { work: authorize, atLeast: 0.85 }, reads: { work: reads, atLeast: 0.95 } },
+  })
+}
+
+interface Beside {
+  what: string
+  openWithout: (url: string) => Promise<Sandbox>
+  works: Readonly<Record<string, { work: Work; atLeast: number }>>
+}
+
+async function measureBeside(directory: string, { what, openWithout, works }: Beside): Promise<Row[]> {
+  const server = await startPostgres(directory)
+  try {
+    const urls = {
+      SQLite: ['with', 'without'].map((name) => `sqlite:${join(directory, `${name} ${what}.sqlite`)}`),
+      PostgreSQL: [await server.createDatabase('kept'), await server.createDatabase('unkept')],
+    }
+    const rows: Row[] = []
+    for (const [dialect, [kept = '', unkept = '']] of Object.entries(urls)) {
+      const sandboxes = [await openSandbox(kept), await openWithout(unkept)]
+      for (const [name, { work, atLeast }] of Object.entries(works)) {
+        const rates: (() => Promise<number>)[] = []
+        for (const sandbox of sandboxes) rates.push(await rateAt(sandbox, work))
+        const [ours, other] = await inTurns(rounds, rates)
+        const measurement = `${name}, ${dialect}, 64 in flight: with ${what} against without`
+        rows.push(compare({ measurement, unit: '/s', ours, other, goal: { atLeast } }))
+      }
+      for (const sandbox of sandboxes) await sandbox.close()
+    }
+    return rows
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Everything of a round is written in it. */
+async function rateAt(sandbox: Sandbox, work: Work): Promise<() => Promise<number>> {
+  const cards = await makeCards(sandbox, (rounds + 1) * mostPerRound)
+  return async () => {
+    await sandbox.service.runLog.flush()
+    return rateWithin(roundMs, mostInFlight, Array.from({ length: mostPerRound }), () =>
+      work(sandbox, cards.pop() ?? ''),
+    )
+  }
+}
+
+/** Returns a store whose transactions write no events: those are written at the end of a transaction. */
+function withoutEvents(store: Store): Store {
+  return {
+    dialect: store.dialect,
+    clock: store.clock,
+    settling: store.settling,
+    transaction: (work, options) =>
+      store.transaction((tx) => {
+        tx.atEnd = () => {}
+        return work(tx)
+      }, options),
+    aside: (work) => store.aside(work),
+    read: (work) => store.read(work),
+    close: () => store.close(),
+  }
+}
