@@ -54,7 +54,7 @@ const subjectArguments: Partial<Record<Tool, string>> = {
 
 export const walletName = (party: PartyName) => `${party}-wallet`
 
-export interface ArgumentSources {
+interface ArgumentSources {
   idOf: (name: string) => string
   /** The prefix of every key, so that a later run on the same database does not replay this run's answers. */
   keyPrefix: string

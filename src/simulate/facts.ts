@@ -7,7 +7,7 @@ import type { Action } from './action.ts'
  */
 export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
 
-export interface ErrorFacts {
+interface ErrorFacts {
   type: 'error'
   code: string
   status: number
@@ -27,7 +27,7 @@ export interface CardFacts {
 }
 
 /** What is told of a card number; never the number itself, for facts are logged. */
-export interface DetailsFacts {
+interface DetailsFacts {
   type: 'agentCardDetails'
   name: string
   /** Whether it has 12 to 19 digits and the right check digit. */
@@ -66,13 +66,13 @@ export interface WalletFacts {
   sound: boolean
 }
 
-export interface PageFacts {
+interface PageFacts {
   type: 'page'
   /** The records in the order of their names: within one millisecond the service's own order is open. */
   items: Facts[]
 }
 
-export interface ClockFacts {
+interface ClockFacts {
   type: 'clock'
   /** How far the clock was moved since it was last read; real time that passed besides does not count. */
   advancedSeconds: number

@@ -6,7 +6,7 @@ import { resultSchemas } from '../client/result-schemas.ts'
 import type { ToolAnswer } from './reader.ts'
 import type { Caller } from './world.ts'
 
-export interface ServerProcess {
+interface ServerProcess {
   command: string
   args: readonly string[]
   /** The environment's variables besides those that every process gets, such as PATH. */

@@ -2,10 +2,11 @@ import { type Action, describeAction } from './action.ts'
 import type { Mismatch } from './facts.ts'
 import type { RunResult } from './run.ts'
 
-export interface ReportOptions {
+interface ReportOptions {
   agents: number
   purchases: number
   seed: string
+  /** How many agents called at the same time; 1: they took turns. */
   concurrency: number
   /** Where the run took place, in words. */
   where: string
@@ -20,18 +21,11 @@ export interface Shrunk {
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
-/** All that is told of a run. What it says of time differs between two runs; all else is the same for the same seed. */
-export interface Summary {
+/** The report of a run as data. Its times differ between two runs; all else is the same for the same seed. */
+export interface Summary extends ReportOptions {
   result: 'as predicted' | 'failed' | 'interrupted'
-  agents: number
-  purchases: number
-  seed: string
-  /** How many agents called at the same time; 1: they took turns. */
-  concurrency: number
-  where: string
   /** How many actions were carried out. */
   actions: number
-  logSha256: string
   /** How many requests and calls failed on purpose; null where none were to. */
   faults: number | null
   /** How often each tool had each outcome. */

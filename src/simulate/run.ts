@@ -25,7 +25,7 @@ export interface RunResult {
 }
 
 /** How long each part of a run took, in milliseconds. */
-export interface Durations {
+interface Durations {
   /** Until all agents are connected and the history is planned. */
   startMs: number
   /** From the first call of the history to the last answer. */

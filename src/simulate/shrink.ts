@@ -6,7 +6,7 @@ export interface Attempt<F> {
   failure: F
 }
 
-export interface ShrinkLimits {
+interface ShrinkLimits {
   /** Runs of a shortened history. */
   tries: number
   /** False once no more time is left. */

@@ -8,7 +8,7 @@ export interface Misplaced {
 }
 
 /** A text as the nodes of its one document, or what makes it no YAML that is read here. */
-export type Yaml = { contents: ParsedNode | null } | { mistakes: readonly Misplaced[] }
+type Yaml = { contents: ParsedNode | null } | { mistakes: readonly Misplaced[] }
 
 /** Deeper than any file has to be; some thousand levels would end the process. */
 const deepest = 100

@@ -16,7 +16,7 @@ import type { PasswordHashes } from './passwords.ts'
 
 type FileWallet = NonNullable<WorldParty['wallets']>[number]
 
-export interface Ground {
+interface Ground {
   tx: Transaction
   system: System
   environment: Environment

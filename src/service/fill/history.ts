@@ -9,7 +9,7 @@ import type { WalletRow } from '../store/schema/wallets.ts'
 export type Path = readonly PropertyKey[]
 
 /** Something that happened before the world begins. */
-export interface Happening {
+interface Happening {
   atMs: number
   path: Path
   /** The money that it moves. */
