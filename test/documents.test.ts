@@ -69,7 +69,7 @@ describe('what documents name', () => {
     expect(documents.flatMap((path) => lost(read(path), path, exists).map((fault) => `${path} ${fault}`))).toEqual([])
   })
 
-  it('is in the package, where README.md links to it', () => {
+  it('is in the package, if README.md links to it', () => {
     const { files } = JSON.parse(read('package.json')) as { files: string[] }
     const linked = [...read('README.md').matchAll(/\]\((?!\w+:)([^)#]+)/g)].map(([, path = '']) => path)
     expect(linked.length).toBeGreaterThan(5)
@@ -84,7 +84,7 @@ describe('what documents name', () => {
     expect(lost('[away](#nowhere)', 'docs/a.md', there)).toEqual(['links to #nowhere'])
   })
 
-  it('is shown as it stands in the file, in CONTRIBUTING.md', () => {
+  it('is shown in CONTRIBUTING.md as it is in the file', () => {
     const samples = samplesOf(read('CONTRIBUTING.md'))
     expect(samples.length).toBeGreaterThan(1)
     expect(samples.flatMap((sample) => changed(sample, read))).toEqual([])

@@ -12,19 +12,19 @@ const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.ur
 /** All documents about usage. */
 const everything = ['README.md', ...documentsWithTables, 'docs/sandbox.md'].map(read).join('\n')
 
-it.each(documentsWithTables)('%s is what npm run generate writes', (path) => {
+it.each(documentsWithTables)('%s equals the output of npm run generate', (path) => {
   expect(read(path)).toBe(withTables(path, read(path)))
 })
 
-it('manifest.json is what npm run generate writes', () => {
+it('manifest.json equals the output of npm run generate', () => {
   expect(read('manifest.json')).toBe(manifest(JSON.parse(read('package.json'))))
 })
 
-it('server.json is what npm run generate writes', () => {
+it('server.json equals the output of npm run generate', () => {
   expect(read('server.json')).toBe(registryEntry(JSON.parse(read('package.json'))))
 })
 
-it('the own world of the package is what npm run generate writes', () => {
+it('the own world of the package equals the output of npm run generate', () => {
   expect(read(ownWorldFile)).toBe(ownWorldModule())
 })
 

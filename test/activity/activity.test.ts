@@ -26,7 +26,7 @@ onEachDatabase('activity', (database) => {
     (await world.get(`/activity?limit=100${query}`, { ...owner(), ...sent })).json.data
   const count = async () => Number((await list())[0]?.attributes.sequence ?? 0)
 
-  test('tells who did what, in which run, with which key and result', async () => {
+  test('shows who did what, in which run, with which key and result', async () => {
     const card = await world.issueCard({}, { instanceId: 'run told' })
     const [first] = await list()
     expect(first).toStrictEqual({
@@ -96,7 +96,7 @@ onEachDatabase('activity', (database) => {
     expect((await list())[0].attributes).toMatchObject({ actorType: 'agent', keyId: (await world.whoami()).keyId })
   })
 
-  test('for a customer is kept with the party whose agent acted', async () => {
+  test('for a customer is stored with the party of the acting agent', async () => {
     const customerPartyId = await world.customerPartyId()
     const card = await world.issueCard({ customerPartyId })
     const [row] = await list()

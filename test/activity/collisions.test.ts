@@ -44,7 +44,7 @@ onEachDatabase('resources of two parties that once had the same key', (database)
     }
   })
 
-  test('are told apart by whoever reads what was done to one of them', async () => {
+  test('are distinguished in the activity of one of them', async () => {
     const another = `pcd_${'f'.repeat(32)}`
     const acted = [await authorize(one, cards[0]), await authorize(one, another)]
     acted.push(await authorize(other, another), await authorize(other, cards[1]))

@@ -393,7 +393,7 @@ describe('every other door that changes something', () => {
   }, 60_000)
   afterAll(() => on.site.world.drop())
 
-  test('stands in the table', () => {
+  test('is in the table', () => {
     const asOperations = new Set(
       operations.map(([, { method, path }]) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
     )

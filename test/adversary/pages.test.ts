@@ -203,7 +203,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test('every route for people stands in the table of what it needs, with a session where it is one for a user', () => {
+  test('every route for people is in the table of needs, with a session if it is for users', () => {
     // Applications call these, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))

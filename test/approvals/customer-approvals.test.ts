@@ -44,7 +44,7 @@ onEachDatabase('what a customer decides about its own money', (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('denying moves nothing, and tells why', async () => {
+  test('denying moves nothing, and shows the reason', async () => {
     const { paymentId, approvalId } = await asked()
     const denied = ok(await decide(approvalId, 'deny', { key: world.apiKey, attributes: { reason: 'Too much.' } }))
     expect(denied.json.data.attributes).toMatchObject({ status: 'denied', denialReason: 'Too much.' })

@@ -82,7 +82,7 @@ Grant     grn_1
     )
   })
 
-  test('with --device prints where to enter which code', async () => {
+  test('with --device prints the address and the code', async () => {
     const child = started(['login', '--device', '--base-url', provider.issuer])
     const text = await printed(child, /enter the code\n\n {2}\S+\n/)
     const [, address = '', code = ''] = /^Open (\S+) on any device and enter the code\n\n {2}(\S+)\n/.exec(text) ?? []
@@ -99,7 +99,7 @@ Grant     grn_1
   })
 })
 
-test('over stdio, a server without a login starts, tells what to run, and goes on once that was done', async () => {
+test('over stdio, a server without a login starts, says which command to run, and works afterwards', async () => {
   const env = { PAYMENTS_BASE_URL: provider.issuer, XDG_DATA_HOME: home }
   const host = new Client({ name: 'test', version: '1' })
   await host.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env, stderr: 'ignore' }))
@@ -141,7 +141,7 @@ test('over stdio, a server without a login starts, tells what to run, and goes o
   }
 })
 
-describe('what cannot succeed ends with one line', () => {
+describe('an impossible command ends with one line', () => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
     ['whoami without a login', ['whoami'], { PAYMENTS_BASE_URL: 'http://127.0.0.1:1' }, 1, /run payments-mcp login/],
     [
@@ -172,7 +172,7 @@ describe('what cannot succeed ends with one line', () => {
     expect(exitCode).toBe(code)
   })
 
-  test('logout where the server is gone, which still forgets the login', async () => {
+  test('logout without a server still forgets the login', async () => {
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     await provider.close()
     const { exitCode, stdout, stderr } = await ended(['logout', '--base-url', provider.issuer])

@@ -19,7 +19,7 @@ const started = async (options?: PlainProviderOptions) => {
 }
 
 describe('in a browser', () => {
-  test('stores tokens that are for this API only, with all its scopes, and tells the person', async () => {
+  test('stores tokens for this API only, with all its scopes, and informs the person', async () => {
     await started()
     let opened = ''
     let page: Promise<Response> | undefined
@@ -55,7 +55,7 @@ describe('in a browser', () => {
     await expect(fetch(asked.redirect_uri ?? '')).rejects.toThrow()
   })
 
-  test('asks for all scopes that the server lists, but not who the person is', async () => {
+  test('requests all scopes that the server lists, except those for the identity', async () => {
     await started({ serverMetadata: { scopes_supported: ['openid', 'email', 'offline_access', 'customers:write'] } })
     let opened = ''
     await expect(
@@ -66,7 +66,7 @@ describe('in a browser', () => {
     expect(new URL(opened).searchParams.get('scope')).toBe('cards:read cards:agent offline_access customers:write')
   })
 
-  test('registers once at an authorization server, and again only where it is not known any more', async () => {
+  test('registers once at an authorization server, and again only if it was forgotten', async () => {
     const { provider } = await started()
     await world.signIn()
     await world.signIn()
@@ -78,7 +78,7 @@ describe('in a browser', () => {
     expect((await world.stored()).clientId).not.toBe(clientId)
   })
 
-  test('turns away what is not the answer, and goes on waiting for it', async () => {
+  test('refuses other requests, and keeps waiting for the answer', async () => {
     await started()
     const refused: [number, string][] = []
     await world.signIn(async (callback) => {
@@ -146,7 +146,7 @@ describe('in a browser', () => {
     if (silent?.closed === false) await once(silent, 'close')
   })
 
-  test('a person who refuses ends it with one line', async () => {
+  test('a refusal of the person ends it with one line', async () => {
     await started()
     const attempt = signInWithBrowser(world, (address) => {
       void world.person.answer(address.href, 'abort').then((callback) => fetch(callback))
@@ -162,7 +162,7 @@ describe('in a browser', () => {
   })
 })
 
-describe('what an API or an authorization server must not say', () => {
+describe('invalid metadata of an API or an authorization server', () => {
   const cases: [string, PlainProviderOptions, RegExp][] = [
     [
       'that it is another API',

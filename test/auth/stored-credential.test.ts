@@ -21,7 +21,7 @@ const change = (part: Partial<Login>) =>
     await write({ ...stored, logins: { [world.baseUrl]: login } })
   })
 
-test('without a login tells what to run, and asks nobody', async () => {
+test('without a login says which command to run, and asks nobody', async () => {
   const asked = expect(createStoredCredential(world)()).rejects
   await asked.toMatchObject({
     code: 'unauthenticated',
@@ -48,7 +48,7 @@ describe('renewing', () => {
     expect(renewals().map(({ error }) => error)).toEqual([undefined, undefined, undefined, undefined])
   })
 
-  test('of a short life waits until a fifth of it is left', async () => {
+  test('of a short lifetime waits until a fifth of it is left', async () => {
     await world.signIn()
     await change({ expiresAtMs: world.system.now() + 50_000 })
     const credential = createStoredCredential(world)
@@ -60,7 +60,7 @@ describe('renewing', () => {
     expect(renewals()).toHaveLength(1)
   })
 
-  test('happens once for all who ask at once, in one process', async () => {
+  test('happens once for simultaneous calls in one process', async () => {
     await world.signIn()
     world.system.pass(14 * minute)
     const credential = createStoredCredential(world)
@@ -107,7 +107,7 @@ describe('renewing', () => {
 })
 
 describe('when it fails', () => {
-  test('because the login was revoked, it is over, and said what to run', async () => {
+  test('ends the login if it was revoked, and says which command to run', async () => {
     await world.signIn()
     const { refreshToken, clientId } = await world.stored()
     const body = new URLSearchParams({ token: String(refreshToken), client_id: clientId })

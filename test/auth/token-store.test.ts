@@ -38,14 +38,14 @@ test('nothing is stored at first, and reading makes no folder', async () => {
   expect(readdirSync(home)).toEqual([])
 })
 
-test('what is written is read by another, and nothing else is left in the folder', async () => {
+test('a written store can be read by another process, and leaves no other files', async () => {
   await save()
   expect(await open().read()).toEqual(content)
   expect(readdirSync(directory)).toEqual(['login.json'])
 })
 
 describe.skipIf(process.platform === 'win32')('only its owner can read it', () => {
-  test('as it is made, whatever the usual modes are', async () => {
+  test('from its creation, whatever the umask', async () => {
     const before = process.umask(0)
     try {
       await save()
@@ -65,7 +65,7 @@ describe.skipIf(process.platform === 'win32')('only its owner can read it', () =
     expect([modeOf(directory), modeOf(path)]).toEqual(['700', '600'])
   })
 
-  test('also where an earlier write was cut off', async () => {
+  test('even after an interrupted write', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.next`, 'half of it', { mode: 0o666 })
     await save()
@@ -74,7 +74,7 @@ describe.skipIf(process.platform === 'win32')('only its owner can read it', () =
   })
 })
 
-describe('a file that cannot be used is told with its path, and without its content', () => {
+describe('an unusable file is reported with its path, and without its content', () => {
   test.each([
     ['no JSON', '{"version":1,"logins":{"https://a":{"accessToken":"access-token-01234'],
     ['of another version', '{"version":2,"clients":{},"logins":{}}'],
@@ -97,7 +97,7 @@ describe('a file that cannot be used is told with its path, and without its cont
 })
 
 describe('one at a time', () => {
-  test('each sees what the one before wrote', async () => {
+  test('each sees the changes of the previous one', async () => {
     await save({ clients: {}, logins: {} })
     // These wait in real time: with a shared fake clock, some would time out too early.
     const add = (name: string) =>
@@ -120,7 +120,7 @@ describe('one at a time', () => {
     expect(system.slept).toEqual([])
   })
 
-  test('who waits too long is told', async () => {
+  test('a wait that takes too long fails', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.lock.${system.now() + 60_000}.living`, '')
     await expect(save()).rejects.toThrow(`Another process is busy with ${path}; try again in a minute.`)

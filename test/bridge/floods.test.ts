@@ -55,7 +55,7 @@ test('an endless event of a stream that is for no request is cut, and logged', a
   expect(logged.join()).toContain('an event is larger than 8 MiB')
 })
 
-test('a stream of small events goes on beyond the bound of one', async () => {
+test('a stream of small events continues beyond the bound of one', async () => {
   const events = 200
   const url = await endpoint(async (request, response) => {
     const { id } = await messageOf(request)

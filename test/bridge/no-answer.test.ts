@@ -175,7 +175,7 @@ describe('an error of the endpoint', () => {
     }
   })
 
-  it('says how to go on where it is a 401', async () => {
+  it('gives advice on a 401', async () => {
     const { ask } = await bridged(await endpoint(posted(401, json, JSON.stringify(errorOf(null, 'Who are you?')))))
     const { error } = await ask('tools/call')
     expect(error).toMatchObject({ code: 1, message: expect.stringContaining('Who are you? Start the bridge with') })
@@ -196,7 +196,7 @@ test('a version that no header can have does not stop later requests', async () 
   expect(await ask('tools/list')).toMatchObject({ result: {} })
 })
 
-test('a call that the host cancelled has no answer, and its connection ends where the era says so', async () => {
+test('a call that the host cancelled has no answer, and its connection ends if the era requires it', async () => {
   const cut: unknown[] = []
   const told: unknown[] = []
   const url = await endpoint(async (request, response) => {

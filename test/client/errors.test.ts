@@ -48,7 +48,7 @@ test('an unknown code is advised by its status', async () => {
   expect((await errorOf([refusing(599, 'odd')])).next).toBe(errorTable.service_unavailable.next)
 })
 
-test('an advice speaks of a key only where there is one', async () => {
+test('advice mentions a key only if there is one', async () => {
   const { client } = scriptedClient([refusing(400, 'invalid_value')])
   const error = await thrown(client.operations.getAgentCard({ cardId }))
   expect((error as ApiError).next).toBe('Correct the value that the source names and send the request again.')

@@ -117,7 +117,7 @@ describe('a call of the published client', () => {
     },
   )
 
-  test('is each that there is, once', () => {
+  test('has each existing call, once', () => {
     expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)
     expect(all.length).toBe(96)
     const published = Object.entries<OperationDefinition>(catalogue).filter(([, { extension }]) => !extension)

@@ -121,7 +121,7 @@ test.runIf(isDeep)('shows the database that an MCP server over stdio writes, and
   expect(said.stdout).toBe(`The console is at ${url}\n`)
 })
 
-test('opens a browser where there is one', async () => {
+test('opens a browser if there is one', async () => {
   const opener = join(folder, 'xdg-open')
   await writeFile(opener, `#!/bin/sh\nprintf '%s' "$1" > ${join(folder, 'opened')}\n`)
   await chmod(opener, 0o755)
@@ -166,7 +166,7 @@ test.runIf(isDeep && hasTerminal).each(['console --no-open', 'serve --port 0'])(
   },
 )
 
-test('serve tells a pipe of no one-time link', async () => {
+test('serve prints no one-time link to a pipe', async () => {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0'], { env: environment() })
   running.push(child)
   let said = ''
@@ -181,7 +181,7 @@ test('serve tells a pipe of no one-time link', async () => {
   await store.close()
 })
 
-test.runIf(isDeep)('says so where no browser opens, and goes on', async () => {
+test.runIf(isDeep)('says so if no browser opens, and continues', async () => {
   const { child, ended, line, said } = start([], { PATH: folder })
   expect(await line).toContain('The console is at')
   await expect.poll(() => said.stderr).toBe('payments-mcp: no browser could be opened here; open the address in one.\n')
@@ -189,7 +189,7 @@ test.runIf(isDeep)('says so where no browser opens, and goes on', async () => {
   expect(await ended).toBe(0)
 })
 
-test.runIf(isDeep)('tells in one line of a port that is in use', async () => {
+test.runIf(isDeep)('reports a used port in one line', async () => {
   const first = start(['--no-open', '--json'])
   const { port } = new URL(JSON.parse(await first.line).url)
   const second = start(['--no-open', '--port', port])

@@ -168,7 +168,7 @@ test('hosts: a file that cannot be read, one that starts what is gone, one that 
   })
 })
 
-test('a database that is none, that another version made, that is wrapped', () => {
+test('an invalid database, one of another version, an encrypted one', () => {
   const database = put('one.sqlite', 'This is no database, and long enough to show that it is none.')
   const found = (path = database) => doctor(['--database-url', `sqlite:${path}`]).found
   expect(found().Database).toMatchObject({ is: 'BAD', says: expect.stringContaining('not a database') })

@@ -96,7 +96,7 @@ test('where nobody asked, it ends as soon as what was accepted is answered', asy
   expect(await exited).toEqual([0, null])
 })
 
-test('metrics at a port of their own, and one line where the port is of no use', async () => {
+test('metrics at their own port, and one line for an unusable port', async () => {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const port = String((probe.address() as AddressInfo).port)

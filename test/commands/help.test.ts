@@ -31,7 +31,7 @@ test.each(sampleOf(everyCommand, 6))(
   },
 )
 
-test('the help of a command can be asked for by help, and help settings tells every setting', () => {
+test('help COMMAND shows the help of a command, and help settings lists every setting', () => {
   expect(run('help', 'setup').stdout).toBe(run('setup', '--help').stdout)
   const { status, stdout } = run('help', 'settings')
   expect(status).toBe(0)

@@ -41,7 +41,7 @@ async function newestKey(secrets?: string[]): Promise<number> {
 }
 
 describe('rotate-keys', () => {
-  test('makes new keys in the database, under its secret where one is set', async () => {
+  test('makes new keys in the database, encrypted if a secret is set', async () => {
     const first = run('rotate-keys')
     expect({ status: first.status, stderr: first.stderr }).toEqual({ status: 0, stderr: '' })
     expect(first.stdout).toMatch(/^Root key 2 and signing key [\w-]{43} are in use from now on\./)

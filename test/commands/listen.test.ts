@@ -159,7 +159,7 @@ onEachDatabase('following events', (database) => {
 
   const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: otherId }))
 
-  test('gives each once and in order, over pages and an outage, and goes on after any', async () => {
+  test('yields each once and in order, over pages and an outage, and continues after any', async () => {
     let isOut = false
     const client = createClient({
       fetch: (request) => (isOut ? Response.json({}, { status: 502 }) : world.service.fetch(request)),

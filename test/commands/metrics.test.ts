@@ -87,7 +87,7 @@ test('tells what was asked for and how busy the parts are, without a word of who
   expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 
-test('answers this machine only, and nobody where it has a port of its own or is off', async () => {
+test('answers this machine only, and nobody if it has its own port or is off', async () => {
   const status = async (caller = here) => (await ask('/metrics', { caller })).status
   await open({ PAYMENTS_METRICS: 'true' })
   expect(await status()).toBe(200)

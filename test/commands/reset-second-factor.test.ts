@@ -37,7 +37,7 @@ onEachDatabase('reset-second-factor', (database) => {
     expect(second).not.toBe(first)
   })
 
-  test.runIf(isDeep)('changes nothing where there is no app, for nobody, and without a database', async () => {
+  test.runIf(isDeep)('changes nothing without an app, for an unknown user, and without a database', async () => {
     const { email } = await site.addUser()
     expect(reset(email)).toMatchObject({ status: 0, stdout: expect.stringContaining('nothing was changed') })
     const refusals = [

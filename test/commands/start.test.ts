@@ -36,7 +36,7 @@ afterEach(async () => {
 })
 
 describe('serve', () => {
-  test('tells where it listens, its keys once, and a configuration with which a host can buy', async () => {
+  test('prints its address, its keys once, and a working configuration for a host', async () => {
     const first = await served()
     expect(first.text).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\n/)
     const [apiKey] = /sk_ntl_sandbox_[\w-]{24,}/.exec(first.text) ?? []

@@ -95,7 +95,7 @@ describe('serve --json', () => {
     expect(stdout()).toBe(`${JSON.stringify({ url, mcpUrl, keys })}\n`)
   })
 
-  test('tells the keys of a world at each start, and null for one that is not known', async () => {
+  test('prints the keys of a world at each start, and null for an unknown one', async () => {
     const file = write('w.yaml', small)
     const first = await served(['--world', file])
     expect(first.keys).toEqual({ api: `sk_ntl_sandbox_${apiSecret}`, agent: `ak_ntl_sandbox_${agentSecret}` })
@@ -141,7 +141,7 @@ describe('a world file that cannot be used', () => {
     expect(stdout).toContain('2 to mend.')
   })
 
-  test('that begins in the past leaves the clock behind, which doctor tells', () => {
+  test('that begins in the past leaves the clock behind, which doctor reports', () => {
     const on = [
       '--world',
       write('past.yaml', `${small}clock: 2026-01-31T09:00:00Z\n`),
@@ -217,7 +217,7 @@ describe('a database that holds another world', () => {
   })
 })
 
-test('setup writes the file with its whole path, and serve tells hosts of it', async () => {
+test('setup writes the file with its whole path, and serve shows it in configurations', async () => {
   const file = write('my world.yaml', small)
   const { status } = run(['setup', 'cursor', '--yes', '--world', file])
   expect(status).toBe(0)
@@ -255,7 +255,7 @@ describe('init', () => {
     expect(run(['init', 'other.yaml']).status).toBe(0)
   })
 
-  test('prints it to stdout for -, and tells where it cannot write', () => {
+  test('prints it to stdout for -, and reports an unwritable path', () => {
     expect(run(['init', '-'])).toEqual({ status: 0, stdout: worldTemplate('-'), stderr: '' })
     expect(run(['init', 'no/such/folder.yaml'])).toMatchObject({
       status: 2,

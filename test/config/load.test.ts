@@ -183,7 +183,7 @@ describe('loadConfig', () => {
     )
   })
 
-  it('tells which environment a key is of', () => {
+  it('recognizes the environment of a key', () => {
     expect(refusal({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
       `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], a key of another environment than PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
     )

@@ -39,7 +39,7 @@ it('loads nothing while it is silent', () => {
   expect(stdout).toMatch(/^0 /)
 })
 
-it('removes keys, tokens, card data and client secrets wherever they stand', () => {
+it('removes keys, tokens, card data and client secrets everywhere', () => {
   const { stderr, lines } = run(
     'info',
     `const card = { number: '4111111111111111', cvv: '987' }

@@ -5,7 +5,7 @@ import { loggedPath } from '../../src/core/logged-path.ts'
 
 const at = { time: '2026-01-02T03:04:05.678Z', level: 'info' }
 
-it('tells a person the time, who, what, dollars, how it ended and how long it took', () => {
+it('shows a person the time, caller, operation, dollars, result and duration', () => {
   const call = { ...at, operation: 'create_payment', agentId: `agt_${'0'.repeat(26)}abcdef`, status: 200, ms: 12 }
   expect(terminalLine(JSON.stringify({ ...call, amount: 4250, msg: 'answered' }))).toBe(
     '03:04:05  agent …abcdef  create_payment                       $42.50  ok                          12 ms\n',
@@ -33,7 +33,7 @@ test.each([
   expect(loggedPath(path)).toBe(shown)
 })
 
-it('writes each call for a person, and for a program what changed or was refused', () => {
+it('writes each call for a person, and changes and refusals for a program', () => {
   const written = (terminal: boolean) => {
     const script = `import { createLogger } from './src/config/log.ts'
       const log = createLogger({ level: 'info', terminal: ${terminal} })

@@ -54,7 +54,7 @@ async function verified(forged: readonly ActivityRow[], change: Partial<RunRepor
   return verifyReport(lines())
 }
 
-test('who makes all of it anew makes one that fits, and no other', async () => {
+test('only a complete forgery passes', async () => {
   expect(await verified(rows)).toMatchObject({ result: 'verified', entries: 5 })
   expect(await verified(linked(rows.with(1, { ...rows[1], status: 500 } as ActivityRow)))).toMatchObject({
     result: 'verified',

@@ -83,7 +83,7 @@ const wallet = {
 } as const
 const seen = { ...wallet, steps, isCut: false }
 
-test('a wallet tells what is available, held and both; whether it is the default one and frozen; and that there are more', () => {
+test('a wallet shows available, held and total money, whether it is the default one or frozen, and that there are more', () => {
   const text = String(walletsPart({ wallets: [seen], failed: [], nowMs: 100, hasMore: false }))
   expect(text).toMatch(/Available<\/dt><dd><strong>\$5\.00[\s\S]*Held<\/dt><dd>\$3\.00[\s\S]*Total<\/dt><dd>\$8\.00/)
   for (const words of ['(default)', 'state bad', 'list_wallets']) expect(text).not.toContain(words)
@@ -93,7 +93,7 @@ test('a wallet tells what is available, held and both; whether it is the default
     expect(other).toContain(words)
 })
 
-test('a movement has its sign, and leads to its run where it is of the party; what is older is told', () => {
+test('a movement has its sign, links to its run if it is of the party, and older ones are mentioned', () => {
   const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
   const entries = [
     { ...entry, amountCents: -250, instanceId: 'a run' },
@@ -111,7 +111,7 @@ test('a movement has its sign, and leads to its run where it is of the party; wh
   expect(opened({ entries: [], next: 'led_9' })).toMatch(/Nothing among the newest[\s\S]*\?before=led_9"/)
 })
 
-test('a purchase tells what is held, captured and refunded, and why it was declined', () => {
+test('a purchase shows held, captured and refunded money, and the reason for a decline', () => {
   const purchase = (change: Partial<PurchaseTold>) =>
     told<PurchaseTold>({
       ...{ ...cause, kind: 'purchase', status: 'captured', amount: 900, merchant: { name: 'Books' } },
@@ -140,7 +140,7 @@ test('a payment goes out or comes in; one that comes in leads to no run of the p
   expect(into[5]).toBe('–')
 })
 
-test('a transfer tells its kind and why it failed or came back', () => {
+test('a transfer shows its kind and why it failed or was returned', () => {
   const transfer = (change: Partial<TransferTold>) =>
     told<TransferTold>({
       ...{ ...cause, amount: 100, status: 'FAILED', description: null, type: 'deposit', failure: null, return: null },
@@ -154,7 +154,7 @@ test('a transfer tells its kind and why it failed or came back', () => {
   ])
 })
 
-test('cards that can be used come first, each with its bound; where nobody asks there is no list of it', () => {
+test('usable cards come first, each with its limit; empty lists are omitted', () => {
   const card = (name: string, status: string) =>
     told({ ...cause, status, merchant: { name }, maximumAmount: 4321, expiresAt: createdAt })
   const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), whose))
@@ -163,7 +163,7 @@ test('cards that can be used come first, each with its bound; where nobody asks 
   expect(String(askedSection(list()))).toBe('')
 })
 
-test('a subscription tells how often, what is next and what is wrong, and that there are more', () => {
+test('a subscription shows its interval, next payment and problems, and that there are more', () => {
   const terms = { description: 'Gym', every: { unit: 'month', count: 2 } }
   const nextPayment = { paymentNumber: 2, dueDate: '2026-03-01', amount: 2000 }
   const subscription = { told: told({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }) }
@@ -186,7 +186,7 @@ test.each([
   expect(statuses.map(likeOf)).toEqual(statuses.map(() => like))
 })
 
-test('only who signed in with a password is given the button that agrees', () => {
+test('only a user who signed in with a password gets the button that agrees', () => {
   const words = { facts: [], effect: '', asks: false, ends: '', outcome: [], yes: 'Pay it' } as never
   const shown = (mayAgree: boolean) =>
     String(waitingPart({ approvals: [], decisions: [{ id: 'dec_1', words, token: 't' }], mayAgree }))

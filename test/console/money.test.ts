@@ -27,7 +27,7 @@ onEachDatabase('the console shows money', (database) => {
     return ok(await site.world.authorize(card, amount, { instanceId: 'shopping' })).json.data.id as string
   }
 
-  test('wallets with what is available and held, as the API tells it, and how it came to that', async () => {
+  test('wallets with available and held money as in the API, and its history', async () => {
     const id = await purchase('Blue Bottle', 1234)
     await purchase('Held Books', 400)
     ok(await site.world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' }))
@@ -64,7 +64,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(await textAt('/console/money')).not.toContain('id="failed"')
   })
 
-  test('cards and purchases with what became of them, the way to their run, and no number', async () => {
+  test('cards and purchases with their status, a link to their run, and no number', async () => {
     const card = await site.world.issueCard({ merchant: { name: 'Once' }, maximumAmount: 100 })
     ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))
     ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))
@@ -98,7 +98,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(ok(await site.world.get(`/payments/${id}`)).json.data.attributes.status).not.toBe('COMPLETED')
   })
 
-  test('subscriptions with a calendar of what was paid and what is due', async () => {
+  test('subscriptions with a calendar of paid and due payments', async () => {
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
     const { id } = (await site.world.post('/subscriptions', terms)).json.data
     ok(await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' }))
@@ -108,7 +108,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(text).toMatch(/class="sheet box open">[\s\S]*?Feb 2026[\s\S]*?scheduled/)
   })
 
-  test('a list goes on behind its first page', async () => {
+  test('a list continues after its first page', async () => {
     for (let count = 0; count < 21; count++) await site.world.issueCard({ merchant: { name: `Shop ${count}` } })
     const first = await textAt('/console/money')
     const [, older = ''] = /<a href="([^"#]*)#cards">Older cards/.exec(first) ?? []
@@ -179,7 +179,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(text).not.toContain('\u202e')
   })
 
-  test('what others ask the party to pay waits in a list of its own', async () => {
+  test('payment requests to the party have their own list', async () => {
     const other = await addParty(site.world)
     const payer = { type: 'email', value: site.owner.email }
     const request = { amount: 4321, payer, description: 'Their bill' }
@@ -190,7 +190,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(asked).not.toContain('/console/runs/')
   })
 
-  test('transfers and payment requests go on behind their first page', async () => {
+  test('transfers and payment requests continue after their first page', async () => {
     const { world } = site
     const [wallet] = ok(await world.get('/wallets')).json.data
     const move = { amount: 1, sourceWalletId: wallet.id, destWalletId: await savings() }
@@ -214,7 +214,7 @@ onEachDatabase('the console shows money', (database) => {
     }
   })
 
-  test("a wallet's part alone is what its page draws anew, at the page of its movements that is shown", async () => {
+  test('a page redraws only the part of its wallet, at the current page of movements', async () => {
     const [wallet] = ok(await site.world.get('/wallets')).json.data
     const path = `/console/money/wallets/${wallet.id}`
     const opened = await textAt(path)
@@ -248,7 +248,7 @@ const entry = fc.record({
   createdAtMs: fc.integer({ min: 1, max: 50 }),
 })
 
-test('a plot ends with what there is, each step is what was entered, and it begins before the first entry is known', () => {
+test('a plot ends with the balance, each step is an entry, and it begins before the first known entry', () => {
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 60 }), fc.integer(), fc.integer(), (given, availableCents, heldCents) => {
       const entries: WalletEntry[] = given.toSorted((a, b) => b.createdAtMs - a.createdAtMs)

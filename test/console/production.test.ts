@@ -143,7 +143,7 @@ onEachDatabase('the console in production', (database) => {
     expect((await nobody.open('/console')).status).toBe(303)
   })
 
-  test('shows on every page what the own party has, of the other nothing, no card number that a name has, and no word of a sandbox', async () => {
+  test('shows only the own party on every page, no card number in a name, and no mention of a sandbox', async () => {
     for (const [own, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
@@ -163,7 +163,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("another party's id is not there, wherever it stands in an address", async () => {
+  test("another party's id is not found, anywhere in an address", async () => {
     let tried = 0
     for (const [own, other] of pairs()) {
       for (const path of paths().filter((one) => namesIn(one).length > 0)) {
@@ -184,7 +184,7 @@ onEachDatabase('the console in production', (database) => {
     expect(tried).toBeGreaterThan(50)
   })
 
-  test("another party's ids as filters and places in lists show nothing of it", async () => {
+  test("another party's ids as filters and cursors show nothing of it", async () => {
     const names = ['id', 'agent', 'host', 'before', 'after', 'cursor', 'list']
     for (const [own, other] of pairs()) {
       for (const [at, path] of paths().entries()) {
@@ -199,7 +199,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("the stream tells of the own party's topics, and of no other's and no sandbox's", async () => {
+  test("the stream has the own party's topics, and none of others or of a sandbox", async () => {
     for (const [own, other] of pairs()) {
       const ask = async (...topics: string[]) => {
         const query = new URLSearchParams(topics.map((topic): [string, string] => ['topic', topic]))

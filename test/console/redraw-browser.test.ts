@@ -105,7 +105,7 @@ test.each([
   await context.close()
 })
 
-test('buttons of the clock keep the focus though what they send has changed', async () => {
+test('buttons of the clock keep the focus although their hidden fields changed', async () => {
   const { page, context } = await open(sandbox)
   await isLive(page)
   await take(page, '#day')
@@ -131,7 +131,7 @@ test('the focus of a button that is gone goes to no button for something else', 
   await context.close()
 })
 
-test('neither does that of a button that was about what is saved no longer', async () => {
+test('neither does that of a button for a deleted snapshot', async () => {
   await save('second')
   const { page, context } = await open(sandbox)
   await isLive(page)
@@ -148,7 +148,7 @@ test('neither does that of a button that was about what is saved no longer', asy
 /** Runs in the browser. */
 const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all: unknown) => string[]
 
-test('what is open, selected and scrolled stays so when its part is drawn anew', async () => {
+test('open, selected and scrolled elements stay so when their part is redrawn', async () => {
   await save('opened')
   const { page, context } = await open(sandbox)
   // On a phone it stacks, and on a wide screen it fits. On a narrow screen, some of it is out of sight.
@@ -172,7 +172,7 @@ test('what is open, selected and scrolled stays so when its part is drawn anew',
   await context.close()
 })
 
-test('what one reads stays where it is on the screen when more comes above it', async () => {
+test('the visible text keeps its position when more is added above', async () => {
   const { page, context } = await open(money)
   await page.setViewportSize({ width: 1200, height: 400 })
   await isLive(page)
@@ -252,7 +252,7 @@ const drawnAnew = `async (pairs) => {
   })
 }`
 
-test('whatever stood there, what is drawn anew is what the service drew', async () => {
+test('a redrawn part always equals the service’s version', async () => {
   const { page, context } = await open(money)
   const pairs = fc.sample(fc.tuple(drawn, drawn), 500)
   await expect.poll(() => page.evaluate(`(${drawnAnew})(${JSON.stringify(pairs)})`)).toEqual([])

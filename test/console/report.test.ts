@@ -209,7 +209,7 @@ onEachDatabase('run reports', (database) => {
     expect(await verified('hello\nworld\n')).toStrictEqual({ result: 'no report' })
   })
 
-  test('names the line where any figure of the data was changed', async () => {
+  test('names the line in which any figure of the data was changed', async () => {
     const { text } = await open('?format=json')
     const lines = text.split('\n')
     const [from, to] = [lines.indexOf('"report":{'), lines.indexOf('"chain":[')]

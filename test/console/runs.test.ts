@@ -160,7 +160,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await between('?order=oldest')).toEqual([lapsed, `${last}${jump}`])
   })
 
-  test('an address that was cut short leads on, and one that nothing has says where to go', async () => {
+  test('a truncated address leads on, and an unknown one says where to go', async () => {
     for (const path of ['/console/', '/console/runs', '/console/runs/'])
       expect(await owner.open(path)).toMatchObject({ status: 303, location: '/console' })
     for (const path of ['/console/nothing', '/console/runs/run_1/entries', '/console/money/', '/console/%00']) {

@@ -24,7 +24,7 @@ const now = async () => Date.parse((await site.world.get('/simulations/clock')).
 const said = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
 
 describe.each([true, false])('with the script: %s', (script) => {
-  test('all of it goes by the keyboard alone', async () => {
+  test('everything works by the keyboard alone', async () => {
     const { page, context, complaints } = await open({ script })
     const press = async (name: string | RegExp) => {
       await page.getByRole('button', { name, exact: typeof name === 'string' }).press('Enter')

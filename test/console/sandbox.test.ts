@@ -136,7 +136,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     })
   })
 
-  test('faults are set, counted, explained where they cannot be, and cleared', async () => {
+  test('faults are set, counted, explained if they are invalid, and cleared', async () => {
     await press('fault', { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost', times: '1' })
     await press('fault', { path: '/wallets', fault: 'error', every: '2' })
     expect(await rules()).toHaveLength(2)

@@ -12,7 +12,7 @@ test.each(['22.19.0', '24.0.0', '100.1.0'])('Node.js %s runs it', (version) => {
   expect(refusalOfNode(version)).toBeUndefined()
 })
 
-test('a sandbox on an older Node.js is refused before anything of it is opened', async () => {
+test('a sandbox on an older Node.js is refused before anything is opened', async () => {
   const { versions } = process
   Object.defineProperty(process, 'versions', { value: { ...versions, node: '20.20.2' } })
   try {

@@ -24,7 +24,7 @@ onEachDatabase('agents', (database) => {
   const made = async (attributes: object = { name: 'Made' }) => (await create(attributes)).json.data.id as string
   const read = async (id: string) => (await world.get(`/agents/${id}`, owner())).json.data.attributes
 
-  test('are made with what is given, and read as they were made', async () => {
+  test('are created with the given values, which reads return', async () => {
     const limits = { perTransaction: 1_000, perDay: null }
     const answer = await create({ name: 'Buyer', description: 'Buys', tags: { a: 'b' }, slug: 'buyer', limits })
     const now = new Date(world.system.now()).toISOString()
@@ -53,7 +53,7 @@ onEachDatabase('agents', (database) => {
     expect(plain.json.data.attributes).toMatchObject({ description: null, tags: {}, handle: null, limits: null })
   })
 
-  test('pay from the default wallet and hold what the seeded one holds', async () => {
+  test('pay from the default wallet with the permissions of the seeded one', async () => {
     const { agentKey } = (await postAgentKey(world, await made())).json.data.attributes
     const card = await world.issueCard({}, { key: agentKey })
     expect((await world.get(`/agent-cards/${card}`, { key: agentKey })).status).toBe(200)
@@ -74,7 +74,7 @@ onEachDatabase('agents', (database) => {
     expect((await read(id)).lastActiveAt).toBe(new Date(world.system.now()).toISOString())
   })
 
-  test('change what is sent and nothing else', async () => {
+  test('change only the sent attributes', async () => {
     const id = await made({ name: 'One', description: 'Old', tags: { a: '1', b: '2' }, limits: { perDay: 5 } })
     const { token, userId } = await addUserToken(world, partyId)
     world.system.pass(1000)

@@ -223,7 +223,7 @@ onEachDatabase('nobody gives what they lack', (database) => {
     expect(made.scopes).toEqual(['api_keys.create'])
   })
 
-  test('who may not read what a webhook tells of neither takes it elsewhere nor turns it on', async () => {
+  test('a key that may not read the events of a webhook can neither move nor enable it', async () => {
     const { world } = on
     const attributes = { url: hookUrl, enabledEvents: ['payment.completed'] }
     const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data
@@ -236,7 +236,7 @@ onEachDatabase('nobody gives what they lack', (database) => {
     expect((await change({ enabledEvents: ['party.updated'], status: 'ENABLED' })).status).toBe(200)
   })
 
-  test('an agent holds on its wallet what its creator has', async () => {
+  test('an agent gets the permissions of its creator on its wallet', async () => {
     const { world } = on
     const { id } = (
       await world.post('/agents', { name: 'Weak' }, { key: await keyWith(['agents.create', 'wallets.read']) })
@@ -247,7 +247,7 @@ onEachDatabase('nobody gives what they lack', (database) => {
     expectRefusal(await world.post('/payments', payment, { key }), 'forbidden')
   })
 
-  test('limits can be lowered, and left as they are, by whoever manages agents', async () => {
+  test('limits can be lowered, or left unchanged, by anyone who manages agents', async () => {
     const { world, partyId } = on
     const walletId = (await world.get('/wallets', { key: world.apiKey })).json.data[0].id
     const { agentId } = await addAgent(world, partyId, walletId, [])
@@ -263,7 +263,7 @@ onEachDatabase('nobody gives what they lack', (database) => {
     expect((await limit(null, world.apiKey)).status).toBe(200)
   })
 
-  test('who may change wallets may not thereby attach, prefer or detach agents', async () => {
+  test('permission to change wallets does not allow attaching, preferring or detaching agents', async () => {
     const { world, agentId } = on
     const { id } = (await world.post('/wallets', { displayName: 'Own' }, { key: world.apiKey })).json.data
     const key = await keyWith(scopes.filter((scope) => scope !== 'agents.update'))

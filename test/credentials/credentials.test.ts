@@ -133,7 +133,7 @@ onEachDatabase('credentials', (database) => {
     }
   })
 
-  test('tell whom they act as', async () => {
+  test('show their identity', async () => {
     const agent = await world.get('/whoami')
     expect(agent.json).toStrictEqual({
       data: {
@@ -246,7 +246,7 @@ onEachDatabase('credentials', (database) => {
     })
   })
 
-  test('of an agent may do what the fixed policy lists', () => {
+  test('of an agent have exactly the permissions of the fixed policy', () => {
     const policy = Object.fromEntries(Object.entries(permissions).map(([name, { agent }]) => [name, agent !== null]))
     expect(policy).toMatchObject({
       'identity.read': true,

@@ -6,7 +6,7 @@ const whose = { keyId: 'agk_1', agentId: null, partyId: 'pty_1' }
 const at = (nowMs: number, epoch = 1) => ({ nowMs, epoch })
 
 describe('the last uses of keys', () => {
-  test('are written once a minute and key, and again where that failed', async () => {
+  test('are written once a minute and key, and again after a failure', async () => {
     const uses = createLastUses()
     const store = counting()
     uses.note(whose, at(1_000))
@@ -25,7 +25,7 @@ describe('the last uses of keys', () => {
     expect(store.count).toBe(3)
   })
 
-  test('show what is later: what is in memory, or what another process wrote', () => {
+  test('show the later one of the time in memory and the time of another process', () => {
     const uses = createLastUses()
     expect(uses.of('agk_1', null)).toBeNull()
     expect(uses.of('agk_1', 5)).toBe(5)

@@ -139,7 +139,7 @@ onEachDatabase('the policy', (database) => {
     expect(await shown()).toBe(first + 120_000)
   })
 
-  test('no secret is stored, recorded or logged, whatever was done with it', async () => {
+  test('no secret is stored, recorded or logged after any use', async () => {
     const owner = { key: world.apiKey }
     const made = (await postAgentKey(world, agentId)).json.data
     const rotated = await world.post(`/agent-keys/${made.id}/rotate`, { expiresInSeconds: 60 }, owner)

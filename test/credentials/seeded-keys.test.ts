@@ -28,7 +28,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     return (await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status === 200
   }
 
-  it('are told at each start, in each process, also after the keys of the database were rotated', async () => {
+  it('are shown at each start, in each process, also after a rotation of the database keys', async () => {
     const first = await start()
     expect(first.told).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[\w-]{24,128}$/),
@@ -52,7 +52,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
   })
 
-  it('are no others for what a database already has: such as random ones of earlier versions, or given ones', async () => {
+  it('do not replace keys in the database, such as random ones of earlier versions, or given ones', async () => {
     const before = await start(given)
     expect(before.told).toMatchObject({ apiKey: `sk_ntl_sandbox_${given.apiKey}`, isFirst: true })
     expect((await start()).told).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
@@ -70,7 +70,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect([await works(told.apiKey), await works(again.told.apiKey)]).toEqual([false, true])
   })
 
-  it('are not told once they have ended', async () => {
+  it('are not shown once they have ended', async () => {
     const { service, told } = await start()
     const call = async (method: string, path: string) => {
       const headers = { Authorization: `Bearer ${told.apiKey}`, 'Idempotency-Key': path, 'X-Instance-ID': 'run' }
@@ -81,7 +81,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect((await start()).told).toMatchObject({ apiKey: told.apiKey, agentKey: null, isFirst: false })
   })
 
-  it('are random in production where they are not given, and no start tells them again', async () => {
+  it('are random in production unless they are set, and no later start shows them', async () => {
     const given = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
     const first = await start(given, 'production')
     expect(first.told.agentKey).toMatch(/^ak_ntl_prod_/)

@@ -28,7 +28,7 @@ onEachDatabase("an agent's customers", (database) => {
     )
   const accept = (id: string) => world.post(`/simulations/customer-invitations/${id}/accept`, {}, asParty())
 
-  test('are invited for seven days unless told otherwise', async () => {
+  test('are invited for seven days by default', async () => {
     const recipient = person()
     const { status, json, text } = await inviteFor(agentId, {
       recipients: [recipient],
@@ -73,7 +73,7 @@ onEachDatabase("an agent's customers", (database) => {
     expect((await world.get('/agents/invitations?limit=100', asParty())).text).toBe(before.text)
   })
 
-  test('are listed page by page: who granted, then who was asked', async () => {
+  test('are listed page by page: grants first, then invitations', async () => {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const own = await addAgent(world, us.partyId, walletId, [])
     const connected: string[] = []
@@ -107,7 +107,7 @@ onEachDatabase("an agent's customers", (database) => {
     }
   })
 
-  test('are removed with what they granted', async () => {
+  test('are removed with their grants', async () => {
     const made = await inviteFor(agentId, {})
     const accepted = await accept(made.json.data[0].id)
     const customerId = accepted.json.data.relationships.customerParty.data.id

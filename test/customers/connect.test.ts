@@ -29,7 +29,7 @@ onEachDatabase('the connect page', (database) => {
     return world.service.fetch(new Request(url, { method: 'POST', body, headers: sent }))
   }
 
-  test('tells who asks, for what, how much and until when, and escapes it', async () => {
+  test('shows who asks, for what, how much and until when, and escapes it', async () => {
     const { url } = await us.pending({ permissions: delegable, limits: { perTransaction: 12345 } })
     const { response, text } = await open(url)
     expect(response.status).toBe(200)
@@ -83,7 +83,7 @@ onEachDatabase('the connect page', (database) => {
     expect(again.text).not.toContain('<form')
   })
 
-  test('a second submit changes nothing and leads to what was decided', async () => {
+  test('a second submit changes nothing and leads to the decision', async () => {
     const { id, url } = await us.pending()
     const { formToken } = await open(url)
     const answers = await Promise.all(

@@ -38,7 +38,7 @@ onEachDatabase('customers', (database) => {
     customerPartyId,
   })
 
-  test('who accepted is a customer, with a wallet of its own and the grants that were asked for', async () => {
+  test('accepting makes a customer, with its own wallet and the requested grants', async () => {
     const { json } = await world.get(`/customers/${customerId}`, asParty())
     expect(json.data.attributes).toMatchObject({
       name: expect.stringMatching(/@example\.com$/),
@@ -53,7 +53,7 @@ onEachDatabase('customers', (database) => {
     expect((await world.post('/agent-cards', card(customerId))).status).toBe(200)
   })
 
-  test('only what was granted is allowed', async () => {
+  test('only granted permissions are allowed', async () => {
     const limited = await connect(person(), [us.agentId], { permissions: ['wallets.read'] })
     expect((await world.get(`/wallets?customerPartyId=${limited}`)).status).toBe(200)
     expect((await world.post('/agent-cards', card(limited))).status).toBe(403)
@@ -109,7 +109,7 @@ onEachDatabase('customers', (database) => {
     expect([second.text, second.headers.get('x-idempotency-replayed')]).toStrictEqual([first.text, 'true'])
   })
 
-  test('dropping an agent ends its grant; meta tells when it was the last', async () => {
+  test('dropping an agent ends its grant; meta shows if it was the last', async () => {
     const drop = (agentId: string) =>
       world.send('DELETE', `/customers/${customerId}/agents/${agentId}`, { ...asParty(), idempotencyKey: null })
     const first = await drop(us.agentId)
@@ -131,7 +131,7 @@ onEachDatabase('customers', (database) => {
     expect(left.json.data.attributes.delegation.status).toBe('REVOKED')
   })
 
-  test('what another party has cannot be removed, revoked or disconnected', async () => {
+  test('records of another party cannot be removed, revoked or disconnected', async () => {
     const answers = []
     for (const key of [us.other.apiKey, us.other.agentKey]) {
       answers.push(
@@ -146,7 +146,7 @@ onEachDatabase('customers', (database) => {
     expect(json.data.attributes.delegation.status).toBe('ACTIVE')
   })
 
-  test('a new invitation renews the grant with what it asks for', async () => {
+  test('a new invitation renews the grant with its own terms', async () => {
     const before = (await world.get(`/customers/${customerId}`)).json.data.attributes
     await world.send('DELETE', `/customers/${customerId}`, asParty())
     const asked = { permissions: ['payments.read'], limits: { perTransaction: 900 } }
@@ -157,7 +157,7 @@ onEachDatabase('customers', (database) => {
     expect(after.agents).toMatchObject([{ permissions: ['payments.read'], limits: { perTransaction: 900 } }])
   })
 
-  test('what else asks the same person for the same agent is settled by an acceptance', async () => {
+  test('accepting settles other invitations of the same person for the same agent', async () => {
     const recipient = person()
     const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient })]
     const other = await us.pending({ recipient, agentId: us.second.agentId })
@@ -205,7 +205,7 @@ onEachDatabase('customers', (database) => {
       }
     })
 
-    test('answers without a body: whoever has the address it was invited at', async () => {
+    test('answers without a body for the owner of the invited address', async () => {
       const { json } = await inviteTest()
       const path = `/simulations/customer-invitations/${json.data[0].id}/accept`
       const { status, json: accepted } = await world.send('POST', path, asParty())

@@ -164,7 +164,7 @@ onEachDatabase('invitation links', (database) => {
     expectRefusal(await revoke(id), 'conflict')
   })
 
-  test('an agent may do none of it, nor is it offered the tools', async () => {
+  test('an agent may not use them, and does not get the tools', async () => {
     const { id } = await link()
     expectRefusal(await create({}, { key: world.agentKey }), 'forbidden')
     for (const rest of ['', `/${id}`]) expectRefusal(await get(rest, world.agentKey), 'forbidden')
@@ -198,7 +198,7 @@ onEachDatabase('invitation links', (database) => {
     }
   })
 
-  test('its page tells who asks for what, how much and until when', async () => {
+  test('its page shows who asks for what, how much and until when', async () => {
     const { url } = await link({ expiresAt: at(hourMs) })
     const { status, text, formToken } = await open(url)
     expect(status).toBe(200)
@@ -212,7 +212,7 @@ onEachDatabase('invitation links', (database) => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('who accepts becomes a customer of the proposed agents; so does the next one', async () => {
+  test('each person who accepts becomes a customer of the proposed agents', async () => {
     const { id, url } = await link()
     const before = await grants()
     const form = await open(url)

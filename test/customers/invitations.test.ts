@@ -85,7 +85,7 @@ onEachDatabase('invitations', (database) => {
     expect(JSON.stringify(await us.read(id))).not.toContain(url.split('/').at(-1))
   })
 
-  test('tells whom it could not ask and who is connected already', async () => {
+  test('reports recipients it could not ask, and connected ones', async () => {
     const customer = await world.customerPartyId()
     const nobody = { type: 'party_id', value: `pty_${'0'.repeat(32)}` }
     const self = { type: 'party_id', value: us.partyId }
@@ -202,7 +202,7 @@ onEachDatabase('invitations', (database) => {
   })
 
   describe('lists', () => {
-    test('group what is pending by recipient, the newest first, page by page', async () => {
+    test('group pending ones by recipient, newest first, page by page', async () => {
       const { other } = us
       const agents = [{ agentId: other.agentId, permissions: ['payments.read'] }]
       const emails = ['a@x.example', 'b@x.example', 'c@x.example']
@@ -245,7 +245,7 @@ onEachDatabase('invitations', (database) => {
       expect([stolen.status, stolen.json.errors[0].source]).toStrictEqual([400, { parameter: 'cursor' }])
     })
 
-    test('an agent sees what is asked for itself, a party everything of its own', async () => {
+    test('an agent sees invitations for itself, a party all of its own', async () => {
       const recipient = person()
       const mine = await us.pending({ recipient })
       const theirs = await us.pending({ recipient, agentId: us.second.agentId })
@@ -260,7 +260,7 @@ onEachDatabase('invitations', (database) => {
       expect(await idsFor(us.other.apiKey)).toBeUndefined()
     })
 
-    test('name a party only to whom it is or was a customer', async () => {
+    test('name a party only to parties of which it is or was a customer', async () => {
       const customer = await world.customerPartyId()
       await us.pending({ recipient: { type: 'party_id', value: customer }, agentId: us.second.agentId })
       await world.post(

@@ -64,7 +64,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     },
   )
 
-  test('what is not the caller’s is as if it did not exist', async () => {
+  test('the records of others look as if they did not exist', async () => {
     const { id } = await us.pending()
     const theirs = await us.pending({ agentId: us.second.agentId })
     const refused = async (of: string, key: string) => {
@@ -105,7 +105,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
   })
 
   describe('X-Agent-ID', () => {
-    test('attributes what a party key does to an agent of the party', async () => {
+    test('attributes an action of a party key to an agent of the party', async () => {
       const { id } = await us.pending()
       const { status } = await revoke(id, { headers: { 'X-Agent-ID': us.second.agentId }, instanceId: 'run 8' })
       expect(status).toBe(200)

@@ -176,7 +176,7 @@ test('nothing that can be sent with what the model saw decides; what lets the br
   for (const text of logged) expect(text).not.toContain(ticket)
 })
 
-test('where no browser can be opened it says so, and nothing waits', async () => {
+test('without a browser it says so, and nothing waits', async () => {
   const { pay } = await local(pinned, { canOpen: false })
   const error = errorOf(await pay(600))
   expect(error).toMatchObject({

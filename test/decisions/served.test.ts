@@ -55,7 +55,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(sent.filter(({ line }) => line === 'POST /payments')).toHaveLength(1)
   })
 
-  test('waits for the person as long as hosts do, and tells that it goes on', async () => {
+  test('waits for the person as long as hosts do, and sends progress', async () => {
     const slept: number[] = []
     let decision = ''
     const sleep = async (ms: number) => {
@@ -80,7 +80,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(slept).toHaveLength(6)
   })
 
-  test('goes on as soon as the person decides, whichever process serves their page', async () => {
+  test('continues as soon as the person decides, whichever process serves their page', async () => {
     const waits = Promise.withResolvers<void>()
     // Only the decision wakes a waiting call.
     const sleep = (_ms: number, signal?: AbortSignal) => {
@@ -223,7 +223,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(keys).toEqual([expect.stringMatching(/^idk_/), `${keys[0]}.1`])
   })
 
-  test('is asked about by the address of its page first, where the host opens pages', async () => {
+  test('is asked about by the address of its page first, if the host opens pages', async () => {
     const before = await on.received()
     const who = person([
       async ({ url = '' }) => {
@@ -255,7 +255,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(pendingOf(await call(21)).decision).toMatch(/^dcn_/)
   })
 
-  test('its argument is there only where a person is asked', async () => {
+  test('its argument exists only if a person is asked', async () => {
     const takes = async (options: object) => {
       const { host } = await hostOf(pinned, options)
       const { tools } = await host.listTools()

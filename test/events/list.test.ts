@@ -224,7 +224,7 @@ onEachDatabase('the events of a party', (database) => {
       expectRefusal(await world.get(`/events/${mine?.id}`, { key: other.apiKey }), 'not_found')
     })
 
-    test('a key without the scope of the record does not hear of it', async () => {
+    test('a key without the scope of the record does not see it', async () => {
       const key = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['wallets.read'] })
       expect(new Set(await types('?limit=100', { key }))).toEqual(
         new Set(['wallet.created', 'external_account.connected']),
@@ -239,7 +239,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(heard).toContain('agent_card.created')
     })
 
-    test('an agent hears of wallets where it may read, and of its own cards', async () => {
+    test('an agent sees wallets that it may read, and its own cards', async () => {
       const walletId = (await read('/wallets')).find(
         (one: { attributes: { isDefault: boolean } }) => one.attributes.isDefault,
       ).id

@@ -53,7 +53,7 @@ onEachDatabase('each step that can be taken, from each state', (database) => {
   }
 
   describe.each(cardTransactionStatuses)('a card transaction that is %s', (status) => {
-    test.each(actions)('%s tells its one event, or the refusal and the replay none', async (action) => {
+    test.each(actions)('%s adds its one event, and a refusal or replay none', async (action) => {
       const id = await purchases[status]()
       await types()
       const after = (purchaseTransitions[status] as Partial<Record<Action, Purchase>>)[action]

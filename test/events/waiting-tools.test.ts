@@ -19,7 +19,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
     await world.drop()
   })
 
-  test('tells every ten seconds that it does, and answers when the status changes', async () => {
+  test('notifies every ten seconds, and answers when the status changes', async () => {
     const { host, close } = await connected(world, open, { system })
     const cardId = await world.issueCard()
     const told: string[] = []

@@ -171,7 +171,7 @@ onEachDatabase('waiting', (database) => {
     )
   })
 
-  test('goes on when something else happened to it, and counts as one request', async () => {
+  test('continues after other changes, and counts as one request', async () => {
     const { path, open } = waitable.get_card_transaction
     const id = await open(world)
     const before = Number((await world.get('/whoami')).headers.get('x-ratelimit-remaining'))

@@ -140,7 +140,7 @@ onEachDatabase('bank accounts', (database) => {
   })
 
   describe('linking again', () => {
-    test('changes nothing where the connection works', async () => {
+    test('changes nothing if the connection works', async () => {
       const first = ok(await simulateLink()).json
       expect(first.meta).toStrictEqual({ pagination: whole, rejectedAccounts: [] })
       expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])

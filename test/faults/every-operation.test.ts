@@ -22,7 +22,7 @@ function ask({ method, path }: OperationDefinition, key: string) {
   return world.send(method, nobody, { key, ...(method === 'GET' || method === 'DELETE' ? {} : { attributes: {} }) })
 }
 
-test.each(sampleOf(others, 3))('a rule for $name is met by its requests, whatever their values', async (operation) => {
+test.each(sampleOf(others, 3))('a rule for $name hits its requests, whatever their values', async (operation) => {
   const { name } = operation
   await setFault(world, { id: 'it', operation: name, fault: 'error', code: 'mfa_required' })
   const told = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]

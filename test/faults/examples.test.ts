@@ -24,7 +24,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-test('the examples of the document do what they say', async () => {
+test('the examples of the document work as described', async () => {
   const url = listener.url.replace(/\/$/, '')
   const script = `KEY=${world.agentKey}\n${helper.replaceAll('http://127.0.0.1:4010', url)}\n${examples}`
   const said = await new Promise<string>((resolve) => {

@@ -14,7 +14,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
   afterAll(() => world.drop())
   const named = (fault: string) => ({ headers: { 'X-Sandbox-Fault': fault } })
 
-  test('lets one request meet a fault, before any rule, and the activity tells of it', async () => {
+  test('applies a fault to one request, before any rule, and adds it to the activity', async () => {
     await setFault(world, { id: 'rule', operation: 'issue_agent_card', fault: 'reset' })
     const lost = { ...named('effect_then_lost'), idempotencyKey: 'lost by the header' }
     expect(await outcome(world.post('/agent-cards', card, lost))).toBe('cut')
@@ -42,7 +42,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     expect(world.system.slept.slice(before)).toEqual(ms === undefined ? [] : [ms])
   })
 
-  test('empties a list, and tells what was before while a rule keeps it', async () => {
+  test('empties a list, and returns earlier states while a rule keeps them', async () => {
     expect(await outcome(world.get('/wallets', named('empty_page')))).toBe('200 0')
     await setFault(world, { id: 'keep', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
     const id = await world.issueCard()
@@ -71,7 +71,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     expect(json.errors[0].detail).toMatch(words)
   })
 
-  test('is only for who manages the sandbox', async () => {
+  test('is only for the manager of the sandbox', async () => {
     const { apiKey } = await addParty(world)
     const { status, json } = await world.get('/whoami', { ...named('reset'), key: apiKey })
     expect([status, json.errors[0].code]).toEqual([403, 'forbidden'])

@@ -100,7 +100,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(errorOf(await asking.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
     })
 
-    test('meets what was before the last change, by a rule and by the header', async () => {
+    test('gets the state before the last change, by a rule and by the header', async () => {
       const host = await connect(world.agentKey)
       const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
@@ -114,7 +114,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(await counts(world)).toEqual({ old: [2, 1] })
     })
 
-    test('meets what the header of one request names, where its sender manages the sandbox', async () => {
+    test('gets the fault in the header of its request, if its sender manages the sandbox', async () => {
       const headers = { 'X-Sandbox-Fault': 'error; code=rate_limited' }
       const managing = await connect(world.agentKey, headers)
       expect(errorOf(await managing.callTool('create_payment', payment()))).toMatchObject({ code: 'rate_limited' })

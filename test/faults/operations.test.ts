@@ -15,7 +15,7 @@ onEachDatabase('the rules of faults', (database) => {
   afterAll(() => world.drop())
   const list = async (key = world.apiKey) => (await world.get('/simulations/faults', { key })).json.data
 
-  test('are listed in their order, with what was given and what was counted', async () => {
+  test('are listed in order, with their fields and counts', async () => {
     const when = { every: 2, times: 1, probability: 1, instanceId: 'run 1' }
     const first = await setFault(world, {
       id: 'first',
@@ -40,7 +40,7 @@ onEachDatabase('the rules of faults', (database) => {
     })
   })
 
-  test('of the same name are replaced where they stand, and count anew', async () => {
+  test('of the same name are replaced in place, with new counts', async () => {
     await setFault(world, { id: 'a', operation: 'whoami', ...cut })
     await setFault(world, { id: 'b', operation: 'whoami', fault: 'slow', afterMs: 0 })
     expect(await outcome(world.get('/whoami'))).toBe('cut')
@@ -114,7 +114,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
   })
 
-  test('the same seed hits the same requests, and a probability so many of them', async () => {
+  test('the same seed hits the same requests, in the share of the probability', async () => {
     const hitsOf = async (seed: string) => {
       await setFault(world, { id: 'draw', operation: 'whoami', ...cut, seed, when: { probability: 0.3 } })
       const all: string[] = []
@@ -183,7 +183,7 @@ describe('a rule of faults', () => {
     await world.service.faults.load([])
   })
 
-  test('is set and listed only by who manages the sandbox', async () => {
+  test('is set and listed only by the manager of the sandbox', async () => {
     const other = await addParty(world)
     for (const key of [other.apiKey, other.agentKey]) {
       const set = await world.post('/simulations/faults', { operation: '*', ...cut }, { key })

@@ -85,7 +85,7 @@ function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined
 }
 
 describe('which requests the rules hit', () => {
-  test('is what a model says that goes through the whole history', () => {
+  test('agrees with a model that replays the whole history', () => {
     const property = fc.property(
       fc.array(rules, { minLength: 1, maxLength: 4 }),
       fc.array(requests, { minLength: 10, maxLength: 40 }),

@@ -70,7 +70,7 @@ onEachDatabase('over a real connection', (database) => {
     expect(/x-idempotency-replayed: true/i.test(repeat)).toBe(isDone)
   })
 
-  test('the client repeats what was cut or refused for now under the same key, and it is done once', async () => {
+  test('the client retries cut and temporarily refused requests with the same key, and they are done once', async () => {
     const remote = createRemoteFetch()
     const client = createClient({
       ...{ fetch: remote.fetch, baseUrl: url, credential: () => world.agentKey, instanceId: 'client' },
@@ -109,7 +109,7 @@ onEachDatabase('over a real connection', (database) => {
   })
 })
 
-test('what hangs ends when its client leaves, and when the process ends', async () => {
+test('a hanging request ends when its client leaves, and when the process ends', async () => {
   const world = await createWorld(sqlite)
   let waiting = Promise.withResolvers<void>()
   world.system.sleep = async (_ms, signal) => {

@@ -45,7 +45,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])
   })
 
-  test('may be that there is nothing yet', async () => {
+  test('may be an empty state', async () => {
     await keep()
     const card = await world.issueCard()
     await setFault(world, { id: 'all', operation: 'get_agent_card', fault: 'stale', when: { times: 1 } })
@@ -54,7 +54,7 @@ onEachDatabase('a stale answer', (database) => {
     expect((await world.get(`/agent-cards/${card}`)).json.data.id).toBe(card)
   })
 
-  test('counts what happens by itself as a change', async () => {
+  test('counts due effects as changes', async () => {
     const card = await world.issueCard()
     const purchase = (await world.authorize(card, 300)).json.data.id as string
     await keep()
@@ -98,7 +98,7 @@ onEachDatabase('a stale answer', (database) => {
     expect(available(wallets) - available(staleWallets)).toBe(10)
   })
 
-  test('is the true one where nothing changed since the rule was set', async () => {
+  test('is the current state if nothing changed since the rule was set', async () => {
     const card = await world.issueCard()
     const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
     expect(stale).toEqual(now)

@@ -58,7 +58,7 @@ function place(host: string, modelUrl: string) {
   return { home, env: { PATH: [programs, process.env.PATH].join(delimiter), HOME: home, ...env } }
 }
 
-test.each(recipes)('$host pays once by its recipe where the answer is lost', async ({ host, command }) => {
+test.each(recipes)('$host pays once by its recipe if the answer is lost', async ({ host, command }) => {
   const model = await scriptedModel(shoppers.careful)
   cleanUp.push(() => model.close())
   const { home, env } = place(host, model.url)

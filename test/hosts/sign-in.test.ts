@@ -39,7 +39,7 @@ async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<
 }
 
 describe.each(signingHosts)('$name', (host) => {
-  test('signs in where there is no internet, and goes on after its token ended', async () => {
+  test('signs in without internet, and continues after its token expired', async () => {
     const { home, mcpUrl } = await place()
     const { page, exitCode } = await signIn(host, home, mcpUrl)
     expect({ status: page.status, exitCode }).toEqual({ status: 200, exitCode: 0 })
@@ -48,7 +48,7 @@ describe.each(signingHosts)('$name', (host) => {
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
   })
 
-  test('signs in by its metadata document where there is internet, which is fetched once', async () => {
+  test('signs in by its metadata document with internet, which is fetched once', async () => {
     const { env, fetched } = await internet()
     const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on', ...env })
     const { page, exitCode } = await signIn(host, home, mcpUrl)

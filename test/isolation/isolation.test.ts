@@ -87,7 +87,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     )
 
     /** Statements are the same on both databases. */
-    test.runIf(database === sqlite)('each statement says whose rows it is about', () => {
+    test.runIf(database === sqlite)('each statement names the party of its rows', () => {
       expect(heard.texts.size).toBeGreaterThan(100)
       expect(faults(heard.texts)).toEqual([])
       expect(faults(['select * from "wallets" where "status" = ?', 'select * from "clock"'])).toEqual([

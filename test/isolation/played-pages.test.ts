@@ -107,7 +107,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
     expect(Object.keys(routes).sort()).toEqual([...new Set(posts)].sort())
   })
 
-  test.each(answerings)('%s is answered by nobody but a user of it', async (_, { path: pathIn, fields, isYes }) => {
+  test.each(answerings)('%s is answered only by its users', async (_, { path: pathIn, fields, isYes }) => {
     const stage = await stageOf('a user with a password')
     const { user } = stage.played
     if (user === undefined) throw new Error('The party has a user.')

@@ -98,7 +98,7 @@ onEachDatabase('a party that answers for itself', (database) => {
       }
     })
 
-    test.each(sampleOf(playing, 8, 2))('is not played by %s, whoever else sends it', async (...row) => {
+    test.each(sampleOf(playing, 8, 2))('is not played by %s, or by any other sender', async (...row) => {
       for (const kind of accounts) {
         expect(await statuses(row, other, kind), kind).toEqual(each(kind === 'nobody' ? '200' : 'refused', row[0]))
       }

@@ -63,7 +63,7 @@ test('a card is issued, shown without its number, and pays by clicking', async (
   expect(host.calls.map(({ name }) => name)).not.toContain('get_agent_card_details')
 })
 
-test('what is declined is said in words, and can be tried again with less', async () => {
+test('a decline is explained, and can be retried with less', async () => {
   await host.use('issue_agent_card', issue)
   await field().fill('50.01')
   await field().press('Enter')
@@ -118,7 +118,7 @@ test('it follows its purchase, and says when it has expired', async () => {
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
 })
 
-test('is told to a screen reader', async () => {
+test('is announced by a screen reader', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   await host.view.getByText('Updates by itself.').waitFor()
   const { agentId } = await world.whoami()

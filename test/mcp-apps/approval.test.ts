@@ -49,7 +49,7 @@ async function review(by: TestHost = host) {
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
 const news = () => host.view.getByRole('status')
 
-test('shows the amount, the payee, who asked and why it waits', async () => {
+test('shows the amount, the payee, the requester and the reason', async () => {
   const { paymentId, id } = await review()
   await host.view.getByText(other.partyId).waitFor()
   const heard = (await host.view.locator('main').ariaSnapshot())
@@ -119,7 +119,7 @@ test('is denied with a reason, by keyboard alone', async () => {
   await expect.poll(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
 })
 
-test('a decision made elsewhere appears, and stands', async () => {
+test('a decision made elsewhere appears, and stays', async () => {
   const { id } = await review()
   await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
   await button('Approve $20.00').click()
@@ -132,7 +132,7 @@ test('a decision made elsewhere appears, and stands', async () => {
   await news().getByText('Denied.').waitFor()
 })
 
-test('an agent that asked is told that another has to decide', async () => {
+test('the requesting agent learns that somebody else has to decide', async () => {
   const agents = await openHost(browser, world)
   const { paymentId } = await review(agents)
   await agents.view.getByRole('button', { name: 'Approve $20.00' }).click()

@@ -147,7 +147,7 @@ describe('a purchase, lived through by clicking', () => {
     expect(await read(id)).toMatchObject({ captured: 4000, refunded: 4000 })
   })
 
-  test('is told to a screen reader', async () => {
+  test('is announced by a screen reader', async () => {
     const { id, cardId } = await authorized()
     await button('Capture $42.50').waitFor()
     const { agentId } = await world.whoami()
@@ -210,7 +210,7 @@ describe('a purchase, lived through by clicking', () => {
   keepEach(3)
 })
 
-describe('what is declined', () => {
+describe('declines', () => {
   test.each([
     [{ maximumAmount: 4000, amount: 4250 }, declines.single_use_amount_over_maximum],
     [{ maximumAmount: 900_000, amount: 900_000 }, declines.insufficient_funds],
@@ -229,7 +229,7 @@ describe('what is declined', () => {
   keepEach(3)
 })
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   test('an amount that cannot be is refused at the field, and nothing is sent', async () => {
     await authorized()
     for (const typed of ['42.51', '0', '1,5', 'all', '']) {
@@ -248,7 +248,7 @@ describe('what goes wrong', () => {
     expect(writes()).toHaveLength(1)
   })
 
-  test('a change made elsewhere meanwhile is told, and shown', async () => {
+  test('a simultaneous change elsewhere is announced, and shown', async () => {
     const { id } = await authorized()
     await button('Reverse').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
@@ -258,7 +258,7 @@ describe('what goes wrong', () => {
     await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
 
-  test('a reversal that failed is not told as one', async () => {
+  test('a failed reversal is not announced as one', async () => {
     const { id } = await authorized()
     await button('Reverse').waitFor()
     await simulate(id, 'expire')
@@ -305,7 +305,7 @@ describe('what goes wrong', () => {
     await expect.poll(() => problem().textContent()).toBe('')
   })
 
-  test('a result that is an error, and a call that was cancelled, are told', async () => {
+  test('an error result and a cancelled call are announced', async () => {
     await host.use('get_card_transaction', { cardTransactionId: 'cit_none' })
     await problem().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
     await host.view.getByRole('heading', { name: 'Nothing to show' }).waitFor()
@@ -317,7 +317,7 @@ describe('what goes wrong', () => {
 })
 
 describe('while it is looked at', () => {
-  test('it follows what happens elsewhere, and rests out of sight', async () => {
+  test('it follows changes elsewhere, and pauses out of sight', async () => {
     const { id } = await authorized()
     await host.view.getByText('Updates by itself.').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
@@ -395,7 +395,7 @@ describe('hosts differ', () => {
     expect(calls.map(({ arguments: given }) => given.customerPartyId)).toEqual(calls.map(() => customerPartyId))
   })
 
-  test('what a merchant is called stays text', async () => {
+  test('the merchant’s name stays text', async () => {
     const merchant = '<img src=x onerror=alert(1)></script><script>alert(2)</script>&lt;'
     await authorized({ merchant })
     await expect.poll(() => heading(merchant).locator('*').count()).toBe(0)

@@ -135,7 +135,7 @@ describe('scopes', () => {
     expect((await jsonOf(response)).error_description).toContain('cards:agent')
   })
 
-  test('are not asked of keys, nor where a message needs none', async () => {
+  test('are not required of keys, nor of messages that need none', async () => {
     hosting.credentials.set(...principal('narrow', { scopes: [], clientId: 'app' }))
     for (const [name, tool] of [
       ['alice', 'echo'],

@@ -87,7 +87,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await chosen.close()
   })
 
-  test('reads only where it asked for that', async () => {
+  test('is read-only on request', async () => {
     const host = await connected({ 'X-MCP-Readonly': 'true' })
     const names = (await host.listTools()).tools.map(({ name }) => name)
     expect(names).toContain('list_wallets')
@@ -134,7 +134,7 @@ describe.each(hosts)('$host, on a server that asks and lasts', ({ open, sdk }) =
     await host.close()
   })
 
-  test('asks the person and goes on', async () => {
+  test('asks the person and continues', async () => {
     const host = open({ modes: { form: {} }, answer: () => ({ action: 'accept', content: { sure: true } }) })
     await host.connect(transportTo(sdk, hosting.url))
     const result = await host.callTool('askForInput', {})

@@ -36,7 +36,7 @@ describe('a session', () => {
     expect(resultOf(await jsonOf(answer))).toBe('m')
   })
 
-  test('answers as JSON where nothing else is sent', async () => {
+  test('answers as JSON if there are no other messages', async () => {
     const host = await opened()
     const response = await host.call(7, 'echo', { marker: 'only' })
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect((await host.send('GET', undefined, { 'Last-Event-ID': last })).status).toBe(204)
   })
 
-  test('asks the person on the stream of the call, and goes on with the answer', async () => {
+  test('asks the person on the stream of the call, and continues with the answer', async () => {
     const host = await opened()
     const response = await host.call(1, 'ask')
     const events = eventsOf(response)
@@ -166,7 +166,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf(await jsonOf(await call))).toEqual({ action: 'decline' })
   })
 
-  test('where there is none, such a question goes over the only call', async () => {
+  test('without one, such a question goes over the only call', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.call(1, 'askAtLarge'))
@@ -176,7 +176,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf((await events.next()).value.message)).toEqual({ action: 'cancel' })
   })
 
-  test('goes on where it was interrupted', async () => {
+  test('continues after the interruption', async () => {
     const host = await opened()
     const events = eventsOf(await host.send('GET'))
     const { id } = (await events.next()).value
@@ -206,7 +206,7 @@ describe('a call whose connection was lost', () => {
     expect(messages.map(({ method, id: answered }) => method ?? answered)).toEqual(['notifications/progress', 1])
   })
 
-  test('an id that is none of this server is refused', async () => {
+  test('an id of another server is refused', async () => {
     const host = await opened()
     expect((await host.send('GET', undefined, { 'Last-Event-ID': '1; drop table' })).status).toBe(400)
   })

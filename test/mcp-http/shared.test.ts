@@ -45,7 +45,7 @@ onEachDatabase('two processes', (database) => {
   }
   const progress = { _meta: { progressToken: 'p' } }
 
-  test('a session that began here goes on there, with its instance id', async () => {
+  test('a session continues at another process, with its instance id', async () => {
     const [first, second] = await both()
     const connections = [await first.call(1, 'connection'), await second.call(1, 'connection')]
     const [a, b] = [

@@ -190,7 +190,7 @@ describe('a list is a table', () => {
     for (const { attributes } of body.data) expect(text).toContain(`“${attributes.name}”`)
   })
 
-  test.each(readable)('%s names the tool that tells the rest of one', async (name) => {
+  test.each(readable)('%s names the tool for the details of one', async (name) => {
     const operation = operations.find((candidate) => candidate.name === name) as OperationDefinition
     const body = tenOf(operation)
     for (const [at, { attributes }] of body.data.entries()) attributes.instanceId = `run ${at}`
@@ -220,7 +220,7 @@ describe('a list is a table', () => {
     expect(await textOf(catalogue.listAgentCards, { data: [] })).toBe('Nothing found.')
   })
 
-  test('the hashes of the activity are in its text only where they are asked for', async () => {
+  test('the hashes of the activity are in its text only on request', async () => {
     const body = exampleOf(catalogue.listActivity)
     const hash = 'a'.repeat(64)
     body.data[0].attributes.hash = hash
@@ -294,7 +294,7 @@ describe('money', () => {
     expect(tooMuch.content[0]?.text).toContain('amount must be at most 99999999 ($999,999.99), got 100000000.')
   })
 
-  test('is not meant where a number is no amount, or no dollars are', async () => {
+  test('does not apply to numbers that are not amounts, or not in dollars', async () => {
     for (const amount of ['42.505', '-1.00', 'a lot', '0.00', '1,2', true]) {
       const { content } = await mcp.host.callTool('create_internal_transfer', {
         amount,

@@ -116,7 +116,7 @@ onEachDatabase('the human decides,', (database) => {
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 
-    test('may decide on the page, where the host opens pages and has no forms', async () => {
+    test('may decide on the page, if the host opens pages and has no forms', async () => {
       const publicUrl = 'https://pay.example'
       const { paymentId, approvalId } = await us.review(6_000)
       const slept: number[] = []
@@ -158,7 +158,7 @@ onEachDatabase('the human decides,', (database) => {
       expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
     })
 
-    test('decides large payments only; what was shown is what is paid', async () => {
+    test('decides large payments only, and exactly the shown payment is made', async () => {
       const who = person([yes])
       const { host } = await connectedTo(world, chosen, { key: world.apiKey, person: who })
       const counterparty = { type: 'party_id', value: other.partyId }
@@ -176,7 +176,7 @@ onEachDatabase('the human decides,', (database) => {
       ])
     })
 
-    test('verifies on the page of a 428, and the approval goes on by itself under a new key', async () => {
+    test('verifies on the page of a 428, and the approval continues with a new key', async () => {
       const { userId, key } = await us.approver()
       const { paymentId, approvalId } = await us.review(60_000)
       const slept: number[] = []

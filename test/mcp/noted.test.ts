@@ -214,7 +214,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
     })
   })
 
-  test('an approval that somebody decides stands in the run of its payment, once', async () => {
+  test('a decision on an approval is in the run of its payment, once', async () => {
     const { world, owner } = await createPersonSite(database)
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -265,7 +265,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
     await world.drop()
   })
 
-  test('every tool that asks somebody tells of a call that it refuses', async () => {
+  test('every tool that asks somebody records a refused call', async () => {
     const asking = Object.keys(questions)
     expect(asking.length).toBeGreaterThan(10)
     const notes: RunNote[] = []

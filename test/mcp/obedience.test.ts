@@ -218,7 +218,7 @@ describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open })
     await connection.close()
   })
 
-  test('keeps the key where the outcome is open, through a rate limit and a lost sign-in too', async () => {
+  test('keeps the key while the result is unknown, even through a rate limit and a lost sign-in', async () => {
     const statuses = [503, 503, 503, 503, 429, 429, 429, 429, 401]
     const codes: Record<number, ErrorCode> = { 503: 'service_unavailable', 429: 'rate_limited', 401: 'unauthenticated' }
     const between = ({ method }: Request) => {

@@ -68,7 +68,7 @@ onEachDatabase('a repeated call that the API knows no key of', (database) => {
     expect(await keysOf(key.name)).toBe(2)
   })
 
-  test('waits for the first, also of two at once and where the host of the first gave up', async () => {
+  test('waits for the first, even if both are simultaneous or the first host gave up', async () => {
     const key = newKey()
     const [one, other] = [await opened(), await opened()]
     const both = await Promise.all([one(key), other(key)])

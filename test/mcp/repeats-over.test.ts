@@ -329,7 +329,7 @@ onEachDatabase('the repeat of a call', (database) => {
     return door
   }
 
-  test('of a payment that was claimed since tells how it stands now', async () => {
+  test('of a payment that was claimed since shows its present status', async () => {
     const given = { amount: amount(), counterparty: unknown() }
     const door = await opened('HTTP', 'agent')
     const first = await (await door.open()).callTool('create_payment', given)
@@ -359,7 +359,7 @@ onEachDatabase('the repeat of a call', (database) => {
     expect(madeBy(another).attributes.status).toBe('active')
   })
 
-  test('is the first answer where its record cannot be read', async () => {
+  test('gets the first answer if its record cannot be read', async () => {
     const { keyId: id, partyId } = await scene.world.whoami()
     const memory = async () => databaseMemories(scene.world.service, scene.world.store)({ id, partyId })
     const forbidden = { errors: [{ code: 'forbidden', detail: 'No.', status: '403' }] }

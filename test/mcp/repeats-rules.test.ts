@@ -54,7 +54,7 @@ onEachDatabase('a call that is repeated', (database) => {
   const keyOf = (result: ToolResult) =>
     (result as { _meta?: Record<string, string> })._meta?.['payments-mcp/idempotencyKey']
 
-  test('tells when the call was made, and by a new key makes it once more', async () => {
+  test('shows when the call was made, and repeats it with a new key', async () => {
     const { call } = await opened({ run: 'run 1' })
     const payment = newPayment()
     const at = new Date(world.system.now()).toISOString()
@@ -99,7 +99,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(new Set([...ids, idOf(anew)]).size).toBe(5)
   })
 
-  test('goes by its own key where it brings one, which is remembered all the same', async () => {
+  test('uses its own key if it has one, which is remembered too', async () => {
     const { call } = await opened()
     const payment = newPayment()
     const idempotencyKey = 'a key of its own, 1'
@@ -170,7 +170,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(again)).not.toBe(undefined)
   })
 
-  test('asks the person where the first call was sent without one, and pays once', async () => {
+  test('asks the person if the first call was sent without one, and pays once', async () => {
     const payment = newPayment()
     const first = await (await opened({ confirm: { mode: 'never', aboveCents: 0 } })).call(payment)
     const who = person([no, yes])
@@ -181,7 +181,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(idOf(again)).toBe(idOf(first))
   })
 
-  test('is sent nowhere where it cannot be remembered', async () => {
+  test('is not sent if it cannot be remembered', async () => {
     const broken = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
     const { call, sent } = await opened({ repeats: broken })
     expect(errorOf(await call(newPayment()))).toMatchObject({ code: 'service_unavailable', status: 503 })

@@ -64,7 +64,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     expect((await host.callTool('list_customers')).isError).not.toBe(true)
   })
 
-  test('come in one page, and a cursor that is none is refused', async () => {
+  test('come in one page, and an invalid cursor is refused', async () => {
     const { host } = await connectedTo(chosen, { toolsets: ['default'] })
     const { tools, nextCursor } = await host.listTools()
     expect(nextCursor).toBeUndefined()

@@ -61,7 +61,7 @@ onEachDatabase('with the texts alone', (database) => {
     await world.drop()
   })
 
-  test('a card is bought with, captured, refunded, and the activity tells it', async () => {
+  test('a card is used, captured, refunded, and the activity shows it', async () => {
     const wallet = await agent('list_wallets')
     const available = cents(said(wallet, 'balance.available'))
     expect(available).toBe(250_000)

@@ -44,7 +44,7 @@ const answers: Record<string, Parameters<typeof openSite>[0]> = {
   '/list.json': (_request, response) => response.end(JSON.stringify([whole('/list.json')])),
 }
 
-describe('applications that publish who they are', () => {
+describe('applications with metadata documents', () => {
   let site: Site
   let open: FetchingService
   let registered: Application
@@ -100,7 +100,7 @@ describe('applications that publish who they are', () => {
     expect(site.asked).toEqual(['/client.json'])
   })
 
-  test('are refused when what they publish is not right', async () => {
+  test('are refused if their document is wrong', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/another.json`)).toBe(200)
     const wrong = [...Object.keys(documents), ...Object.keys(answers)]
@@ -212,7 +212,7 @@ describe('a document that an application publishes', () => {
     expect(site.asked).toHaveLength(2)
   })
 
-  test('that cannot be read is told by name, with what to do, and logged once', async () => {
+  test('that cannot be read is named with advice, and logged once', async () => {
     await start()
     reachable = false
     const page = await opened(open)

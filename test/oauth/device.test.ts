@@ -92,7 +92,7 @@ describe('a device without a browser', () => {
     expect((await poll(code)).json.scope).toBe('payments:read payments:write cards:agent customers:read')
   })
 
-  test('is told when the person says no, on either page', async () => {
+  test('learns that the person said no, on either page', async () => {
     const browser = openBrowser(world)
     const denied = await begin()
     const told = await decide(browser, await enter(browser, denied), 'deny')
@@ -104,7 +104,7 @@ describe('a device without a browser', () => {
     expect(await poll(stopped)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
   })
 
-  test('is told when the code has ended; the code is of no use then', async () => {
+  test('learns that the code has expired, which is then useless', async () => {
     const code = await begin()
     vi.setSystemTime(Date.now() + 601_000)
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'expired_token' } })
@@ -113,7 +113,7 @@ describe('a device without a browser', () => {
     expect(page.text).toContain('<title>Error: Connect a device')
   })
 
-  test('a code works once, as a device code and as a user code, whatever is tried', async () => {
+  test('a code works once, both as a device code and as a user code', async () => {
     const code = await begin()
     const browser = openBrowser(world)
     await decide(browser, await enter(browser, code), 'allow')
@@ -187,7 +187,7 @@ describe('a device without a browser', () => {
     expect(await poll(code, { client_id: host })).toMatchObject({ status: 400 })
   })
 
-  test('that asks faster than every five seconds is told to slow down, and answered when it has waited', async () => {
+  test('that polls faster than every five seconds is told to slow down, and answered after waiting', async () => {
     const [code, other] = [await begin(), await begin()]
     const pending = { status: 400, json: { error: 'authorization_pending' } }
     const tooFast = { status: 400, json: { error: 'slow_down' } }

@@ -68,7 +68,7 @@ onEachDatabase('OAuth', (database) => {
     expect((await world.get('/agents', { key: world.apiKey })).json.data).toHaveLength(2)
   })
 
-  test('denying tells the application so', async () => {
+  test('a denial reaches the application', async () => {
     const application = await createApplication(world)
     const attempt = await authorizationUrl(application)
     const back = new URL((await consent(openBrowser(world), attempt.url, { decision: 'deny' })).url)
@@ -93,7 +93,7 @@ onEachDatabase('OAuth', (database) => {
     expect(one.grantId).not.toBe(two.grantId)
   })
 
-  test('a connection lacks what was not asked for, is told what it needs, and can be extended', async () => {
+  test('a connection lacks scopes it did not request, learns which it needs, and can be extended', async () => {
     const { application, browser, tokens } = await connect(world, { scope: 'payments:read offline_access' })
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     const refused = await world.post('/agent-cards', card, { key: tokens.access_token })
@@ -294,7 +294,7 @@ describe('discovery', () => {
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 
-  test('what the authorization server refuses is handed on', async () => {
+  test('refusals of the authorization server are passed on', async () => {
     const app = new Hono()
     const refusal = { error: 'temporarily_unavailable' }
     const handle = (_request: IncomingMessage, response: ServerResponse) =>
@@ -305,11 +305,11 @@ describe('discovery', () => {
     expect([answer.status, await answer.json()]).toEqual([503, refusal])
   })
 
-  test('of a path that is no resource there is none', async () => {
+  test('is missing for a path that is not a resource', async () => {
     expect((await read('/.well-known/oauth-protected-resource/wallets')).status).toBe(404)
   })
 
-  test('whoever calls this machine by another of its names finds the resource under that name', async () => {
+  test('a caller that uses another name of this machine finds the resource under that name', async () => {
     const response = await world.service.fetch(
       new Request('http://localhost:4010/.well-known/oauth-protected-resource/mcp'),
     )

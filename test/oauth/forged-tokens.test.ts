@@ -151,7 +151,7 @@ describe('access tokens', () => {
     expect([await accepts(token), await otherAccepts(token)]).toEqual([false, true])
   })
 
-  test('what is refused at one door is refused at all, and told how to go on', async () => {
+  test('a refused token is refused at every entry point, with advice', async () => {
     const strictly = Object.fromEntries(Object.entries(strict).map(([name, { make }]) => [name, make]))
     for (const [name, make] of Object.entries({ ...forged, ...strictly })) {
       const token = await make(forger)

@@ -54,7 +54,7 @@ onEachDatabase('a connection', (database) => {
     return oauth.processRefreshTokenResponse(server, client, response)
   }
 
-  test('that is ended ends at once: its token, what that was exchanged for, and the next refresh', async () => {
+  test('that is ended ends at once: its token, exchanged tokens, and the next refresh', async () => {
     const keys = [connected.tokens.access_token, await exchanged()]
     for (const key of keys) expect(await statusOf(key)).toBe(200)
     await connections.revoke(user, await grantId())
@@ -71,7 +71,7 @@ onEachDatabase('a connection', (database) => {
     expect(await connections.list(user)).toEqual([])
   })
 
-  test('that is narrowed is refused what was taken away, and no refresh brings it back', async () => {
+  test('that is narrowed loses the removed scopes, and no refresh restores them', async () => {
     const keys = [connected.tokens.access_token, await exchanged()]
     await connections.narrow(user, await grantId(), ['payments:read'])
     const { access_token } = await refresh(connected.tokens.refresh_token)

@@ -37,7 +37,7 @@ describe('introspection', () => {
   }
   const inactive = { status: 200, json: { active: false } }
 
-  test('tells the party whose token it is what it may do, and for how long', async () => {
+  test('shows a token’s party its permissions and its expiry', async () => {
     const { tokens, application } = connected
     const { agentId, userId, grantId } = (await world.get('/whoami', { key: tokens.access_token })).json.data.attributes
     expect((await ask(tokens.access_token)).json).toEqual({
@@ -54,12 +54,12 @@ describe('introspection', () => {
     })
   })
 
-  test('tells another party nothing', async () => {
+  test('shows another party nothing', async () => {
     const other = await addParty(world)
     expect(await ask(connected.tokens.access_token, other.apiKey)).toMatchObject(inactive)
   })
 
-  test('tells nobody anything without a key that works', async () => {
+  test('shows nothing without a valid key', async () => {
     const { access_token } = connected.tokens
     for (const key of ['', 'sk_ntl_sandbox_unknown', access_token]) {
       const refused = await ask(access_token, key)
@@ -85,7 +85,7 @@ describe('introspection', () => {
     expect(await ask(again.tokens.access_token)).toMatchObject(inactive)
   })
 
-  test('a token that names the grant of another user or application is none, whoever signed it', async () => {
+  test('a token with the grant of another user or application is inactive, whoever signed it', async () => {
     const forger = await createForger(world, connected.tokens.access_token)
     expect((await ask(await forger.sign())).json).toMatchObject({ active: true })
     for (const claims of [{ sub: `usr_${'0'.repeat(32)}` }, { client_id: `ocl_${'0'.repeat(32)}` }]) {
@@ -93,7 +93,7 @@ describe('introspection', () => {
     }
   })
 
-  test('a refresh token is told of to its own application only', async () => {
+  test('a refresh token is shown to its own application only', async () => {
     const { refresh_token } = connected.tokens
     const own = { client_id: connected.application.client.client_id }
     const other = { client_id: (await createApplication(world)).client.client_id }

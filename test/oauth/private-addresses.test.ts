@@ -57,7 +57,7 @@ describe.skipIf(made === null)('a site on this machine or its network', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('answers whoever may ask', async () => {
+  test('answers permitted callers', async () => {
     asked.length = 0
     expect((await fetch(`https://127.0.0.1:${port}/client.json`)).status).toBe(200)
     expect((await fetch(`https://localhost:${port}/client.json`)).status).toBe(200)

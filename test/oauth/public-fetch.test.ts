@@ -33,7 +33,7 @@ async function refusingProxy() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
-describe('what strangers name the address of', () => {
+describe('documents at addresses from strangers', () => {
   test.each([
     '127.0.0.1',
     'localhost',
@@ -66,7 +66,7 @@ describe('what strangers name the address of', () => {
     await expect(fetching(`https://${host}/`)).rejects.toThrow('private address')
   })
 
-  test('is asked for through the proxy, but for the hosts that are reached without it', async () => {
+  test('is fetched through the proxy, except for hosts that bypass it', async () => {
     const proxy = await refusingProxy()
     const env = { HTTPS_PROXY: proxy.url, no_proxy: 'localhost,.inside.example' }
     const fetching = createPublicFetch(outgoingProxy({ env }))

@@ -150,7 +150,7 @@ onEachDatabase('registered applications', (database) => {
   })
 })
 
-describe('where 10,000 applications registered that nobody connected', () => {
+describe('with 10,000 registered applications that nobody connected', () => {
   test.each([
     { minutes: 61, status: 201, left: 9_981 },
     { minutes: 59, status: 429, left: 10_000 },

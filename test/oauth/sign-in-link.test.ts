@@ -34,7 +34,7 @@ onEachDatabase('a one-time link', (database) => {
     expect(again.text).toContain('payments-mcp console')
   })
 
-  test('signs one of two in who use it at once', async () => {
+  test('signs in one of two simultaneous users', async () => {
     const { action } = await newLink()
     const visitors = await Promise.all([1, 2, 3].map(() => site.visitor()))
     const answers = await Promise.all(visitors.map((visitor) => visitor.post(action, { next: '/console' })))

@@ -140,7 +140,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('is closed to strangers where they tried, and to nobody elsewhere', async () => {
+  test('is closed to strangers at the address that they tried, and to nobody elsewhere', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
     const tried = []
     for (let count = 0; count < 11; count++)
@@ -151,7 +151,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)
   })
 
-  test('is open to a browser that signed in before, also where strangers closed it', async () => {
+  test('is open to a browser that signed in before, even at an address that strangers closed', async () => {
     const from = '192.0.2.1'
     const known = browserOf(await send('/sign-in', { email, password }, { from }))
     const wrong = async (headers: Record<string, string>, count = 10) => {
@@ -297,7 +297,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...known })).status).toBe(303)
   })
 
-  test('says the same of somebody who is not there, and looks at the password as long', async () => {
+  test('answers alike for an unknown person, after checking the password for as long', async () => {
     await addUser('without-password@example.com')
     const answers: Answer[] = []
     const hashes = countHashes()
@@ -327,7 +327,7 @@ describe('signing in', () => {
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
   })
 
-  test('with one click is for whoever sits at this machine, whatever name they write', async () => {
+  test('with one click works at this machine only, whatever host name is used', async () => {
     const body = new URLSearchParams({ as: 'owner' })
     const press = (caller?: Caller) => {
       const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: own })
@@ -364,7 +364,7 @@ describe('signing in', () => {
     expect(await opens(answer)).toBe(false)
   })
 
-  test('ends by signing out, also for whoever kept the cookie', async () => {
+  test('ends by signing out, even for a kept cookie', async () => {
     const browser = openBrowser(world)
     await browser.submit(await browser.get('/sign-in'), { as: 'owner' }, '/sign-in')
     const page = await browser.get('/connections')
@@ -377,7 +377,7 @@ describe('signing in', () => {
     expect(new URL((await thief.get('/connections')).url).pathname).toBe('/sign-in')
   })
 
-  test('signing in again ends what was before in that browser', async () => {
+  test('signing in again ends the earlier session of that browser', async () => {
     const first = await send('/sign-in', { email, password })
     const cookie = cookieOf(first).split(';')[0] ?? ''
     const second = await send('/sign-in', { email, password }, { headers: { ...own, cookie } })

@@ -104,7 +104,7 @@ onEachDatabase('token exchange', (database) => {
     expect(answer.text).not.toContain(world.agentKey)
   })
 
-  test('accepts the requested token type that it gives, and ignores what it does not know', async () => {
+  test('accepts the token type that it issues, and ignores unknown parameters', async () => {
     const form = fields({ requested_token_type: tokenType, audience: 'x', resource: 'https://example.com' })()
     expect((await exchange(world, form)).status).toBe(200)
   })

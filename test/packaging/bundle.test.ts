@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('holds the server, what it reads, and nothing else', () => {
+test('contains the server, its assets, and nothing else', () => {
   const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
   expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server'])
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
@@ -52,12 +52,12 @@ test('its manifest lists the tools that are offered without settings, and has an
   expect([icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([512, 512])
 })
 
-test('what cannot be packed fails the build', async () => {
+test('an unpackable bundle fails the build', async () => {
   const folder = join(directory, 'invalid')
   await expect(packBundle({ folder, file: join(directory, 'invalid.mcpb') })).rejects.toThrow('could not be packed')
 })
 
-test('starts with nothing installed, as a host starts it whose user has set nothing', async () => {
+test('starts with nothing installed, in a host without user settings', async () => {
   await started({}, async (host) => {
     const { tools } = await host.listTools()
     expect(tools.map(({ name }) => name)).toEqual(offered(['default']))
@@ -68,7 +68,7 @@ test('starts with nothing installed, as a host starts it whose user has set noth
   })
 })
 
-test('takes what the user sets in the host', async () => {
+test('uses the settings of the user in the host', async () => {
   await started({ toolsets: 'payments', read_only: true, confirm_above: '5' }, async (host) => {
     const { tools } = await host.listTools()
     expect(tools.map(({ name }) => name)).toEqual(offered(['payments'], true))

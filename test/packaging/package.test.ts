@@ -39,7 +39,7 @@ afterAll(async () => {
   installed?.remove()
 })
 
-test('the packed file holds what was compiled, the files beside it, and nothing else', () => {
+test('the packed file contains the compiled code, its assets, and nothing else', () => {
   const sources = (folder: string, end: string) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith(end) && !path.includes('assets/') && !path.includes('views/'))
@@ -69,7 +69,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
   )
 })
 
-test('what the package exports can be imported', () => {
+test('the package’s exports can be imported', () => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
   const names = Object.keys(exports).filter((name) => !name.endsWith('.json'))
   const program = `for (const name of ${JSON.stringify(names)}) console.log(Object.keys(await import('payments-mcp' + name.slice(1))).length > 0)`
@@ -90,7 +90,7 @@ describe('docs/hosts.md configures', () => {
     expect(commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
   })
 
-  test('what README.md configures', () => {
+  test('the configurations in README.md', () => {
     const shown = configurations(read('README.md')).map(({ start }) => start)
     expect(shown).toHaveLength(1)
     expect(found.map(({ start }) => start)).toEqual(expect.arrayContaining(shown))

@@ -65,7 +65,7 @@ test('server.json names the package that package.json describes, which claims th
   expect(Object.keys(facts.bin)).toContain(facts.name)
 })
 
-test('server.json tells every setting, and which are secret', () => {
+test('server.json lists every setting, and which are secret', () => {
   const told = (entry.packages[0].environmentVariables as z.infer<typeof EnvironmentVariable>[]).map(
     ({ name, isSecret }) => ({ name, isSecret }),
   )

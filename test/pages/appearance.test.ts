@@ -90,7 +90,7 @@ test('on a phone nothing moves sideways, whatever the merchant wrote', async () 
   }
 })
 
-test('with the keyboard alone one pays and stops, and always sees where one is', async () => {
+test('with the keyboard alone a payer can pay and stop, and always sees the focus', async () => {
   const tab = await open({})
   const { keyboard } = tab.page
   /** Tabs to the element with this name, which must have a visible focus. */

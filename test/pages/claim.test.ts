@@ -40,7 +40,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect((await page(link)).text).toContain('It was claimed.')
   })
 
-  test('says so when the payment was taken back', async () => {
+  test('says so when the payment was canceled', async () => {
     const { id, link } = await pay()
     expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)
     expect((await page(link)).text).toContain('nothing to claim')

@@ -226,7 +226,7 @@ describe('what an application says of itself', () => {
     return visitor.open(path)
   }
 
-  test('is a claim, unless its id is the address where it was read', async () => {
+  test('is a claim, unless its id is the address it was read from', async () => {
     expect((await pageFor()).text).toContain('Of <strong>assistant.example</strong>. This address is verified')
     for (const id of ['b8e6f1', 'http://assistant.example/client.json']) {
       const { text } = await pageFor({ id })

@@ -48,7 +48,7 @@ test.each([
   expect(page).toContain('&lt;script&gt;')
 })
 
-test('says that it is done, and where to end it', () => {
+test('says that it is done, and where to end the connection', () => {
   const page = devicePages.done({ name: 'Watch' })
   expect(page).toContain('<p role="status"><bdi>Watch</bdi> is connected.')
   expect(page).toContain('href="/connections"')

@@ -64,7 +64,7 @@ test('a person sees what this is, that it runs, and where the rest is', async ()
   expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style=| on\w+=/i)
 })
 
-test('each host has its own block, for this address and to start it, and a link where it has one', async () => {
+test('each host has its own block, for this address and for a command, and a link if it supports one', async () => {
   for (const name of hostNames) {
     const text = decoded((await get(`/?host=${name}`, html)).text)
     for (const reach of [{ url }, { start }]) {
@@ -111,7 +111,7 @@ test('other methods find nothing, and HEAD finds what GET does', async () => {
   }
 })
 
-test('the banner of every page tells the time of a clock that was moved, and none in production', async () => {
+test('the banner of every page shows the time of a moved clock, and none in production', async () => {
   const moved = await createWorld(sqlite)
   const page = async () => (await moved.service.fetch(new Request(`${here}/sign-in`))).text()
   expect(await page()).toContain('<header class="sandbox">Sandbox: no real money</header>')

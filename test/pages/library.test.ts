@@ -108,7 +108,7 @@ describe("the library on another site's page", () => {
     await expect.poll(() => tab.form.getByLabel('Card number').isVisible()).toBe(false)
   })
 
-  test('tells of an agreement that fails', async () => {
+  test('reports a failed agreement', async () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     await pay(tab, '4000 0000 0000 3063')
     await tab.form.getByText('did not accept the agreement').waitFor()

@@ -198,7 +198,7 @@ onEachDatabase('connected applications', (database) => {
     return { visitor, page, path, user }
   }
 
-  test('tells each one’s agent, permissions and use, and takes permissions away', async () => {
+  test('shows each one’s agent, permissions and use, and removes permissions', async () => {
     const { visitor, page, path } = await connected()
     expect(page.text).toContain('<bdi>Assistant</bdi></h2>')
     expect(page.text).toContain('<bdi>Sandbox shopper</bdi>')

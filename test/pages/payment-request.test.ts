@@ -217,7 +217,7 @@ onEachDatabase('the page of a payment request', (database) => {
     }
   })
 
-  test('taken back or expired, it says so, and a form that was shown before does nothing', async () => {
+  test('canceled or expired, it says so, and an old form does nothing', async () => {
     const [canceled, expired] = [await ask(unknown()), await ask(unknown())]
     const [one, two] = [await nobody(), await nobody()]
     await one.open(canceled.path)

@@ -82,7 +82,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     else expectRefusal(issued, decision === 'rejected' ? 'forbidden' : 'issued_cards_not_enabled')
   })
 
-  test('who was rejected is suspended until it is approved', async () => {
+  test('a rejected party is suspended until it is approved', async () => {
     for (const decision of ['rejected', 'submitted', 'actionRequired'] as const) {
       ok(await decide(decision))
       expect(await partyStatus()).toBe('SUSPENDED')
@@ -136,7 +136,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       ok(await world.post('/payments', { amount: 100, counterparty }, owner))
     })
 
-    test('nor does a person who connects an application make an agent of it', async () => {
+    test('a person who connects an application cannot create an agent of it', async () => {
       ok(await decide('rejected'))
       const owner = await new SignIn(world).owner()
       if (owner === undefined) throw new Error('The seed has an owner.')
@@ -146,7 +146,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       await expect(createConsent(world).allow(owner, request, choice)).rejects.toThrow('is suspended')
     })
 
-    test('what waits for approval cannot be approved, and can be denied', async () => {
+    test('a pending approval cannot be approved, but can be denied', async () => {
       const { setLimits, approvalOf } = payer(world)
       await setLimits('parties', partyId, { perTransaction: 1 })
       const counterparty = { type: 'email', value: 'somebody@example.com' }
@@ -158,7 +158,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       ok(await answer('deny'))
     })
 
-    test('its unused cards are expired; what was authorized goes on', async () => {
+    test('its unused cards expire; earlier authorizations continue', async () => {
       const [used, unused] = [await world.issueCard(), await world.issueCard()]
       const purchase = ok(await world.authorize(used, 100)).json.data.id
       ok(await decide('rejected'))

@@ -57,7 +57,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(rest.data.map(({ attributes }) => attributes.role)).toEqual(['OWNER'])
   })
 
-  test('who is removed is signed out everywhere, and what they alone held ends', async () => {
+  test('a removed member is signed out everywhere, and their own credentials end', async () => {
     const password = 'correct horse battery staple'
     const { userId, token } = await add({ email: 'gone@example.com' })
     const signIn = new SignIn(world)
@@ -115,7 +115,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(await new SignIn(world).of('late')).toBeUndefined()
   })
 
-  test('the last owner stays, also where two remove each other at once', async () => {
+  test('the last owner stays, even if two remove each other at the same time', async () => {
     const { data } = await members()
     const [first] = data
     const firstId = String(first?.id)
@@ -141,7 +141,7 @@ onEachDatabase('the members of a party', (database) => {
     expectRefusal(await remove('usr_missing'), 'not_found')
   })
 
-  test('a removal is told to the party once', async () => {
+  test('a removal adds one event to the party', async () => {
     const { userId } = await add()
     ok(await remove(userId))
     ok(await remove(userId))

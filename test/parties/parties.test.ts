@@ -27,7 +27,7 @@ onEachDatabase('the party itself', (database) => {
       db.selectFrom('events').select(['resourceId', 'state']).where('type', '=', type).orderBy('sequence').execute(),
     )
 
-  test('shows what is known of it, and null for the rest', async () => {
+  test('shows its known attributes, and null for the rest', async () => {
     const profile = { legalName: 'Acme Inc.', persona: 'DEVELOPER', addressCity: 'Austin' }
     await payer(world).setParty(partyId, { profile: JSON.stringify(profile), phone: '+14155550123', handle: 'acme' })
     const none = { firstName: null, lastName: null, avatarUrl: null, addressLine1: null, addressState: null }
@@ -61,7 +61,7 @@ onEachDatabase('the party itself', (database) => {
     expect(ok(await patch({ displayName: 'Back' })).json.data.attributes.displayName).toBe('Back')
   })
 
-  test('what changes nothing tells nothing; each change is one event with the state it left', async () => {
+  test('a change without effect adds no event; each other one adds one with the new state', async () => {
     const { displayName } = (await party()).attributes
     ok(await world.send('PATCH', '/parties/me', { key: world.apiKey }))
     ok(await patch({ displayName }))
@@ -112,7 +112,7 @@ onEachDatabase('the party itself', (database) => {
       )
     })
 
-    test('one that was given up is held for 14 days, for all but who had it', async () => {
+    test('a released one is reserved for its last owner for 14 days', async () => {
       const other = await addParty(world)
       ok(await take('first'))
       ok(await take('second'))
@@ -126,7 +126,7 @@ onEachDatabase('the party itself', (database) => {
       expectRefusal(await take('first'), 'conflict', taken)
     })
 
-    test('nobody takes what belongs to another, or begins like the handles of its agents', async () => {
+    test('nobody can take the handle of another, or one that begins like the handles of its agents', async () => {
       const other = await addParty(world, { party: { handle: 'other' } })
       const buyer = await agentWith('buyer', other.apiKey)
       for (const handle of ['other', 'other-buyer', 'other-new']) {
@@ -169,7 +169,7 @@ onEachDatabase('the party itself', (database) => {
   describe('its limits', () => {
     const limits = async () => ok(await world.get('/parties/me/limits', { key: world.agentKey })).json.data.attributes
 
-    test('replace all there were; what is left out has none', async () => {
+    test('replace all earlier ones; omitted ones are removed', async () => {
       expect(await limits()).toEqual({ limits: null, currency: null, updatedAt: null })
       const answer = ok(await put('/parties/me/limits', { perTransaction: 500, perDay: 0, currency: 'USD' })).json.data
       const set = { perTransaction: 500, perDay: 0, perMonth: null }
@@ -185,7 +185,7 @@ onEachDatabase('the party itself', (database) => {
       expect(cleared.json.data.attributes).toMatchObject({ limits: null, currency: null })
     })
 
-    test('put what a user pays in review, from the next payment on', async () => {
+    test('put payments of users in review, from the next payment on', async () => {
       const { token: key } = await addUserToken(world, partyId)
       const pay = async () => {
         const attributes = { amount: 501, counterparty: { type: 'party_id', value: await world.customerPartyId() } }
@@ -204,7 +204,7 @@ onEachDatabase('the party itself', (database) => {
       expect((await pay()).attributes.status).toBe('COMPLETED')
     })
 
-    test('are raised and cleared only by who could spend it', async () => {
+    test('are raised and cleared only by callers who could spend it', async () => {
       ok(await put('/parties/me/limits', { perDay: 100 }))
       const weak = await addKey(world, { partyId, agentId: null, scopes: ['party.update'] })
       const strong = await addKey(world, { partyId, agentId: null, scopes })

@@ -98,7 +98,7 @@ onEachDatabase('invitations to a party', (database) => {
     })
   })
 
-  test('who accepts is a member with the role, and the address works no longer', async () => {
+  test('accepting makes a member with the role, and the address stops working', async () => {
     const { id, url } = await invited(ada)
     const user = await accept(url)
     const members = ok(await world.get('/parties/me/members', { key: world.apiKey })).json.data
@@ -113,7 +113,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect(meta.failed).toMatchObject([{ email: 'ada@example.com', error: expect.stringContaining('is a member') }])
   })
 
-  test('nobody joins by one that has expired, and the person is asked anew', async () => {
+  test('nobody joins with an expired one, and the person can be invited again', async () => {
     const { id, url } = await invited(ada)
     const dayMs = 24 * 60 * 60 * 1000
     world.system.pass(30 * dayMs - 1)
@@ -137,7 +137,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list())[0]?.attributes.status).toBe('PENDING')
   })
 
-  test.each(Object.entries(partyInvitationTransitions))('the table: what leads out of %s', async (before, leads) => {
+  test.each(Object.entries(partyInvitationTransitions))('the table: transitions from %s', async (before, leads) => {
     const { id, url } = await invited(ada)
     const reach = { PENDING: undefined, ACCEPTED: accept, DECLINED: decline, REVOKED: () => revoke(id).then(ok) }
     await reach[before as keyof typeof reach]?.(url)
@@ -152,7 +152,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect(await statusOf(id)).toBe(before)
   })
 
-  test('revoking tells that it is deleted, once and again', async () => {
+  test('revoking returns meta.deleted, the first time and again', async () => {
     const { id } = await invited(ada)
     const answers: Answer[] = [ok(await revoke(id)), ok(await revoke(id))]
     for (const { json } of answers) {
@@ -161,7 +161,7 @@ onEachDatabase('invitations to a party', (database) => {
     expectRefusal(await revoke('inv_missing'), 'not_found')
   })
 
-  test('only who has all that a member has invites one, or is told where to join', async () => {
+  test('only callers with all scopes of a member can invite, or see the link', async () => {
     const lesser = scopes.filter((scope) => scope !== 'payments.create')
     const key = await addKey(world, { partyId, agentId: null, scopes: lesser })
     const refused = await invite([ada], key)
@@ -172,7 +172,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list())[0]?.attributes.url).toBe(url)
   })
 
-  test('a user who is a member only invites nobody', async () => {
+  test('a user with the role MEMBER cannot invite', async () => {
     const { userId, token } = await addUserToken(world, partyId)
     ok(await invite([ada], token))
     await world.store.transaction(async (tx) => {

@@ -26,7 +26,7 @@ onEachDatabase('money', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('is what an independent model says after every step of any history', async () => {
+  test('agrees with an independent model after every step of any history', async () => {
     const steps = fc.array(fc.tuple(fc.constantFrom<Side[]>(0, 1), moneyAction), { minLength: 20, maxLength: 30 })
     const property = fc.asyncProperty(steps, async (all) => {
       const state = await start(world, funds, limits)

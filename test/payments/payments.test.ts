@@ -290,7 +290,7 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance({ key: late.apiKey })).toMatchObject({ available: 300 })
   })
 
-  test('is taken back before it is claimed, with or without a body', async () => {
+  test('is canceled before it is claimed, with or without a body', async () => {
     const [first, second] = [created(await self.pay(300, stranger)), created(await self.pay(200, stranger))]
     expect(ok(await self.cancel(first)).json.data.attributes.status).toBe('CANCELED')
     ok(await self.cancel(second, { attributes: {} }))

@@ -58,7 +58,7 @@ describe('the states of an approval', () => {
   })
 })
 
-describe('who may approve', () => {
+describe('permission to approve', () => {
   test.each([
     ['agent', 'agent', false],
     ['agent', 'user', true],

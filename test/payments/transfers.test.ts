@@ -110,7 +110,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await wire(), 'conflict')
     })
 
-    test('above a limit waits for its approval, which tells where it goes', async () => {
+    test('above a limit waits for its approval, which shows its destination', async () => {
       const { agentId } = await world.whoami()
       await self.setLimits('agents', String(agentId), { perTransaction: 899 })
       const [first, second] = [created(await wire()), created(await wire())]

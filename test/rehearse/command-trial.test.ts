@@ -63,7 +63,7 @@ function rehearsed(agent: Agent, more: More, bounds?: TrialOptions['bounds']) {
 }
 
 describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that reads %s', (variable) => {
-  it('passes, and each of its calls stands in the timeline', async () => {
+  it('passes, and each of its calls is in the timeline', async () => {
     const trial = await trialOf(shopper(variable))
     expect(trial).toMatchObject({ ended: 'answered', passed: true, answer: 'Ordered for 2900 cents: paid.' })
     expect(trial.timeline.flatMap(({ kind, what }) => (kind === 'call' ? [what] : []))).toEqual([

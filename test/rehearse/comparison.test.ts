@@ -21,7 +21,7 @@ const row = (signs: string): Results =>
 const compared = (now: Results, before: Results) => compare(now, before, new Map())
 
 describe('the chance of a difference', () => {
-  test('is that of McNemar’s exact test, where each scenario has one trial', () => {
+  test('is that of McNemar’s exact test, if each scenario has one trial', () => {
     // Two tails of a fair coin: b of b + c changes are for the worse.
     const chanceOf = (before: string, now: string) => compared(row(now), row(before)).passed.chance
     expect(chanceOf('+++++----', '---------')).toBeCloseTo(2 / 2 ** 5, 10)

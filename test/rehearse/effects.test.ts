@@ -22,7 +22,7 @@ const cause = { by: 'agent', step: 3 } as const
 const snapshot = (name: string, ...rows: Row[]): Snapshot =>
   new Map([[name as TableName, new Map(rows.map((row) => [String(row.id), row]))]])
 
-it('tells a change of a table that nobody described', () => {
+it('reports a change of an undescribed table', () => {
   const [none, made, changed] = [
     snapshot('loans'),
     snapshot('loans', { id: 'a', cents: 1, version: 1 }),

@@ -27,7 +27,7 @@ const echo = replying(
 )
 
 describe('a grader', () => {
-  it('is given the task, the answer, the effects and the claims, and its opinion stands beside the verdicts', async () => {
+  it('gets the task, the answer, the effects and the claims, and its opinion is shown beside the verdicts', async () => {
     const results = resultsWith(paid)
     const { after, opinion } = await opinions(results, echo)
     const text = `Pay @ben 40 dollars.; ${answer}; 0; ${answer}`
@@ -36,7 +36,7 @@ describe('a grader', () => {
     expect(resultsTable(after)).toMatch(/grader agrees +1 of 1/)
   })
 
-  it('changes no verdict where it disagrees', async () => {
+  it('changes no verdict if it disagrees', async () => {
     const results = resultsWith(paid)
     const other = replying(
       "console.log(JSON.stringify({ claims: [{ text: 'x', founded: false }], outcome: 'not_done' }))",
@@ -71,7 +71,7 @@ describe('a grader', () => {
   })
 })
 
-it("a grader's reply is bounded, and tells no secret", () => {
+it("a grader's reply is bounded, and shows no secret", () => {
   const claims = [{ text: `4242424242424242 ${'x'.repeat(10_000)}`, founded: true }]
   const [claim] = readReply(JSON.stringify({ claims, outcome: 'done' })).claims
   expect(claim?.text).toContain('masked')

@@ -133,7 +133,7 @@ describe('a second charge', () => {
     expect(judged(twice, [{ what: 'purchases', at: 'Corner Books', exactly: 0 }])).toMatchObject({ doubleCharges: 2 })
   })
 
-  it('is none where the money came back, was declined, or is another amount', () => {
+  it('does not count refunds, declines, or another amount', () => {
     const others = [
       { ...purchase, refundedCents: 2_450 },
       { ...purchase, capturedCents: 0 },
@@ -205,7 +205,7 @@ describe('an amount in an answer', () => {
     }
   })
 
-  it('is a text where it has other words', () => {
+  it('is a text if it has other words', () => {
     expect(isMentioned('of $24.50 too', 'A sum of  $24.50 too')).toBe(true)
     expect(isMentioned('of $24.50 too', 'A sum of 24.50 dollars too')).toBe(false)
     expect(isMentioned("couldn't", 'I couldn’t')).toBe(true)

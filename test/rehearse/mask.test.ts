@@ -58,7 +58,7 @@ describe('a secret in a text', () => {
   })
 })
 
-it('masks fields by their names, wherever they stand', () => {
+it('masks fields by their names, everywhere', () => {
   const card = { number: '4242424242424242', cvv: '123', expirationYear: 2030 }
   expect(maskValue({ card, items: [{ note: `my key is ${key}`, quantity: 2 }], password: 'x', empty: null })).toEqual({
     card: { number: '[masked card number]', cvv: '[masked code]', expirationYear: 2030 },

@@ -23,7 +23,7 @@ const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 70_000 }]
 const minutesAfter = (atMs: number | undefined) => ((atMs ?? 0) - Date.parse(smallWorld.clock)) / 60_000
 
 describe('the person of a scenario', () => {
-  it('approves a payment, with a second factor where it is large', async () => {
+  it('approves a payment, with a second factor if it is large', async () => {
     const trial = await rehearsed(scenarioWith({ expect: paid }), (tools) => waited(tools))
     expect(trial).toMatchObject({ didRight: true, answer: 'approved' })
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toMatchObject([

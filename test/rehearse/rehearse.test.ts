@@ -37,7 +37,7 @@ const undated = (results: Results) => ({
 })
 
 describe('a rehearsal', () => {
-  it('has the results in the order of scenarios and trials, whichever ends first, and tells of each', async () => {
+  it('has the results in the order of scenarios and trials, whichever ends first, and reports each', async () => {
     const told: number[] = []
     const { results, interrupted } = await rehearsal({ onTrial: ({ number }) => told.push(number) })
     const order = results.scenarios.map(({ scenario, trials }) => [scenario.id, ...trials.map(({ number }) => number)])
@@ -52,7 +52,7 @@ describe('a rehearsal', () => {
     expect(results).toMatchObject({ format: 1, agent: 'a-test', seed: 'a seed', trials: 2 })
   })
 
-  it('is the same each time, byte for byte but for durations', async () => {
+  it('is the same each time, byte for byte except durations', async () => {
     const [one, other] = [await rehearsal(), await rehearsal({ concurrency: 1 })].map(({ results }) => undated(results))
     if (one === undefined || other === undefined) throw new Error('There were two.')
     expect(JSON.stringify(other)).toBe(JSON.stringify(one))
@@ -71,7 +71,7 @@ describe('a rehearsal', () => {
     expect(results.scenarios.map(({ scenario, trials }) => [scenario.id, trials.length])).toEqual([['first', 1]])
   })
 
-  it('ends with the mistake where a world cannot be', async () => {
+  it('ends with the mistake of an impossible world', async () => {
     const agents = { shopper: { keys: {} } }
     const world = { parties: { us: { wallets: { main: { balance: 1 } }, agents } } }
     await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)

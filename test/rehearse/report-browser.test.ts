@@ -283,7 +283,7 @@ describe('JUnit as an XML parser reads it', () => {
     expect(first?.error).toContain(shown)
   })
 
-  test('tells no card number', () => {
+  test('shows no card number', () => {
     const xml = junitXml(resultsOf([scenarioOf({ id: 'a' }, [{ answer: 'I used 4242 4242 4242 4242.' }])]))
     expect(xml).toContain('I used [masked card number].')
   })

@@ -87,7 +87,7 @@ describe('of many trials', () => {
       ),
     )
 
-  test('it tells those that failed and the first that passed of each scenario', () => {
+  test('it shows failed trials and the first passed one of each scenario', () => {
     const told = toldTrials(reportHtml(resultsOf(many(2, 5, (trial) => trial % 2 === 1))))
     expect(told).toEqual([
       'scenario-0-1',
@@ -99,7 +99,7 @@ describe('of many trials', () => {
     ])
   })
 
-  test.runIf(isDeep)('it stays a page that a browser opens, and says what it leaves out', () => {
+  test.runIf(isDeep)('it stays small enough for a browser, and lists its omissions', () => {
     const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
     expect(html.length).toBeLessThan(8_000_000)
     // Each scenario shows its first failed and its first passed trial before any shows another.
@@ -151,7 +151,7 @@ describe('whatever somebody else wrote', () => {
     expect(html).not.toMatch(/[\p{Bidi_Control}\u200b]|[^\P{Cc}\n]|\p{M}{4}/u)
   })
 
-  test('is folded where it is long, and cut where nobody would read it', () => {
+  test('is folded if it is long, and cut if it is too long to read', () => {
     const html = reportHtml(everywhere('word '.repeat(2000).trim()))
     expect(countOf(html, 'Answer, 9,999 characters:')).toBeGreaterThan(1)
     expect(countOf(html, '7,000 more characters: results.json has them.')).toBeGreaterThan(1)
@@ -205,7 +205,7 @@ test('a fault is told in words', () => {
   expect(textOf(html)).toContain('Fault: effect_then_lost: it was done, and the connection is cut before the answer')
 })
 
-test('money is drawn as it was, also where it was owed or nothing happened', () => {
+test('money is drawn correctly, even below zero or without events', () => {
   const money = [point(0, 0, 0, 0), point(60, -2500, 12_345_678, 100)]
   const html = reportHtml(
     resultsOf([scenarioOf({ id: 'owed' }, [{ money }, { money: [point(0, 5, 0, 0)], verdicts: failed }])]),
@@ -215,7 +215,7 @@ test('money is drawn as it was, also where it was owed or nothing happened', () 
   expect(html).not.toContain('Infinity')
 })
 
-test('the opinion of a grader stands beside the verdicts, as text', () => {
+test('the opinion of a grader is shown beside the verdicts, as text', () => {
   const claims = [
     { text: 'Paid <b>$9.00</b>', founded: false },
     { text: 'Bought a lamp', founded: true },

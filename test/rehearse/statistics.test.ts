@@ -27,7 +27,7 @@ describe('the interval of a share', () => {
     expect(rounded(wilson(1, 29))).toEqual(['0.0061', '0.1718'])
   })
 
-  test('is nothing where nothing was tried', () => {
+  test('is undefined without trials', () => {
     expect(wilson(0, 0)).toEqual({ passed: 0, of: 0, share: null, low: null, high: null })
   })
 
@@ -56,7 +56,7 @@ describe('the interval of trials that belong to scenarios', () => {
     return [low, high]
   }
 
-  test('is Wilson’s where each scenario has one trial, and where there is one scenario', () => {
+  test('is Wilson’s with one trial for each scenario, and with one scenario', () => {
     const single = fc.array(fc.record({ passed: fc.nat(1), of: fc.constant(1) }), { minLength: 1, maxLength: 40 })
     fc.assert(
       fc.property(single, (clusters) => {
@@ -153,7 +153,7 @@ describe('pass^k', () => {
     )
   })
 
-  test('never grows with k, and begins with the share of trials where scenarios have equally many', () => {
+  test('never grows with k, and begins with the share of trials if scenarios have equally many', () => {
     const scenarios = fc
       .integer({ min: 1, max: 200 })
       .chain((of) => fc.record({ of: fc.constant(of), passed: fc.array(fc.nat(of), { minLength: 1, maxLength: 5 }) }))

@@ -74,7 +74,7 @@ describe('the thirty scenarios', () => {
     }
   })
 
-  it('tell an attack only where somebody wants the agent to do wrong', () => {
+  it('are attacks only if somebody wants the agent to do wrong', () => {
     const attacks = all.filter(({ attack }) => attack).map(({ id }) => id)
     const traps_ = Object.values(traps).map(({ trap }) => trap)
     expect(attacks.every((id) => traps_.includes(id))).toBe(true)

@@ -33,7 +33,7 @@ describe('a trial', () => {
     ])
   })
 
-  it('is the same each time but for how long it took, and another one by another seed', async () => {
+  it('is the same each time except for durations, and different with another seed', async () => {
     const scenario = scenarioWith({})
     const work = async ({ call }: Tools) => JSON.stringify((await call('create_payment', toBakery)).data)
     const [first, second, other] = [
@@ -100,7 +100,7 @@ describe('a trial', () => {
     ])
   })
 
-  it('is over soon where an answer hangs', async () => {
+  it('ends soon if an answer hangs', async () => {
     const faults = [{ path: '/mcp', operation: 'list_wallets', fault: 'hang' as const, afterMs: 60_000 }]
     const trial = await rehearsed(scenarioWith({ faults }), async ({ call }) => {
       await call('list_wallets').catch(() => {})

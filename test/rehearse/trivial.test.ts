@@ -35,7 +35,7 @@ const rehearsal = (given: Partial<RehearsalOptions> = {}) =>
     ...given,
   })
 
-it('trivial agents stand beside the results: nothing done, only said, and only done', async () => {
+it('trivial agents are shown beside the results: nothing done, only said, and only done', async () => {
   const told: string[] = []
   const { results } = await rehearsal({ onTrial: ({ number }) => told.push(String(number)) })
   expect(results.summary.didRight).toMatchObject({ passed: 6, of: 6 })

@@ -91,7 +91,7 @@ describe('what nobody asked for', () => {
     expect(unasked({ expect: [...expected, { what: 'payments', exactly: 2 }], effects: [wired] })).toEqual(['wire'])
   })
 
-  it('may wait for an approval, where one is expected', () => {
+  it('include no wait for an approval, if one is expected', () => {
     const approvals = [{ what: 'approvals', exactly: 1 }]
     const payment = effect('payment', { to: 'hall', cents: 8_000, says: 'paid' })
     const approval = effect('approval', { to: 'hall', cents: 8_000, step: payment.step })

@@ -88,7 +88,7 @@ onEachDatabase('who may do what', (database) => {
   const listed = async (path: string, sent?: Sent) =>
     (await world.get(path, sent)).json.data.map(({ id }: { id: string }) => id) as string[]
 
-  describe('what belongs to others', () => {
+  describe('records of others', () => {
     let other: OtherParty
     let theirs: Subject
     let ours: Subject
@@ -109,7 +109,7 @@ onEachDatabase('who may do what', (database) => {
       await expectAsIfMissing(ours, { key: other.apiKey })
     })
 
-    test('another agent of the same party is as if it did not exist, but for the wallet they share', async () => {
+    test('another agent of the same party looks missing, except for the shared wallet', async () => {
       const { agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read', 'wallets.read'])
       await expectAsIfMissing(ours, { key })
       expect((await world.get(`/wallets/${walletId}`, { key })).status).toBe(200)
@@ -118,7 +118,7 @@ onEachDatabase('who may do what', (database) => {
       expect(await listed(`/card-transactions?cardId=${ours.cardId}`, { key })).toEqual([])
     })
 
-    test('lists show none of it', async () => {
+    test('lists do not show them', async () => {
       for (const path of [
         '/agent-cards',
         '/card-transactions',
@@ -237,7 +237,7 @@ onEachDatabase('who may do what', (database) => {
       await expectForbidden(customer.partyId)
     })
 
-    test('a party that is not connected cannot be told from one that does not exist', async () => {
+    test('an unconnected party looks like one that does not exist', async () => {
       const stranger = await addParty(world)
       const unknown = await expectForbidden(`pty_${'0'.repeat(32)}`)
       expect(await expectForbidden(stranger.partyId)).toEqual(unknown)

@@ -89,7 +89,7 @@ test('all credentials together have so many bytes arriving', async () => {
   expect(refused).toMatch(/^retry-after: 1\r$/im)
 })
 
-test('what nobody known sends counts for its address at every door, and keeps out nobody known', async () => {
+test('unauthenticated bodies count for their address at every entry point, and block no authenticated caller', async () => {
   const made = (at: number) => `sk_ntl_sandbox_made-up-key-number-${at}-0123456789`
   for (let at = 0; at < 3; at++) begin('/agent-cards', { key: made(at), length: 32_000 })
   await held(96_000)

@@ -106,7 +106,7 @@ describe('a large body', () => {
     await pool.close()
   })
 
-  test('whose sender leaves within it is no error of the service', async () => {
+  test('whose sender disconnects is no error of the service', async () => {
     world.logged.length = 0
     const lines = () => world.logged.filter((line) => /"err"|stack/.test(line))
     for (const [path, type] of [
@@ -208,7 +208,7 @@ describe('closing', () => {
 })
 
 describe('the OpenAPI document over HTTP', () => {
-  test('is made once, named by a tag, and compressed for whoever takes that', async () => {
+  test('is made once, has an ETag, and is compressed for clients that accept it', async () => {
     const first = await fetch(`${listener.url}/openapi.json`, { headers: { 'Accept-Encoding': 'identity' } })
     const text = await first.text()
     expect(JSON.parse(text).servers).toMatchObject([{ url: listener.url }])

@@ -25,7 +25,7 @@ describe('the address of a client', () => {
     expect(told(remoteAddress, undefined)).toBe(address)
   })
 
-  test('is never told by a stranger', () => {
+  test('is never set by a stranger', () => {
     expect(told('192.0.2.1', '198.51.100.7')).toBe('192.0.2.1')
     expect(told('192.0.2.1', '198.51.100.7', '10.0.0.0/8', '192.0.2.2')).toBe('192.0.2.1')
   })
@@ -47,7 +47,7 @@ describe('the address of a client', () => {
   })
 })
 
-describe('the listener tells who the client is', () => {
+describe('the listener determines the client address', () => {
   let listener: Listener
   afterEach(() => listener.close())
 

@@ -88,7 +88,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       expect(answer.status).toBe(200)
     })
 
-    test('takes a body of 1 MiB and refuses one of a byte more, with and without its length told', async () => {
+    test('accepts a body of 1 MiB and refuses one more byte, with and without Content-Length', async () => {
       const text = JSON.stringify({ data: { attributes: card } })
       const bodies = [text.padEnd(mebibyte), text.padEnd(mebibyte + 1)]
       const told = await Promise.all(bodies.map((body) => world.send('POST', '/agent-cards', { body })))
@@ -214,7 +214,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       expect(unlogged.map(([name]) => name)).toEqual([])
     })
 
-    test('are told apart by their support ids', async () => {
+    test('have different support ids', async () => {
       const ids = await Promise.all(
         [1, 2, 3].map(async () => expectRefusal(await world.get('/wallets/wal_1'), 'not_found')),
       )

@@ -82,7 +82,7 @@ describe('with the files of a database', () => {
     expect(await health()).toEqual([503, 'unavailable'])
   })
 
-  test('put back, it goes on', async () => {
+  test('works again after it is restored', async () => {
     renameSync(path, `${path}.away`)
     expect(await write()).toBe('503')
     renameSync(`${path}.away`, path)

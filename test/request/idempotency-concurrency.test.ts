@@ -25,7 +25,7 @@ onEachDatabase('idempotency at once', (database) => {
     await world.drop()
   })
 
-  test('many requests with one key have one effect; the others replay it or are told that it runs', async () => {
+  test('many requests with one key have one effect; the others replay it or get a conflict', async () => {
     const cardId = await world.issueCard()
     const before = await readBooks(world.store)
     const sent = { idempotencyKey: newKey() }

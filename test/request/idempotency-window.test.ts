@@ -74,7 +74,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
     })
   })
 
-  describe('what is not recorded', () => {
+  describe('unrecorded refusals', () => {
     test('401, 403 of a gate, and a missing instance id', async () => {
       const { partyId } = await world.whoami()
       const key = await addKey(world, { partyId, agentId: null, scopes: [] })

@@ -89,7 +89,7 @@ describe('the HTTP listener', () => {
     await answer.arrayBuffer()
   })
 
-  test('tells the address it has', () => {
+  test('shows its address', () => {
     expect(listener.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
   })
 
@@ -205,7 +205,7 @@ describe('the HTTP listener', () => {
     await open.close()
   })
 
-  test('answers what is under way before it is closed', async () => {
+  test('answers running requests before it is closed', async () => {
     const { promise: reachedIt, resolve: reach } = Promise.withResolvers<void>()
     const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>()
     const slow = await listen({
@@ -344,7 +344,7 @@ describe('whether a caller is at this machine', () => {
     return local
   }
 
-  test('is told by its address, and by what proxies add', async () => {
+  test('is known by its address, and by the headers of proxies', async () => {
     expect(await toldOf({})).toBe(true)
     for (const name of ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via']) {
       expect(await toldOf({ [name]: '192.0.2.1' })).toBe(false)

@@ -28,7 +28,7 @@ onEachDatabase('rate limits', (database) => {
     await world.drop()
   })
 
-  test('are told with every answer to a credential', async () => {
+  test('are sent with every answer to a credential', async () => {
     const sent = { idempotencyKey: 'one' }
     const answers = [
       await world.get('/whoami'),
@@ -55,7 +55,7 @@ onEachDatabase('rate limits', (database) => {
     }
   })
 
-  test('refuse what is too much, of that credential only, until the window ends', async () => {
+  test('refuse excess requests, of that credential only, until the window ends', async () => {
     await Promise.all(Array.from({ length: limit }, () => world.get('/whoami')))
     for (const answer of [await world.get('/whoami'), await world.post('/agent-cards', card)]) {
       expectRefusal(answer, 'rate_limited')
@@ -71,7 +71,7 @@ onEachDatabase('rate limits', (database) => {
     expect((await world.get('/whoami')).status).toBe(200)
   })
 
-  test('come before what else is wrong, and after the credential', async () => {
+  test('come before other mistakes, and after authentication', async () => {
     await Promise.all(Array.from({ length: limit }, () => world.get('/whoami')))
     expectRefusal(await world.send('POST', '/agent-cards', { body: '{', idempotencyKey: null }), 'rate_limited')
     expectRefusal(await world.get('/wallets', { key: `${world.agentKey}x` }), 'unauthenticated')
@@ -83,7 +83,7 @@ onEachDatabase('rate limits', (database) => {
     expect(limits(await world.get('/whoami'))[1]).toBe(limit - 3)
   })
 
-  test('are not told to those who are nobody', async () => {
+  test('are not sent to unauthenticated callers', async () => {
     for (const key of ['ak_ntl_sandbox_unknown', 'x', `${world.agentKey}x`]) {
       const answer = await world.get('/whoami', { key })
       expectRefusal(answer, 'unauthenticated')
@@ -166,7 +166,7 @@ describe('the processes of one PostgreSQL', () => {
     }
   })
 
-  test('tell what is left of the limit of all', async () => {
+  test('show the remaining shared limit', async () => {
     const [here, there] = (await processes(2, 20)) as [Service, Service]
     const told: number[] = []
     for (const service of [here, there, there, here, there]) {
@@ -185,7 +185,7 @@ describe('the processes of one PostgreSQL', () => {
     expect((await count(three.slice(0, 1), 1))[0]?.failure?.code).toBe('rate_limited')
   })
 
-  test('begin anew where a clock that was wrong left a window that ends too late', async () => {
+  test('start again if a wrong clock left a window that ends too late', async () => {
     const [here] = (await processes(1, 20)) as [Service]
     await here.limit('agk_one')
     await world.store.transaction(async ({ db }) => {

@@ -90,7 +90,7 @@ test('a body that is too long leaves one line', async () => {
   expect(lines).toEqual([expect.objectContaining({ status: 400, code: 'invalid_value', path: '/agent-cards' })])
 })
 
-test('what is answered leaves no such line', async () => {
+test('a successful answer leaves no such line', async () => {
   for (const path of ['/', '/docs', '/healthz', '/sign-in', '/decisions']) {
     expect((await send('GET', path)).lines).toEqual([])
   }

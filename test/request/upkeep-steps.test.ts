@@ -4,7 +4,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 
 onEachDatabase('the upkeep', (database) => {
-  test('goes on with the other steps where one fails', async () => {
+  test('continues with the other steps if one fails', async () => {
     const world = await createWorld(database, { keepsRuns: false })
     await world.authorize(await world.issueCard(), 100)
     const run = (statement: string) => world.store.transaction(({ db }) => sql.raw(statement).execute(db))

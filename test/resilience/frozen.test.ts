@@ -6,7 +6,7 @@ import { apartFromLoad } from '../support/slowdown.ts'
 import { Clients } from './clients.ts'
 import { serveOn } from './processes.ts'
 
-test('a process that stands still in the middle of a transaction keeps its party from nobody else for long', async () => {
+test('a process frozen in the middle of a transaction does not block its party for long', async () => {
   const database = await postgres.createEmpty()
   const [first, second] = [await serveOn(database.url), await serveOn(database.url)]
   try {

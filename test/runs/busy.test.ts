@@ -71,7 +71,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     expect(warned).toEqual(['what happened in runs was not kept'])
   })
 
-  test('one that the database refuses costs itself alone, wherever it stands among others', async () => {
+  test('an entry that the database refuses is lost alone, wherever it is among others', async () => {
     const { service, call, kept, calls, warned } = await served()
     const told = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
     for (let count = 0; count < 200; count++) {

@@ -69,7 +69,7 @@ onEachDatabase('what is due', (database) => {
     expect(await available()).toBe(holds)
   })
 
-  test('happens some at a time where one subscription is charged for years', async () => {
+  test('is applied in batches if one subscription is charged for years', async () => {
     await merchant(world).active(weekly)
     const { steps, unwatch } = watch(undefined, 'subscription_paid')
     expect((await advance(3 * 366 * day)).status).toBe(200)
@@ -124,7 +124,7 @@ onEachDatabase('what is due', (database) => {
     await other.drop()
   })
 
-  test('keeps no request from its answer where something happens at every moment', async () => {
+  test('delays no answer if something happens at every moment', async () => {
     for (let count = 0; count < 12; count++) {
       await hold(1)
       world.system.pass(1000)

@@ -119,7 +119,7 @@ onEachDatabase('an effect that fails', (database) => {
     },
   )
 
-  test('is forgotten where a request moves its record on', async () => {
+  test('is forgotten if a request advances its record', async () => {
     const { world } = on
     const id = String(await kinds.hold.make(on))
     const sound = await read('hold', id, 'walletId')
@@ -136,7 +136,7 @@ onEachDatabase('an effect that fails', (database) => {
     await proveBooks(world.store)
   })
 
-  test('is set aside where a request was to apply it itself, for something falls due all the time', async () => {
+  test('is set aside even if a request applies it, because something is always due', async () => {
     const { world } = on
     const ids: string[] = []
     for (let count = 0; count < 3; count++) {

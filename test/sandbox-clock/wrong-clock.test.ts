@@ -165,7 +165,7 @@ onEachDatabase('time', (database) => {
     expect(await now(await startProcess(machine))).toBe(before - hour)
   })
 
-  test('goes on while the machine sleeps, which keys notice too', async () => {
+  test('continues while the machine sleeps, which keys notice too', async () => {
     const first = await pay(world, 'once')
     const before = await now(world)
     world.system.suspend(3 * day)

@@ -22,7 +22,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
   const list = async (query = '', sent: Sent = owner) => ok(await world.get(`/simulations/messages${query}`, sent)).json
   const messagesTo = async (to: string, sent?: Sent) => (await list(`?to=${encodeURIComponent(to)}`, sent)).data
 
-  test('somebody without an account is told of the money that waits for them, without its link', async () => {
+  test('a payment to somebody without an account sends a message without its link', async () => {
     const to = unknown()
     const answer = ok(await acting.pay(1250, { type: 'email', value: to.toUpperCase() }))
     const { id, attributes } = answer.json.data
@@ -45,7 +45,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect(JSON.stringify(message)).not.toContain(attributes.claimLink.split('/').at(-1))
   })
 
-  test('a phone number gets a text message; a repeat and a refusal send nothing more, nor does who asked for none', async () => {
+  test('a phone number gets a text message; repeats, refusals and disabled notifications send nothing', async () => {
     const value = '+14155550177'
     const key = 'the-same-payment'
     const body = { amount: 100, counterparty: { type: 'phone', value } }
@@ -58,7 +58,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect(await messagesTo(silent)).toEqual([])
   })
 
-  test('what goes beyond a limit asks the owner to decide, and reaches nobody else before that', async () => {
+  test('a payment over a limit asks the owner to decide, and reaches nobody else before that', async () => {
     const { agentId, partyId } = await world.whoami(world.agentKey)
     await acting.setLimits('agents', agentId ?? '', { perTransaction: 500 })
     const to = unknown()
@@ -75,7 +75,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect((await messagesTo(to)).map(kindOf)).toEqual(['email payment_claim'])
   })
 
-  test('an invitation reaches whom it invites, by the address of a party too, unless nobody is to be mailed', async () => {
+  test('an invitation reaches its recipient, also by the address of a party, unless notifications are disabled', async () => {
     const agents = [{ agentId: (await world.whoami(world.agentKey)).agentId, permissions: ['payments.read'] }]
     const invite = async (recipient: object, more: object = {}) => {
       const answer = await world.post('/customers/invitations', { recipients: [recipient], agents, ...more }, owner)
@@ -97,7 +97,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 
-  test('who is asked to pay and who is asked to join are mailed once each, without the link', async () => {
+  test('payment requests and party invitations are mailed once each, without the link', async () => {
     const [payerAt, known, member] = [unknown(), unknown(), unknown()]
     const party = await addParty(world)
     await acting.setParty(party.partyId, { email: known })
@@ -149,7 +149,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect([...first.data, ...next.data].map(({ attributes }: Message) => attributes.to)).toEqual([byAgent, byParty])
   })
 
-  test('a name that somebody chose stands on one line', async () => {
+  test('a name chosen by somebody is on one line', async () => {
     const { partyId } = await world.whoami()
     await acting.setParty(partyId, { displayName: 'Evil\nBcc: all\u202e' })
     const to = unknown()

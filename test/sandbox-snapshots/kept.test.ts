@@ -21,7 +21,7 @@ const reset = async (world: World) => ok(await world.send('POST', path, { key: w
  * (docs/sandbox.md#reset-save-restore).
  */
 onEachDatabase('over a reset', (database) => {
-  test('an application stays signed in: its token, its next one, and what it acts as', async () => {
+  test('an application stays signed in: its token, the next one, and its identity', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     const world = await createWorld(database, { system: dateSystem() })
     try {
@@ -45,7 +45,7 @@ onEachDatabase('over a reset', (database) => {
     }
   })
 
-  test('a session of MCP goes on, and a host hears of what happens to what it watches', async () => {
+  test('an MCP session continues, and a host is notified of changes to watched resources', async () => {
     const world = await createWorld(database)
     let listener: Listener | undefined
     const { service, store, system } = world
@@ -79,7 +79,7 @@ onEachDatabase('over a reset', (database) => {
     }
   })
 
-  test.each(hosts)('a call that waits for a person is refused with what to do, for $host', async (chosen) => {
+  test.each(hosts)('a call that waits for a person is refused with advice, for $host', async (chosen) => {
     const on = await deciding(database)
     const { host, close } = await on.host(chosen)
     try {
@@ -106,7 +106,7 @@ onEachDatabase('over a reset', (database) => {
     await world.drop()
   })
 
-  test('who waits for a record that is gone is told so at once', async () => {
+  test('a wait for a removed record is answered at once', async () => {
     const cardId = await world.issueCard()
     const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=50`)
     await system.sleepers(1)

@@ -49,7 +49,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await worldRows(world.store)).toEqual(before)
   })
 
-  test('what was saved is restored as often as one likes, with the time that it was then', async () => {
+  test('a snapshot can be restored repeatedly, with its time', async () => {
     const cardId = await world.issueCard()
     await advance(60)
     const before = await worldRows(world.store)
@@ -97,7 +97,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await world.get(`/agent-cards/${first}`)).status).toBe(404)
   })
 
-  test('what falls due in a world that was left happens to no other one', async () => {
+  test('effects due in an earlier world do not happen in another', async () => {
     const purchase = (await world.authorize(await world.issueCard(), 1250)).json.data.id as string
     await save('held')
     await advance(8 * 86_400)
@@ -109,7 +109,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     await isWhole()
   })
 
-  test('the last use of a key in a world that was left is none in this one', async () => {
+  test('the last use of a key in an earlier world does not count in this one', async () => {
     const lastUse = async () =>
       (await world.get('/agent-keys', { key: world.apiKey })).json.data[0].attributes.lastUsedAt as string | null
     await advance(3600)
@@ -120,7 +120,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await lastUse()).toBeNull()
   })
 
-  test('a name is saved anew; what was saved is listed, newest first, and deleted', async () => {
+  test('a name can be saved again; snapshots are listed, newest first, and deleted', async () => {
     await save('one')
     world.system.pass(1_000)
     await save('two')
@@ -153,7 +153,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     ).toHaveLength(2)
   })
 
-  test('there is room for so many, and a refusal says what to do', async () => {
+  test('the number of snapshots is limited, and the refusal has advice', async () => {
     await save('first')
     await world.store.transaction(async ({ db }) => {
       const { id: _, ...row } = await db
@@ -188,7 +188,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await world.send('POST', '/simulations/snapshots/(as%20filled)/restore')).status).toBe(400)
   })
 
-  test('in production there is nothing of it', async () => {
+  test('does not exist in production', async () => {
     const production = await createWorld(database, { environment: 'production' })
     for (const { method, path } of Object.values(sandboxSnapshots)) {
       const answer = await production.send(method, path.replace('{name}', 'one'), { key: production.apiKey })
@@ -197,7 +197,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     await production.drop()
   })
 
-  test('keys that a start gave another secret, and root keys that came, do no harm to what was saved', async () => {
+  test('keys with another secret from startup, and new root keys, do not break snapshots', async () => {
     const cardId = await world.issueCard()
     await save('before')
     const { agentKey } = await world.service.seed({ apiKey: undefined, agentKey: 'another-secret-0123456789abcdef' })

@@ -69,7 +69,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
   const agent = async ({ db }: Transaction) =>
     (await db.selectFrom('agents').select('name').where('name', 'in', names).executeTakeFirst())?.name
 
-  test('who reads or changes something sees one world', async () => {
+  test('every read and change sees one world', async () => {
     const both = async (tx: Transaction) => {
       const before = await wallet(tx)
       await nextTurn()

@@ -68,7 +68,7 @@ describe('a rehearsal', () => {
     return { ...Object.fromEntries(read), table: resultsTable(results) }
   }
 
-  test.each(secretTexts)('tells nothing of a call or an answer: $name', async ({ text }) => {
+  test.each(secretTexts)('shows nothing of it from a call or an answer: $name', async ({ text }) => {
     const told = await reportOf(
       agentBy(async ({ call }) => {
         const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
@@ -85,7 +85,7 @@ describe('a rehearsal', () => {
     expect(told['results.json']).toContain('as asked.')
   })
 
-  test('tells no value of a field that is named after a secret', async () => {
+  test('shows no value of a field that is named like a secret', async () => {
     const agent = agentBy(
       async ({ call }) => (await call('issue_agent_card', { ...namedSecrets, deep: [namedSecrets] })).text,
     )
@@ -135,7 +135,7 @@ describe('a simulation', () => {
   }
 
   describe.each(Object.entries(places))('of a service with a secret in %s', (_, faultOf) => {
-    test.each(secretTexts)('tells nothing of it: $name', async ({ text }) => {
+    test.each(secretTexts)('shows nothing of it: $name', async ({ text }) => {
       const target = { ...inProcess(faultOf(text)), isolated: false }
       const { exitCode, report, summary, log } = await simulateInProcess({ agents: 1, purchases: 2, target })
       expect(exitCode).toBe(1)
@@ -143,7 +143,7 @@ describe('a simulation', () => {
     })
   })
 
-  test('tells no key that a service refuses its first request with', async () => {
+  test('shows no key with which a service refuses its first request', async () => {
     const { text = '' } = secretTexts.find(({ name }) => name === 'a key') ?? {}
     const told = await simulateInProcess({ target: inProcess(() => async () => refusal(text)) }).catch(String)
     expect(told).toContain('refused whoami')

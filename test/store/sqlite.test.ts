@@ -36,7 +36,7 @@ describe('the store on SQLite', () => {
     expect(await walletIds(store)).toEqual(['wal_1'])
   })
 
-  test('rejects a whole group when the disk is full, even where the error was caught', async () => {
+  test('rejects a whole group when the disk is full, even if the error was caught', async () => {
     const limitPages = (count: number) =>
       store.transaction((tx) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(tx.db))
     const fill = async (tx: Transaction) => addWallet(tx, { id: 'wal_2', tags: 'x'.repeat(1_000_000) })

@@ -97,7 +97,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     expect((await told(id)).map(([number]: [number]) => number)).toEqual([3, 2, 1])
   })
 
-  test('a page goes on where the one before ended', async () => {
+  test('a page continues where the previous one ended', async () => {
     const id = await started()
     world.system.pass(7 * 7 * dayMs)
     const path = `/subscriptions/${id}/payments?limit=4`

@@ -110,7 +110,7 @@ describe('a tool', () => {
   const values = new Set(JSON.stringify(documentOf('sandbox').components.schemas).match(/"[a-z]+(?:_[a-z]+)+"/g))
   const isValue = (word: string) => values.has(`"${word}"`) && !names.has(word)
 
-  test.each(environments)('names only tools that there are in %s', (environment) => {
+  test.each(environments)('names only existing tools in %s', (environment) => {
     const there = toolList(everyTool(environment)).map(({ name }) => name)
     for (const tool of toolList(everyTool(environment))) {
       const texts = [

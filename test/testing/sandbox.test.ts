@@ -258,7 +258,7 @@ describe("a world of one's own", () => {
     }
   })
 
-  it('says where it cannot be used', async () => {
+  it('reports an unusable place', async () => {
     const mistyped = { wrld: 'world.yaml' } as never
     await expect(createSandbox(mistyped)).rejects.toThrow('createSandbox: wrld is no option; did you mean world?')
     await expect(createSandbox({ world: 'parties:\n  - ref: shop\n    typ: ORG\n' })).rejects.toThrow('world:3:5')

@@ -221,7 +221,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(works).toBeTypeOf('function')
   })
 
-  test('may be retired by two processes at once, while others go on', async () => {
+  test('may be retired by two processes at once, while others continue', async () => {
     const works = await makeThings()
     const [one, other] = await Promise.all([another(), another()])
     const requests = async () => {

@@ -44,7 +44,7 @@ onEachDatabase('wallets', (database) => {
   const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointer}` } })
 
   describe('the lifecycle', () => {
-    test('begins empty, with what is given', async () => {
+    test('begins empty, with the given attributes', async () => {
       // Ids sort by their time.
       world.system.pass(1)
       const { data } = ok(await create({ displayName: 'Savings', description: 'For later', tags: { a: 'b' } })).json
@@ -75,7 +75,7 @@ onEachDatabase('wallets', (database) => {
       ok(await create({ displayName: 'Named', partyId }))
     })
 
-    test('changes what is sent; tags merge', async () => {
+    test('changes the sent attributes; tags merge', async () => {
       const id = created(await create({ displayName: 'Savings', description: 'Old', tags: { a: '1', b: '2' } }))
       const { data } = ok(await change(id, { displayName: 'New', tags: { a: null, c: '3' } })).json
       expect(data.attributes).toMatchObject({ displayName: 'New', description: 'Old', tags: { b: '2', c: '3' } })
@@ -103,7 +103,7 @@ onEachDatabase('wallets', (database) => {
       expect(rows.filter((row: { attributes: { isDefault: boolean } }) => row.attributes.isDefault)).toHaveLength(1)
     })
 
-    test('freezes what leaves and arrives, not what was held', async () => {
+    test('freezes outgoing and incoming money, not existing holds', async () => {
       const card = await world.issueCard()
       const purchase = created(await world.authorize(card, 1_000))
       const other = await world.issueCard()
@@ -264,7 +264,7 @@ onEachDatabase('wallets', (database) => {
       expect((await read(main)).balance).toMatchObject({ available: 249_500 })
     })
 
-    test('is refused where it has no sense, no funds or no permission', async () => {
+    test('is refused without sense, funds or permission', async () => {
       const id = created(await create())
       const between = { sourceWalletId: main, destWalletId: id }
       expectRefusal(await transfer({ amount: 250_001, ...between }, owner()), 'conflict', at('amount'))
@@ -285,7 +285,7 @@ onEachDatabase('wallets', (database) => {
       expect((await read(main)).balance).toMatchObject({ available: 250_000 })
     })
 
-    test('is for a customer what its grant says', async () => {
+    test('has the permissions of the grant for a customer', async () => {
       const customer = await world.customerPartyId()
       const key = await self.customersKey(customer)
       const [{ id: theirs }] = ok(await world.get('/wallets', { key })).json.data

@@ -186,7 +186,7 @@ test.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:4700::1111', '2a00:1450:4001:
   expect(isPublicAddress(address)).toBe(true)
 })
 
-test('nothing connects to this machine where that is not allowed, for a webhook of another environment too', async () => {
+test('nothing connects to this machine if that is not allowed, even for a webhook of another environment', async () => {
   const receiver = await openReceiver()
   const url = `https://localhost:${new URL(receiver.url).port}/`
   const message = { url, headers: {}, body: '{}', mayStayHere: false }
@@ -249,7 +249,7 @@ onEachDatabase('deliveries go', (database) => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('not where localhost stands for another machine', async () => {
+  test('not if localhost resolves to another machine', async () => {
     names = { localhost: [['8.8.8.8']] }
     const delivery = await told(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(delivery?.lastError).toContain('not an https address of the public internet')

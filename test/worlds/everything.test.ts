@@ -54,7 +54,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect((await world.get('/whoami', removed)).status).toBe(401)
   })
 
-  it('has each status that there is', async () => {
+  it('has each existing status', async () => {
     const tables = await allTables(world.store)
     const inTable = (table: string, column: string) => {
       const values = (tables.get(table) ?? []).map((row) => row[column])
@@ -197,7 +197,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(passwords.map(({ hash }) => String(hash).split('$')[0])).toEqual(['scrypt'])
   })
 
-  it('goes on: purchases, cards and claims', async () => {
+  it('continues: purchases, cards and claims', async () => {
     const { post } = world
     const captured = await post('/simulations/card-transactions/cit_00000000000000000000000000000001/capture', {
       amount: 8000,
@@ -239,7 +239,7 @@ onEachDatabase('a world with everything in it', (database) => {
     await proveBooks(world.store)
   })
 
-  it('goes on: subscriptions are paid, resumed, marked paid and canceled', async () => {
+  it('continues: subscriptions are paid, resumed, marked paid and canceled', async () => {
     const { post } = world
     const to = async (path: string, attributes = {}) => (await post(path, attributes, asParty())).json.data.attributes
     const pending = 'sub_00000000000000000000000000000001'
@@ -260,7 +260,7 @@ onEachDatabase('a world with everything in it', (database) => {
     await proveBooks(world.store)
   })
 
-  it('refuses cards where the party has none, and where the customer ended the grant', async () => {
+  it('refuses cards if the party has none, and if the customer ended the grant', async () => {
     const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
     const buyer = { key: 'ak_ntl_sandbox_agent-key-of-gina-0000000000000' }
     const refused = await world.post('/agent-cards', card, buyer)

@@ -147,7 +147,7 @@ onEachDatabase('the world of a database', (database) => {
     await expect(start().seed(nothing)).rejects.toThrow('is given the world of the package')
   })
 
-  it("is the package's own where it was given none, also before worlds were noted", async () => {
+  it("is the package's own by default, also before worlds were recorded", async () => {
     await start().seed(nothing)
     await expect(start(one).seed(nothing)).rejects.toThrow('The database holds the world of the package, and')
     await store.transaction(({ db }) => db.updateTable('world').set({ digest: null }).execute())
@@ -178,7 +178,7 @@ onEachDatabase('the world of a database', (database) => {
     await expect(start(world).localAgentKey()).rejects.toThrow('parties have no agent with a key')
   })
 
-  it('begins at its clock, which goes on from there', async () => {
+  it('begins at its clock, which continues from there', async () => {
     const world = worldOf('{ clock: 2020-02-29T12:00:00Z, parties: { acme: { agents: { shopper: } } } }')
     const service = start(world)
     const { apiKey } = await service.seed(nothing)

@@ -35,7 +35,7 @@ onEachDatabase("the package's own world", (database) => {
     await world.drop()
   })
 
-  it('goes on where it was filled before worlds were noted', async () => {
+  it('continues if it was filled before worlds were recorded', async () => {
     const world = await createWorld(database)
     await world.store.transaction(async ({ db }) => void (await db.deleteFrom('world').execute()))
     expect(await world.service.seed({ apiKey: undefined, agentKey: undefined })).toMatchObject({ isFirst: false })

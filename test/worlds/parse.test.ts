@@ -198,7 +198,7 @@ parties:
     expect(mistakes(text)).toEqual([`w.yaml:${line}`])
   })
 
-  it('tells all mistakes, in the order of their lines, up to twenty', () => {
+  it('reports all mistakes, in the order of their lines, up to twenty', () => {
     const parties = (count: number) => Array.from({ length: count }, () => '  - type: x').join('\n')
     const accepts = 'got "x"; it accepts one of "ORG", "PERSON".'
     expect(mistakes(`parties:\n${parties(2)}\nclock: noon\n`)).toEqual([
@@ -219,7 +219,7 @@ parties:
     ])
   })
 
-  it('tells the mistakes of a world that a program gives by their paths', () => {
+  it('reports the mistakes of a world from a program by their paths', () => {
     expect(mistakes({ parties: [{ type: 'x' }] })).toEqual([
       'w.yaml: parties[0].type got "x"; it accepts one of "ORG", "PERSON".',
     ])

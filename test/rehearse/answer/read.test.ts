@@ -27,7 +27,7 @@ const order = {
   },
 }
 
-describe('the record of what an agent was shown', () => {
+describe('the record of the agent’s reads', () => {
   it('has the amounts of fields apart from those that texts tell', () => {
     expect(readOf(tool(order))).toMatchObject({ amounts: [1800, 3600], told: [1500] })
   })
@@ -64,7 +64,7 @@ describe('the record of what an agent was shown', () => {
     expect(readOf({ jsonrpc: '2.0', id: 1, result: { isError: true, content } })).toMatchObject({ told: [950] })
   })
 
-  it('tells no secret', () => {
+  it('contains no secret', () => {
     const text = JSON.stringify(readOf(tool(record({ name: `Card ${number}`, message: `$1.00 on ${number}` }))))
     expect(text).toContain('masked')
     expect(text).not.toContain(number)
@@ -81,7 +81,7 @@ describe('the record of what an agent was shown', () => {
     expect(readOf(tool(order)).isCut).toBe(false)
   })
 
-  it('takes whatever an endpoint answers', () => {
+  it('accepts any answer of an endpoint', () => {
     let deep: unknown = { name: 'x', amount: 1 }
     for (let depth = 0; depth < 1_000; depth++) deep = { deep }
     const bodies = [
