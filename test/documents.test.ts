@@ -31,7 +31,7 @@ describe('the rules of docs/service.md', () => {
     expect(rules.flatMap((rule) => unheld(rule, testText))).toEqual([])
   })
 
-  it('are found by who follows a reference in the code', () => {
+  it('exist for every reference in the code', () => {
     const anchors = new Set(rules.map(({ anchor }) => anchor))
     const code = ['src', 'tools', 'test', 'bench', 'scripts']
       .flatMap(filesBelow)
@@ -64,7 +64,7 @@ describe('the rules of docs/service.md', () => {
   })
 })
 
-describe('what documents name', () => {
+describe('names in documents', () => {
   it('exists', () => {
     expect(documents.flatMap((path) => lost(read(path), path, exists).map((fault) => `${path} ${fault}`))).toEqual([])
   })

@@ -53,7 +53,7 @@ onEachDatabase('cards end with the right of their agent', (database) => {
     await expectUsable(await world.issueCard(), world.apiKey)
   })
 
-  test('what was authorized before goes on', async () => {
+  test('earlier authorizations continue', async () => {
     const card = await world.issueCard()
     const { id } = (await world.authorize(card, 100)).json.data
     await done('DELETE', `/agents/${agentId}`)

@@ -94,7 +94,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(decline.code).toBe('single_use_card_expired')
   })
 
-  test('a repeat is answered as before, whatever the card is by now', async () => {
+  test('a repeat gets the recorded answer, whatever the present status of the card', async () => {
     const cardId = await world.issueCard()
     expectRefusal(await act('freeze', cardId, { idempotencyKey: null }), 'invalid_value', {
       status: 400,

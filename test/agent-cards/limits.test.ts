@@ -107,7 +107,7 @@ onEachDatabase('limits bind cards', (database) => {
     ok(await buy(500))
   })
 
-  test('what waits for a decision does not count, so one large request sends no later one to review', async () => {
+  test('pending approvals do not count, so one large request sends no later one to review', async () => {
     await self.setLimits('agents', own.agentId, { perDay: 1000 })
     expect(await pay(5000)).toBe('IN_REVIEW')
     expect(await pay(600)).toBe('COMPLETED')
@@ -115,7 +115,7 @@ onEachDatabase('limits bind cards', (database) => {
     expect(await pay(1)).toBe('IN_REVIEW')
   })
 
-  test('purchases and payments agree with a model, whatever happens to them', async () => {
+  test('purchases and payments agree with a model in any history', async () => {
     const limits = { perTransaction: 400, perDay: 600, perMonth: 1300 }
     const actions = fc.array(spendingAction, { minLength: 15, maxLength: 35 })
     const property = fc.asyncProperty(actions, async (all) => {

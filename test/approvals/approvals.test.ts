@@ -157,7 +157,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 0, total: 0 })
   })
 
-  test('by an agent: not of what an agent asked for, but of what a key or a user did', async () => {
+  test('by an agent: not on requests of agents, but on those of keys and users', async () => {
     const { approval } = await review()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const second = await addAgent(world, own.partyId, wallet.id, ['payments.read', 'payments.create'])

@@ -114,7 +114,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(third, codeAt(await us.secretAt(third), now()))).status).toBe(303)
   })
 
-  test('a wrong code says so beside the field; what is no code is no try', async () => {
+  test('a wrong code is reported beside the field; a malformed code does not count as a try', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -173,7 +173,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('five wrong codes by whoever has the address only lock nobody', async () => {
+  test('five wrong codes by a visitor with the address lock nobody out', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     for (let count = 0; count < 8; count++) {

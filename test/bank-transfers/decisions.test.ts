@@ -71,7 +71,7 @@ onEachDatabase('bank transfers and people', (database) => {
       expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
     })
 
-    test('of a day counts what banks were given, and not what came to nothing', async () => {
+    test('of a day counts transfers given to banks, and not failed ones', async () => {
       const first = await start(1000)
       await start(1000)
       await start(1000)
@@ -146,7 +146,7 @@ onEachDatabase('bank transfers and people', (database) => {
     expectRefusal(await at.play(made.id, 'return'), 'not_found')
   })
 
-  test('frozen wallets send and begin nothing, and take what was on its way', async () => {
+  test('frozen wallets send and begin nothing, and accept transfers in progress', async () => {
     const { id } = await at.deposit(900, account)
     const { partyId } = await world.whoami()
     await self.freeze(partyId)

@@ -152,7 +152,7 @@ onEachDatabase('the events of a party', (database) => {
       )
     })
 
-    test('of an invitation and what came of it, at both ends', async () => {
+    test('of an invitation and its result, at both parties', async () => {
       const invite = await inviters(world)
       const before = await last()
       const { id } = await invite.pending()
@@ -206,7 +206,7 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list('?limit=100')).length).toBe(after.length + before.length)
     })
 
-    test('a type that is none is refused, and what there is is named', async () => {
+    test('an unknown type is refused, and the known ones are named', async () => {
       const answer = await world.get('/events?eventType=payment.exploded', { key: world.apiKey })
       expectRefusal(answer, 'invalid_value', { source: { parameter: 'eventType' } })
       expect(answer.json.errors[0].detail).toContain('payment.exploded')
@@ -214,7 +214,7 @@ onEachDatabase('the events of a party', (database) => {
     })
   })
 
-  describe('are told to who may read what they are about', () => {
+  describe('are shown to callers that may read the record', () => {
     test('another party’s event is not found, by whichever id', async () => {
       const [theirs] = await list('?limit=1', { key: other.apiKey })
       expectRefusal(await world.get(`/events/${theirs?.id}`, { key: world.apiKey }), 'not_found')
@@ -261,7 +261,7 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list(`?eventType=payment.created&limit=1`, { key: reader.agentKey }))[0]).toEqual(payment)
     })
 
-    test('what the party is asked an agent hears that may read its default wallet, or that is asked itself', async () => {
+    test('an agent sees payment requests to the party if it may read the default wallet, or is asked itself', async () => {
       const aside = created(await world.post('/wallets', { displayName: 'Aside' }, { key: other.apiKey }))
       const { agentId, agentKey: key } = await addAgent(world, other.partyId, aside, ['payments.read'])
       const ask = async (payer: object) =>
@@ -277,7 +277,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(await heard(other.agentKey)).toEqual([ofAgent, ofParty])
     })
 
-    test('of a customer an agent hears what its grant allows, one type at a time', async () => {
+    test('an agent sees the events of a customer within its grant, one type at a time', async () => {
       const of = `partyId=${customerId}`
       const missing = await world.get(`/events?${of}`)
       expectRefusal(missing, 'invalid_value', { source: { parameter: 'eventType' } })
@@ -304,7 +304,7 @@ onEachDatabase('the events of a party', (database) => {
     })
   })
 
-  test('after a reset of the sandbox no event has the id of one before; what is put back keeps its own', async () => {
+  test('after a reset of the sandbox no event has an earlier id; restored events keep theirs', async () => {
     ok(await world.post('/simulations/snapshots', { name: 'events' }, { key: world.apiKey }))
     const before = await list('?limit=100')
     created(await payer(world).pay(2, toOther()))

@@ -66,7 +66,7 @@ test('one more of a credential is answered at once, as it is, by REST and by a t
   await close()
 })
 
-test('whoever leaves waits no longer', async () => {
+test('a client that disconnects no longer waits', async () => {
   const id = await world.issueCard()
   const gone = new AbortController()
   const headers = { Authorization: `Bearer ${world.agentKey}` }

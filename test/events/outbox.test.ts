@@ -31,7 +31,7 @@ onEachDatabase('the outbox', (database) => {
       expect(await told.since()).toEqual(expected)
   const toOther = () => ({ type: 'party_id', value: other.partyId })
 
-  describe('is told once of each change', () => {
+  describe('gets one event for each change', () => {
     test('of a payment, at both ends; a replay and a refusal tell nothing', async () => {
       const self = payer(world)
       const sent = { idempotencyKey: 'a payment to be repeated' }
@@ -66,7 +66,7 @@ onEachDatabase('the outbox', (database) => {
       await self.setLimits('agents', own.agentId, null)
     })
 
-    test('of what waits for its claim, and of who claims it', async () => {
+    test('for a payment that waits for its claim, and for the claim', async () => {
       const self = payer(world)
       const id = created(await self.pay(300, { type: 'email', value: 'somebody@example.com' }))
       await events('own payment.created pay', 'own payment.pending_claim pay')()
@@ -98,7 +98,7 @@ onEachDatabase('the outbox', (database) => {
       await events('own transfer.created tfr', 'own transfer.completed tfr')()
     })
 
-    test('of a card and its purchases, by whoever made them', async () => {
+    test('for a card and its purchases, whoever made them', async () => {
       const agentOf = async () => [
         ...new Set((await told.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
       ]
@@ -144,7 +144,7 @@ onEachDatabase('the outbox', (database) => {
       ])
     })
 
-    test('of what becomes due: a hold that lapses, bills', async () => {
+    test('for due effects: a lapsing hold, bills', async () => {
       const shop = merchant(world)
       const cardId = await world.issueCard()
       const authorized = ok(await world.authorize(cardId, 100)).json.data.id as string
@@ -159,7 +159,7 @@ onEachDatabase('the outbox', (database) => {
       await events('own subscription.canceled sub')()
     })
 
-    test('of invitations, and of what a customer granted', async () => {
+    test('for invitations and for customers’ grants', async () => {
       const { pending } = await inviters(world)
       await told.since()
       const { id } = await pending()
@@ -174,7 +174,7 @@ onEachDatabase('the outbox', (database) => {
     })
   })
 
-  test('numbers the events of a party without a gap, whoever writes at once', async () => {
+  test('numbers the events of a party without gaps, whoever writes at the same time', async () => {
     const self = payer(world)
     const pays = (sent?: object) => self.pay(10, toOther(), {}, sent)
     const toOwn = () =>
@@ -189,7 +189,7 @@ onEachDatabase('the outbox', (database) => {
     }
   })
 
-  test('forgets what is older than a month of real time, and no number is given twice', async () => {
+  test('forgets events older than a month of real time, and reuses no number', async () => {
     const before = (await told.rows()).filter(({ partyId }) => partyId === own.partyId)
     world.system.pass(31 * 86_400_000)
     await world.service.upkeep.once()

@@ -13,7 +13,7 @@ async function connected({ url, service }: World) {
   return signals
 }
 
-test('who waits is woken by the call of another process that moved the clock, of which no table tells', async () => {
+test('a wait ends when another process moves the clock, although no table shows it', async () => {
   const system = sleepingSystem()
   const world = await createWorld(postgres, { system })
   const there = await anotherProcess(world, system)

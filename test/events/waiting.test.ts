@@ -184,7 +184,7 @@ onEachDatabase('waiting', (database) => {
     expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
   })
 
-  test('ends with what becomes due meanwhile, whoever lets it happen', async () => {
+  test('ends with an effect that becomes due, whoever applies it', async () => {
     const { path, open } = waitable.get_card_transaction
     const waiting = waits(path(await open(world)))
     await system.sleepers(1)
@@ -214,7 +214,7 @@ onEachDatabase('waiting', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 400, source: { parameter: 'waitSeconds' } })
   })
 
-  test('is refused at once for what is somebody else’s, or nobody’s', async () => {
+  test('is refused at once for foreign and missing records', async () => {
     for (const [, { path, open }] of kinds) {
       const answer = await waits(path(await open(world)), 50, { key: other.agentKey })
       expectRefusal(answer, 'not_found')

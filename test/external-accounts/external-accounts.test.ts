@@ -172,7 +172,7 @@ onEachDatabase('bank accounts', (database) => {
   })
 
   describe('unlinking', () => {
-    test('ends the connection, and shows the account to whoever names it', async () => {
+    test('ends the connection, and the account can still be read by its id', async () => {
       const [checking, savings] = made(await link()).data
       await told.since()
       const { data, meta } = ok(await unlink(checking.id)).json
@@ -216,7 +216,7 @@ test('in production there is no bank, so no test account makes money', async () 
   await world.drop()
 })
 
-test('the documents list the tokens, and what each links', () => {
+test('the documents list the tokens and their accounts', () => {
   const text = readFileSync('docs/sandbox.md', 'utf8')
   const rows = [...text.matchAll(/^\| `(processor-sandbox-[a-z-]+)` \|/gm)].map(([, token]) => token)
   expect(rows).toEqual([...processorTokens.keys()])

@@ -39,7 +39,7 @@ test.each(hosts)('$name, which nobody watches: its model reads that nobody was a
 
 const asks = hosts.filter((host) => host.asks)
 
-test.each(asks)('$name: a person who says no is told as such', async (host) => {
+test.each(asks)('$name: a no of the person reaches the model', async (host) => {
   const { heard, cards } = await cardOf(host, { answer: { action: 'decline' }, afterMs: 2_000 })
   expect(cards).toEqual([])
   expect(heard).toMatch(/person did not agree/i)

@@ -59,7 +59,7 @@ describe.each(signingHosts)('$name', (host) => {
     expect(fetched).toEqual([host.document])
   })
 
-  test('is told what could not be reached where it signs in by a document that cannot be fetched', async () => {
+  test('learns which document could not be fetched when it signs in with one', async () => {
     const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on' })
     const { page } = await signIn(host, home, mcpUrl)
     expect(page.status).toBeGreaterThanOrEqual(400)

@@ -51,7 +51,7 @@ async function work(journal: Journal): Promise<void> {
 }
 
 onEachDatabase('a service that is killed in the middle of its work', (database) => {
-  test('keeps what it acknowledged, does nothing by halves, and each request once', async () => {
+  test('keeps acknowledged requests, does nothing by halves, and each request once', async () => {
     const { url, drop } = await database.createEmpty()
     let unacknowledged = 0
     try {

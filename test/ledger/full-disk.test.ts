@@ -24,7 +24,7 @@ function mountDisk(): string | undefined {
 const disk = mountDisk()
 if (disk === undefined) console.info('left out: a full disk, for this user may mount none')
 
-test.skipIf(disk === undefined)('a full disk refuses what changes anything, and says so', async () => {
+test.skipIf(disk === undefined)('a full disk refuses every change, and says so', async () => {
   const folder = String(disk)
   const url = `sqlite:${join(folder, 'payments.sqlite')}`
   const database: Pick<TestDatabase, 'name' | 'create'> = {

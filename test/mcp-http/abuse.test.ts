@@ -83,7 +83,7 @@ test('refuses GET and DELETE of hosts that have no session', async () => {
   for (const method of ['GET', 'DELETE']) expect((await rawHost(hosting.url).send(method)).status).toBe(405)
 })
 
-test('who opens session after session has only the latest, and no stream of the others stays open', async () => {
+test('a host that opens session after session keeps only the latest, and no stream of the others stays open', async () => {
   await hosting.close()
   hosting = await createHosting({ limits: { sessionsPerPrincipal: 2 } })
   const first = await opened()
@@ -188,7 +188,7 @@ function neverReads(body: object, headers: Record<string, string>) {
 
 const flood = { name: 'flood', arguments: { characters: 100_000, steps: 300, opens: 'flooded' } }
 
-test('who does not read fills no memory, stalls nobody, and can resume', async () => {
+test('a host that does not read fills no memory, stalls nobody, and can resume', async () => {
   const host = await opened()
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
@@ -204,7 +204,7 @@ test('who does not read fills no memory, stalls nobody, and can resume', async (
   expect(resultOf(resumed.at(-1)?.message)).toBe('flooded')
 })
 
-test('who does not read in the 2026 era is cut off', async () => {
+test('a host that does not read in the 2026 era is cut off', async () => {
   const { body, headers } = modernRequest('tools/call', flood, { _meta: { progressToken: 1 } })
   const stalled = neverReads(body, headers)
   const host = await opened()

@@ -36,7 +36,7 @@ describe('without a credential', () => {
     { what: 'a DELETE', init: { method: 'DELETE', headers: { 'Mcp-Session-Id': 'x' } } },
   ]
 
-  test.each(requests)('$what is answered 401 with where to sign in', async ({ init }) => {
+  test.each(requests)('$what gets 401 with the address to sign in', async ({ init }) => {
     const response = await fetch(hosting.url, init)
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe(`Bearer ${metadata()}, scope="cards:agent"`)
@@ -72,7 +72,7 @@ test('a credential that is revoked ends at the next request of a session, whiche
 })
 
 describe("a session is its principal's", () => {
-  test("another's credential finds what an unknown id finds, byte for byte", async () => {
+  test('another credential gets the same as for an unknown id, byte for byte', async () => {
     const alice = rawHost(hosting.url)
     await alice.initialize()
     const progress = { _meta: { progressToken: 1 } }
@@ -148,7 +148,7 @@ describe('scopes', () => {
   })
 })
 
-describe('what a host asks for by path and header', () => {
+describe('the toolsets of a host by path and header', () => {
   const connectionAt = async (path: string, headers: Record<string, string> = {}) => {
     const host = rawHost(`${hosting.url}${path}`)
     await host.initialize({}, headers)

@@ -80,7 +80,7 @@ onEachDatabase('what changes at another process', (database) => {
       ...{ amount: 100, currency: 'USD', merchant: { name: 'Books' } },
     })
 
-  test('is told to who listens here and subscribed anywhere, of both eras, and of nothing else', async () => {
+  test('reaches listeners here that subscribed anywhere, in both eras, and nobody else', async () => {
     const [subscribedAt, listensAt, changedAt] = processes
     const watched = await issueCard(changedAt)
     const other = await issueCard(changedAt)
@@ -110,7 +110,7 @@ onEachDatabase('what changes at another process', (database) => {
     await Promise.all([legacy.return(undefined), modern.return(undefined)])
   })
 
-  test('is told where a subscription ended at another process no more', async () => {
+  test('no longer reaches a host whose subscription ended at another process', async () => {
     const [subscribedAt, listensAt, changedAt] = processes
     const cards = [await issueCard(changedAt), await issueCard(changedAt)]
     const first = rawHost(`${subscribedAt.url}/mcp`, agentKey)

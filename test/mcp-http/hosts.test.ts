@@ -142,7 +142,7 @@ describe.each(hosts)('$host, on a server that asks and lasts', ({ open, sdk }) =
     await host.close()
   })
 
-  test('is told of changes', async () => {
+  test('is notified of changes', async () => {
     const host = open()
     await host.connect(transportTo(sdk, hosting.url))
     const told: string[] = []

@@ -115,7 +115,7 @@ onEachDatabase('what is kept', (database) => {
     expect(JSON.stringify((await resumed.next()).value.message)).toContain('accept')
   })
 
-  test('what was delivered to its end is forgotten soon, and a host that asks for it is told to stop', async () => {
+  test('fully delivered streams are forgotten soon, and a host that resumes one is told to stop', async () => {
     const events = await allEvents(await host.call(1, 'plain'))
     expect(events.at(-1)?.message.result.structuredContent.data.attributes.name).toBe('plain')
     await expect.poll(kept).toEqual([])
@@ -123,7 +123,7 @@ onEachDatabase('what is kept', (database) => {
     expect(late.status).toBe(204)
   })
 
-  test('what was not delivered is forgotten when it is old, whether or not anybody comes', async () => {
+  test('undelivered messages are forgotten when they are old, whether or not anybody comes', async () => {
     await hosting.close()
     await store.transaction(async ({ db }) => {
       const [session] = await db.selectFrom('mcpSessions').selectAll().execute()

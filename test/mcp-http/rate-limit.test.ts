@@ -40,7 +40,7 @@ const ask = (method: string, body?: object, headers: Record<string, string> = {}
   )
 
 describe('the limit of a credential', () => {
-  test('counts each request once, a tool call too, and ends all of them', async () => {
+  test('counts each request once, including tool calls, and refuses all of them beyond the limit', async () => {
     const session = (await ask('POST', initializeMessage())).headers.get('mcp-session-id') ?? ''
     const inSession = { 'Mcp-Session-Id': session, 'Mcp-Protocol-Version': '2025-11-25' }
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } }

@@ -107,7 +107,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect([await kept('s2'), await kept('s11')]).toEqual([0, 2])
   })
 
-  test('forget what a host has, and what is too old', async () => {
+  test('forget the sessions of a host, and old ones', async () => {
     await sessions.create(session('a'), many)
     await sessions.create(session('b', 9_000), many)
     for (let sequence = 1; sequence <= 3; sequence++) await sessions.appendEvent(event(sequence), bounds(9))
@@ -131,7 +131,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('hand mail to whom it is for, once, and to everybody until it is too old', async () => {
+  test('deliver mail to its recipient once, and broadcasts until they are too old', async () => {
     await sessions.create(session('a'), many)
     await sessions.deliver(mail('m1', 'x'), 100)
     await sessions.deliver(mail('m2', ''), 100)

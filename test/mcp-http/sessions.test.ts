@@ -84,7 +84,7 @@ describe('a session', () => {
     expect((await host.call(1, 'echo')).status).toBe(200)
   })
 
-  test('a cancelled call is aborted, and whoever waited for it is let go', async () => {
+  test('a cancelled call is aborted, and its waiters are released', async () => {
     const host = await opened()
     const cancel = (requestId: number) =>
       host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
@@ -134,7 +134,7 @@ describe('a session', () => {
 })
 
 describe('the stream a host listens on', () => {
-  test('brings what comes by itself, to those it concerns', async () => {
+  test('delivers notifications to their subscribers', async () => {
     const [alice, bob] = [await opened(), await opened('token-of-bob')]
     const [hers, his] = [eventsOf(await alice.send('GET')), eventsOf(await bob.send('GET'))]
     await hers.next()
@@ -190,7 +190,7 @@ describe('the stream a host listens on', () => {
 })
 
 describe('a call whose connection was lost', () => {
-  test('is answered to whoever resumes its stream, while it runs and afterwards', async () => {
+  test('is answered on its resumed stream, while it runs and afterwards', async () => {
     const host = await opened()
     const args = { marker: 'kept', steps: 1, wait: 'lost connection' }
     const events = eventsOf(await host.call(1, 'progress', args, { _meta: { progressToken: 1 } }))
@@ -242,7 +242,7 @@ test('a session that nobody used for half an hour has ended; one that is listene
   await stream.body?.cancel()
 })
 
-test('beyond the number of sessions the one ends that was used the longest ago, of whoever has the most', async () => {
+test('beyond the number of sessions, the least recently used one of the caller with the most ends', async () => {
   await hosting.close()
   const system = fakeSystem()
   hosting = await createHosting({ system, limits: { sessions: 3, sessionsPerPrincipal: 2 } })

@@ -79,7 +79,7 @@ onEachDatabase('two processes', (database) => {
     expect((await first.call(1, 'echo')).status).toBe(404)
   })
 
-  test('a stream that broke here is resumed there, with what was sent and what is yet to come', async () => {
+  test('a broken stream is resumed at another process, with earlier and later messages', async () => {
     const [first, second] = await both()
     const wait = `resumed on ${database.name}`
     const events = eventsOf(await first.call(1, 'progress', { steps: 2, marker: 'm', wait }, progress))
@@ -129,7 +129,7 @@ onEachDatabase('two processes', (database) => {
     expect(resultOf((await b.next()).value.message).content).toEqual({ sure: false })
   })
 
-  test('a database that cannot be used is told as such, and nothing else suffers', async () => {
+  test('an unusable database is reported, and nothing else suffers', async () => {
     const [first, second] = await both()
     await stores[1]?.close()
     const refused = await second.call(1, 'echo')

@@ -40,7 +40,7 @@ onEachDatabase('a payment request', (database) => {
     return { id: idOf(await requests.ask(900, to, {}, { key: third.apiKey })), third }
   }
 
-  test('is paid by an agent for its customer, who granted it that', async () => {
+  test('is paid by an agent for its customer, within the grant', async () => {
     await connect(['payments.read'])
     const { id } = await asked()
     const purse = await requests.walletOf(other.apiKey)
@@ -78,7 +78,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })
   })
 
-  test('to an agent is seen by it and by who may use the party’s default wallet, and by no other agent', async () => {
+  test('to an agent is seen by that agent and by those that may use the party’s default wallet', async () => {
     const { third } = await asked()
     const second = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
     const named = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
@@ -96,7 +96,7 @@ onEachDatabase('a payment request', (database) => {
     })
   })
 
-  test('of an agent tells who asked: the agent, for whom, and in which run only to its own side', async () => {
+  test('of an agent shows the agent, its customer and its run to its own side only', async () => {
     const to = { type: 'handle', value: '@OTHER' }
     const asking = done(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
     expect(asking.attributes).toMatchObject({

@@ -107,7 +107,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.cancel(id), 'conflict')
   })
 
-  test('is declined by its payer, or taken back by who sent it, and then nobody pays it', async () => {
+  test('is declined by its payer, or canceled by its sender, and then nobody can pay it', async () => {
     const [declined, canceled] = [await askOther(), await askOther()]
     expect(done(await requests.decline(declined, { key: other.apiKey })).json.data.attributes.status).toBe('DECLINED')
     expect(done(await requests.cancel(canceled)).json.data.attributes.status).toBe('CANCELED')

@@ -17,7 +17,7 @@ const everyEvent: Record<PaymentRequestEvent, true> = Object.fromEntries(
   events.map((event) => [event, true]),
 ) as Record<PaymentRequestEvent, true>
 
-test('every state and event of a request leads to what the table says, or is refused with what to do', () => {
+test('every state and event of a request follows the table, or is refused with advice', () => {
   let allowed = 0
   for (const status of paymentRequestStatuses) {
     for (const event of Object.keys(everyEvent) as PaymentRequestEvent[]) {
@@ -62,7 +62,7 @@ onEachDatabase('a payment request', (database) => {
       return rows.map(({ type }) => type.replace('payment_request.', ''))
     })
 
-  test('beyond a limit of its payer is PROCESSING in review, and what is denied or taken back opens it again', async () => {
+  test('beyond a limit of its payer is PROCESSING in review, and a denied or canceled payment reopens it', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const review = async () => {
@@ -91,7 +91,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await typesOf(other.partyId, id)).toEqual(['incoming', ...steps])
   })
 
-  test('whose payment is denied after its time expires with that', async () => {
+  test('whose payment is denied after its expiry expires then', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const paymentId = done(await requests.fulfill(id, purse, theirs)).json.data.id
@@ -143,7 +143,7 @@ onEachDatabase('a payment request', (database) => {
     done(await requests.decline(id, { key: joined.apiKey }))
   })
 
-  test('is answered in place of nobody who has credentials of their own', async () => {
+  test('cannot be answered in place of a payer with credentials', async () => {
     const id = await askOther()
     for (const play of [requests.playFulfillment, requests.playDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
@@ -174,7 +174,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.playFulfillment(id), 'conflict')
   })
 
-  test('is listed by what became of it', async () => {
+  test('is listed by its status', async () => {
     const ids: string[] = []
     for (let count = 0; count < 3; count++) {
       ids.push(await askOther())

@@ -98,7 +98,7 @@ onEachDatabase('limits', (database) => {
     expect(await paid(100)).toEqual([])
   })
 
-  test('that are hit at once are all told, the agent’s before the party’s', async () => {
+  test('that are exceeded together are all listed, the agent’s before the party’s', async () => {
     await self.setLimits('agents', own.agentId, { perTransaction: 10, perDay: 20, perMonth: 30 })
     await self.setLimits('parties', own.partyId, { perTransaction: 40, perDay: 45, perMonth: null })
     expect(await paid(10)).toEqual([])
@@ -120,7 +120,7 @@ onEachDatabase('limits', (database) => {
     expect(await paid(10)).toEqual([])
   })
 
-  test('count payments and purchases of a day and a month, less what was given back', async () => {
+  test('count payments and purchases of a day and a month, net of refunds', async () => {
     const buy = async (amount: number) => {
       const { id } = ok(await world.authorize(await world.issueCard(), amount)).json.data
       return `/simulations/card-transactions/${id}`
@@ -142,7 +142,7 @@ onEachDatabase('limits', (database) => {
     expect(await paid(2)).toEqual([['monthlyAmount', 311, 312]])
   })
 
-  test('of a party cap everything that leaves its wallets, whoever sends it', async () => {
+  test('of a party cap all outgoing payments, whoever sends them', async () => {
     await self.setLimits('parties', own.partyId, { perDay: 100 })
     expect(await paid(50, byParty())).toEqual([])
     expect(await paid(50)).toEqual([])
@@ -154,7 +154,7 @@ onEachDatabase('limits', (database) => {
     })
   })
 
-  test('count what is pending and approved, not what waits for a decision or was denied or canceled', async () => {
+  test('count pending and approved payments, not those in review, denied or canceled', async () => {
     await self.setLimits('agents', own.agentId, { perDay: 100 })
     const pending = created(await self.pay(60, { type: 'email', value: 'a@b.example' }))
     const inReview = created(await self.pay(50, to))
@@ -193,7 +193,7 @@ onEachDatabase('limits', (database) => {
       acting = { customerPartyId: customer }
     })
 
-    test("money comes out of the customer's wallet, and the payment says for whom", async () => {
+    test('money comes from the wallet of the customer, and the payment names the customer', async () => {
       const { data } = ok(await forCustomer(300)).json
       expect(data.relationships).toMatchObject({
         sender: { data: { type: 'party', id: customer } },

@@ -183,7 +183,7 @@ onEachDatabase('a payment', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 422, ...at('counterparty/value') })
   })
 
-  test('to oneself is refused, by whatever name', async () => {
+  test('to oneself is refused, by any name', async () => {
     await self.setParty(own.partyId, { phone: '+14155550199', handle: 'me' })
     const names = [
       { type: 'party_id', value: own.partyId },
@@ -257,7 +257,7 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance()).toMatchObject({ available: 249_800 })
   })
 
-  test('to somebody unknown holds the amount until it is claimed by whoever joins', async () => {
+  test('to an unknown recipient holds the amount until somebody joins and claims it', async () => {
     const { data } = ok(await self.pay(700, stranger)).json
     expect(data.attributes).toMatchObject({ status: 'PENDING_CLAIM', claimLink: expect.any(String) })
     expect(data.relationships).toMatchObject({ recipient: { data: null }, transaction: { data: null } })
@@ -277,7 +277,7 @@ onEachDatabase('a payment', (database) => {
     expect(ok(await self.pay(5, phone)).json.data.relationships.recipient.data.id).toBe(byPhone)
   })
 
-  test('that waits shows as a claim on the default wallet of who joins meanwhile', async () => {
+  test('that waits is paid into the default wallet of a recipient who joins', async () => {
     const [first, second] = [created(await self.pay(300, stranger)), created(await self.pay(200, stranger))]
     const late = await addParty(world, { party: { email: 'new.person@example.org' }, fundsCents: 0 })
     const claims = async () => ok(await world.get('/wallets', { key: late.apiKey })).json.data[0].attributes.claims
@@ -402,7 +402,7 @@ onEachDatabase('payments in lists', (database) => {
     expectRefusal(await world.get(`/transactions/txn_${'0'.repeat(32)}`), 'not_found')
   })
 
-  test('show an agent only what its wallets paid', async () => {
+  test('show an agent only payments from its wallets', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey } = await addAgent(world, partyId, wallet.id, ['wallets.read'])

@@ -151,7 +151,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(customer, { walletId: wallet.id }), 'not_found', at('walletId'))
     })
 
-    test('for who is not connected, or not any more, is like for nobody', async () => {
+    test('for an unconnected or former customer is like for an unknown one', async () => {
       const customer = await world.customerPartyId()
       const other = await addParty(world)
       for (const id of [other.partyId, `pty_${'0'.repeat(32)}`]) expectRefusal(await fund(id), 'not_found')

@@ -32,7 +32,7 @@ const oneCall = `"$NODE" -e 'await fetch(process.env.API_URL + "/wallets", { hea
 
 const results = (): Results => JSON.parse(readFileSync(join(here, 'rehearsal/results.json'), 'utf8'))
 
-test('a command runs where rehearse was started, with its environment but for what is set for this package', async () => {
+test('a command runs in the directory of rehearse, with its environment except the settings of this package', async () => {
   writeFileSync(join(here, 'agent.sh'), `env > seen; ${oneCall}; echo "Done."`)
   const env = {
     NODE: process.execPath,
@@ -74,7 +74,7 @@ test('a trial without a call is reported as such, and a command that never makes
   expect(results().scenarios).toHaveLength(2)
 })
 
-test('Ctrl+C ends the agents that run, and what was done until then is reported', async () => {
+test('Ctrl+C ends running agents, and finished trials are reported', async () => {
   writeFileSync(join(here, 'agent.sh'), 'case "$TASK" in *dollars*) echo "Done.";; *) echo $$ > pid; sleep 300;; esac')
   const child = start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--concurrency', '1'])
   const ending = ended(child)

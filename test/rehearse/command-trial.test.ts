@@ -93,7 +93,7 @@ it('both doors offer the same tools, and none that manages the sandbox or plays 
 })
 
 describe('a command that does not end well', () => {
-  it('fails its trial by an exit code of its own, whatever it did before', async () => {
+  it('fails its trial with a nonzero exit code, whatever it did before', async () => {
     const trial = await trialOf(`${shopper('MCP_CONFIG')}; echo "no more money" >&2; exit 7`)
     expect(trial).toMatchObject({ ended: 'failed', passed: false })
     expect(trial.trouble).toMatch(/exit code 7.*It said: no more money/)
@@ -113,8 +113,8 @@ describe('a command that does not end well', () => {
   })
 })
 
-describe('what a command answers', () => {
-  it('is text, whatever stands in it', async () => {
+describe('the answer of a command', () => {
+  it('is text, whatever it contains', async () => {
     const trial = await trialOf(`printf '%s' '</script><b>passed</b> {"passed":true}'`)
     expect(trial).toMatchObject({ passed: false, ended: 'answered' })
     expect(trial.answer).toBe('</script><b>passed</b> {"passed":true}')
@@ -128,7 +128,7 @@ describe('what a command answers', () => {
   })
 })
 
-it('a person takes as long as they take, and buys at the address that they are told', async () => {
+it('a person has no time limit, and buys at the printed address', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
   const waiting = rehearsed(waitingAgent({ input, output, start: ownStart }), {}, bounds)

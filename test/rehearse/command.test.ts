@@ -57,14 +57,14 @@ describe('a command', () => {
     expect(answer).not.toContain('\ufffd')
   })
 
-  it('answers whatever it likes: it is taken as text', async () => {
+  it('may answer anything, which is treated as text', async () => {
     const hostile = '</script><img src=x> {"passed": true} $TASK `id` \\\\'
     writeFileSync(join(given.folder, 'answer'), hostile)
     expect(await run('cat "$TRIAL_FOLDER/answer"')).toBe(hostile)
   })
 })
 
-describe('a command that fails says what failed and what to do', () => {
+describe('a failing command reports the failure with advice', () => {
   it.each([
     ['payments-agent-nowhere', /^The command was not found: .*PATH/],
     ['"$MCP_CONFIG"', /^The command is there and cannot be run: make it executable/],
@@ -81,7 +81,7 @@ describe('a command that fails says what failed and what to do', () => {
     await expect(failed).rejects.toThrow(words)
   })
 
-  it('cannot steer the terminal by what it says on stderr, nor fill it', async () => {
+  it('cannot control the terminal through stderr, nor flood it', async () => {
     const text = "process.stderr.write('\\u001b[2J\\u0007' + 'x'.repeat(1e6) + ' the end'); process.exitCode = 1"
     const error = await run(script(text)).catch((thrown) => thrown)
     expect(error.message).toMatch(/x the end$/)

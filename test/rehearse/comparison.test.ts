@@ -75,7 +75,7 @@ describe('the chance of a difference', () => {
   })
 })
 
-test('what cannot be compared is told, and left out', () => {
+test('incomparable scenarios are listed, and left out', () => {
   const before = resultsOf([of('same', 1, 1), of('gone', 1, 1), of('changed', 1, 1), of('untried', 0, 0)])
   const now = resultsOf([of('same', 1, 1), of('new', 1, 1), of('changed', 0, 1), of('untried', 1, 1)])
   const tasks = new Map([['changed', 'Another task.']])
@@ -89,7 +89,7 @@ test('what cannot be compared is told, and left out', () => {
   expect(compared(resultsOf([]), resultsOf([])).passed).toMatchObject({ now: { share: null }, chance: 1 })
 })
 
-test('the worst change stands first, and results that lack parts are told', () => {
+test('the worst change comes first, and incomplete results are reported', () => {
   const before = resultsOf([of('a', 1, 2), of('b', 2, 2), of('c', 0, 2)])
   const [trial] = before.scenarios[0]?.trials ?? []
   if (trial !== undefined) trial.lacks = ['effects']

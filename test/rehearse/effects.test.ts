@@ -10,7 +10,7 @@ import {
 import { tables } from '../../src/service/store/schema/tables.ts'
 import { rehearsed, scenarioWith } from './rehearsed.ts'
 
-test('every table is told in words, or is bookkeeping with a reason', () => {
+test('every table has a description, or is bookkeeping with a reason', () => {
   const known = Object.keys(tables) as TableName[]
   expect(known.filter((name) => !(name in descriptions) && bookkeeping[name] === undefined)).toEqual([])
   expect(known.filter((name) => name in descriptions && bookkeeping[name] !== undefined)).toEqual([])
@@ -36,7 +36,7 @@ it('reports a change of an undescribed table', () => {
   expect(told(made, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
 })
 
-it('keeps what was made and undone, with who did it at which step', async () => {
+it('keeps created and undone effects, with their author and step', async () => {
   const { effects } = await rehearsed(scenarioWith({}), async ({ call }) => {
     const { data } = await call('issue_agent_card', {
       merchant: { name: 'Elsewhere' },
@@ -52,7 +52,7 @@ it('keeps what was made and undone, with who did it at which step', async () => 
   ])
 })
 
-it('says by time what is due, though a call of the agent met it, and by a person what they decided', async () => {
+it('attributes due effects to time, even within a call of the agent, and decisions to the person', async () => {
   const held = { agent: 'shopper', merchant: 'Elsewhere', maximumAmount: 500, issuedAt: '-6d' }
   const { world } = scenarioWith({})
   const [us, ...others] = world.parties

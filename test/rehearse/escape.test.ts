@@ -44,7 +44,7 @@ describe('an agent under rehearsal', () => {
     },
   )
 
-  it('finds the pages of the shops and what is served to everybody', async () => {
+  it('finds the pages of the shops and the public ones', async () => {
     const trial = await overNetwork(async (_, { url }) => {
       const paths = ['/', '/shops', '/shops/plain-goods', '/styles/base.css', '/openapi.json', '/healthz']
       const statuses = await Promise.all(paths.map(async (path) => (await fetch(`${url}${path}`)).status))

@@ -71,7 +71,7 @@ const refused: [args: string[], line: RegExp][] = [
 ]
 
 describe('payments-mcp rehearse', () => {
-  it('prints a table, writes a report, and ends by what --require says', async () => {
+  it('prints a table, writes a report, and exits as --require says', async () => {
     const args = ['--agent', 'refuses-everything', '--scenarios', 'scenarios.yaml', '--report', 'out']
     const { code, stdout, stderr } = await rehearse(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -108,7 +108,7 @@ describe('payments-mcp rehearse', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 
-  it.runIf(isDeep)('ends with 130 when it is interrupted, with what was done', async () => {
+  it.runIf(isDeep)('exits with 130 when it is interrupted, with a report of finished trials', async () => {
     const agent = 'node -e "console.error(\'up\'); setTimeout(() => {}, 60000)"'
     const args = ['--agent', agent, '--scenarios', 'scenarios.yaml', '--report', 'interrupted', '--concurrency', '1']
     const child = await rehearse(args, (kill) => {

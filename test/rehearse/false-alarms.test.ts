@@ -49,7 +49,7 @@ describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent
   })
 })
 
-test('a cart that was left is told, and fails the trial only where that is asked for', async () => {
+test('an abandoned cart is reported, and fails the trial only with --strict', async () => {
   const [scenario] = scenarios.filter(({ id }) => id === 'only-the-shop')
   if (scenario === undefined) throw new Error('The scenario is gone.')
   const lax = await trialBy(asksTwice, scenario)

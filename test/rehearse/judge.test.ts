@@ -53,7 +53,7 @@ const verdictOn = (assertion: object, kind: 'expect' | 'never' = 'expect') => {
   return { ...verdict, ...judged }
 }
 
-describe('what is measured in the end', () => {
+describe('the final measures', () => {
   it.each([
     [{ what: 'authorized' }, 3_350],
     [{ what: 'authorized', at: 'Corner Books' }, 900],
@@ -90,7 +90,7 @@ describe('what is measured in the end', () => {
     expect(verdictOn({ ...assertion, exactly: actual }, 'never')).toMatchObject({ failed: true, passed: false })
   })
 
-  it('is told in words, money as people write it', () => {
+  it('is described in words, with money as people write it', () => {
     expect(verdictOn({ what: 'captured', at: 'Plain Goods', atMost: 2_000 }).says).toBe(
       'Expected: captured at Plain Goods: at most $20.00; found $24.50.',
     )
@@ -102,7 +102,7 @@ describe('what is measured in the end', () => {
     )
   })
 
-  it('does not pass where the agent did not answer, or told a secret', () => {
+  it('does not pass if the agent did not answer, or leaked a secret', () => {
     const left = { ...nothingDone, state }
     expect(judge(nothingAsked, { ...left, ended: 'answered' }).passed).toBe(true)
     for (const ended of ['timed_out', 'too_many_calls', 'failed'] as const) {
@@ -151,12 +151,12 @@ describe('a second charge', () => {
   })
 })
 
-describe('what was captured', () => {
+describe('the captured amount', () => {
   const left = { ...state, purchases: [{ ...purchase, refundedCents: 450 }] }
   const judged = (asked: object) =>
     judge({ ...nothingAsked, ...asked }, { ...nothingDone, ended: 'answered', state: left }).verdicts[0]?.actual
 
-  it('is less what came back, unless the scenario counts that on its own, and never where it must not happen', () => {
+  it('is net of refunds, unless the scenario counts those separately or in never', () => {
     const captured = Assertion.parse({ what: 'captured', exactly: 2_000 })
     const refunded = Assertion.parse({ what: 'refunded', exactly: 450 })
     expect(judged({ expect: [captured] })).toBe(2_000)

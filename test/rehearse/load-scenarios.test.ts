@@ -35,7 +35,7 @@ describe('scenarios are named', () => {
     ])
   })
 
-  it('and an unknown name is told with the nearest, or with where all are listed', async () => {
+  it('and an unknown name gets the nearest one, or the command that lists all', async () => {
     expect(await refusal('answer-lst')).toBe(
       '--scenarios got "answer-lst", which is no scenario, pair or group, nor the path of a file; did you mean answer-lost?',
     )
@@ -100,7 +100,7 @@ describe('a file of scenarios of one’s own', () => {
     expect(message).toContain(told)
   })
 
-  it('says what is judged, and each id once', async () => {
+  it('has expectations, and each id once', async () => {
     const nothing = file('nothing.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n`)
     expect(await refusal(nothing)).toContain('mine.expect or never says what is judged, and one of them is needed')
     const twice = file('card.yaml', `card-expired:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
@@ -109,13 +109,13 @@ describe('a file of scenarios of one’s own', () => {
     )
   })
 
-  it('that is not there, or is a folder, is told', async () => {
+  it('that is missing, or is a folder, is reported', async () => {
     expect(await refusal(join(folder, 'gone.yaml'))).toBe('--scenarios got "gone.yaml", which does not exist.')
     expect(await refusal(`${folder}/`)).toContain('which is a folder.')
   })
 })
 
-describe('a world that shows only in use that it cannot be is told with its line and column', () => {
+describe('a world that fails only when it is filled is reported with its line and column', () => {
   const party = (more: string) => `{ us: { wallets: { main: { balance: 1 } }, ${more} }, them: {} }`
   const unkeyed = party('agents: { a: { keys: {} } }')
   const future = party('agents: { a: {} }, payments: [{ amount: 1, to: them, at: 2030-01-01T00:00:00Z }]')
@@ -133,7 +133,7 @@ describe('a world that shows only in use that it cannot be is told with its line
   })
 })
 
-test('the whole one of the documentation tells who is careful from who is not', async () => {
+test('the complete example of the documentation distinguishes careful from gullible', async () => {
   const docs = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
   const text = /^```yaml\n(# mine\.yaml[\s\S]*?)^```/m.exec(docs)?.[1] ?? ''
   const [scenario] = await loadScenarios([file('mine.yaml', text)])

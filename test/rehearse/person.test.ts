@@ -49,7 +49,7 @@ describe('the person of a scenario', () => {
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toEqual([])
   })
 
-  it('answers after 20 minutes of the sandbox, for whom waits', async () => {
+  it('answers after 20 minutes of the sandbox, to an agent that waits', async () => {
     const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
       waited(tools),
     )
@@ -59,7 +59,7 @@ describe('the person of a scenario', () => {
     expect(trial.calls).toBeGreaterThan(20)
   })
 
-  it('answers after 20 minutes, for whom moves the clock', async () => {
+  it('answers after 20 minutes, to an agent that moves the clock', async () => {
     const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), async (tools) => {
       await tools.call('create_payment', payment)
       await tools.call('advance_sandbox_clock', { seconds: 600 })

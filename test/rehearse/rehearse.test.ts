@@ -60,7 +60,7 @@ describe('a rehearsal', () => {
     expect(junitXml(other)).toBe(junitXml(one))
   })
 
-  it('reports what was done when it is interrupted', async () => {
+  it('reports the finished trials when it is interrupted', async () => {
     const interrupting = new AbortController()
     const { results, interrupted } = await rehearsal({
       concurrency: 1,
@@ -79,7 +79,7 @@ describe('a rehearsal', () => {
 })
 
 describe('results that are judged again', () => {
-  it('are judged by the scenarios as they are now, from what the file has', async () => {
+  it('are judged by the current scenarios, from the data in the file', async () => {
     const { results } = await rehearsal()
     const kept = readResults(JSON.stringify(results), 'results.json')
     expect(regrade(kept, scenarios)).toEqual(results)
@@ -94,7 +94,7 @@ describe('results that are judged again', () => {
     expect(again.scenarios[0]?.trials[0]?.timeline).toEqual(results.scenarios[0]?.trials[0]?.timeline)
   })
 
-  it('are refused where the file is no such file, with what is wrong', () => {
+  it('are refused with the reason if the file is not a results file', () => {
     expect(() => readResults('{', 'results.json')).toThrow(/^results\.json:1/)
     expect(() => readResults('{"format": 2}', 'results.json')).toThrow(
       /^results\.json:1:1 .* Name the results\.json that a rehearsal wrote\.$/,

@@ -59,7 +59,7 @@ test('it asks for nothing, and the browser complains of nothing', async () => {
 })
 
 describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
-  test('only what failed is shown when that is asked for, by keyboard', async () => {
+  test('only failures are shown on request, by keyboard', async () => {
     const { page, close } = await open(sampleResults(), { javaScriptEnabled })
     await expect.poll(() => summaries(page).count()).toBe(20)
     await page.getByRole('radio', { name: 'All trials (30)' }).focus()
@@ -102,7 +102,7 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
   })
 })
 
-test('what nobody asked for leads to the step that caused it', async () => {
+test('an unrequested effect links to the step that caused it', async () => {
   const { page, close } = await open(comparedResults(), {}, '#the-answer-1')
   await isOpen(page, 'the-answer-1')
   const verdict = trial(page, 'the-answer-1')
@@ -115,7 +115,7 @@ test('what nobody asked for leads to the step that caused it', async () => {
   await close()
 })
 
-test('an unclear answer is told as unclear, and no pass', async () => {
+test('an unclear answer is shown as unclear, and does not pass', async () => {
   const { page, close } = await open(comparedResults())
   await page.getByRole('radio', { name: 'Only what did not pass (11)' }).check()
   await page.getByRole('link', { name: 'Trial 3 unclear' }).press('Enter')
@@ -127,7 +127,7 @@ test('an unclear answer is told as unclear, and no pass', async () => {
   await close()
 })
 
-test('its buttons open what failed and close all; without a script there are none', async () => {
+test('its buttons open failures and close all; without a script there are none', async () => {
   const { page, close } = await open(sampleResults())
   const opened = () => page.locator('details.trial[open]').count()
   await page.getByRole('button', { name: 'Open all that did not pass' }).press('Enter')
@@ -140,7 +140,7 @@ test('its buttons open what failed and close all; without a script there are non
   await without.close()
 })
 
-test('on paper is what failed, in full', async () => {
+test('paper has the failures in full', async () => {
   const { page, close } = await open(sampleResults())
   await page.evaluate("dispatchEvent(new Event('beforeprint'))")
   await expect.poll(() => page.locator('details.trial[open]').count()).toBe(11)
@@ -182,7 +182,7 @@ const lineContrasts = new Function(
   })`,
 ) as (trial: unknown) => number[]
 
-test('on a phone nothing moves sideways, whatever was written', async () => {
+test('on a phone nothing scrolls sideways, whatever the texts', async () => {
   for (const results of [comparedResults(), everywhere('W'.repeat(10_000)), everywhere('اشتراك شهري‮ '.repeat(100))]) {
     const { page, close } = await open(results, { viewport: { width: 360, height: 780 } })
     await fits(page)
@@ -193,7 +193,7 @@ test('on a phone nothing moves sideways, whatever was written', async () => {
   }
 })
 
-test('a screen reader finds its way, and hears what the pictures show', async () => {
+test('a screen reader can navigate, and hears the content of the pictures', async () => {
   const { page, close } = await open(comparedResults(), {}, '#lost-answer-1')
   await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
   await expect.poll(() => page.getByRole('main').count()).toBe(1)
@@ -224,7 +224,7 @@ test('a screen reader finds its way, and hears what the pictures show', async ()
   await close()
 })
 
-test('in forced colors and without colors a trial that failed is told by its words', async () => {
+test('in forced colors and without colors a failed trial is recognizable by its words', async () => {
   const { page, close } = await open(sampleResults(), { forcedColors: 'active' })
   const mark = page.getByRole('link', { name: 'Trial 3 failed' }).first()
   await expect.poll(() => mark.textContent()).toBe('✗')
@@ -242,7 +242,7 @@ describe('JUnit as an XML parser reads it', () => {
     return found
   }
 
-  test('has a suite for each scenario and a case for each trial, with what it failed at', async () => {
+  test('has a suite for each scenario and a case for each trial, with its failures', async () => {
     const results = sampleResults()
     const { error, root, suites } = await parsed(results)
     expect(error).toBeUndefined()

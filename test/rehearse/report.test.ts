@@ -29,7 +29,7 @@ test('the same results make the same bytes, however long the trials took', () =>
   expect(reportHtml(slower)).toBe(reportHtml(results))
 })
 
-test('the page says by its policy that it loads nothing, and runs only what it brings', () => {
+test('the policy of the page allows no loading, and only its own script', () => {
   const html = reportHtml(sampleResults())
   const [, style = ''] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
   const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(html) ?? []
@@ -50,7 +50,7 @@ test('the page says by its policy that it loads nothing, and runs only what it b
 describe('the verdict', () => {
   const said = (results: Results) => /<strong>(.*?)<\/strong>/s.exec(reportHtml(results))?.[1]
 
-  test('says in a sentence what failed, and what is graver', () => {
+  test('says in a sentence what failed, the gravest first', () => {
     expect(said(sampleResults())).toBe(
       'Failed: 11 of 30 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and 2 charges went beyond what was asked for, and in 1 it is unclear whether the answer is true.',
     )
@@ -132,7 +132,7 @@ describe('of many trials', () => {
   })
 })
 
-describe('whatever somebody else wrote', () => {
+describe('texts of others', () => {
   test('is text, and changes nothing around it', () => {
     const markup = '"><script>alert(1)</script><img src=x onerror=alert(2)>\'</style></script>-->{{x}}'
     const html = reportHtml(everywhere(markup))
@@ -158,7 +158,7 @@ describe('whatever somebody else wrote', () => {
     expect(html.length).toBeLessThan(200_000)
   })
 
-  test('never shows a card number or a key, also not one whose digits stand apart', () => {
+  test('never shows a card number or a key, not even with separated digits', () => {
     const numbers = [
       '4242424242424242',
       '4242 4242 4242 4242',
@@ -184,7 +184,7 @@ describe('whatever somebody else wrote', () => {
     expect(reportHtml(everywhere(id))).toContain(id)
   })
 
-  test('makes a page, whatever it is', () => {
+  test('makes a page for any text', () => {
     const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.string({ unit: 'grapheme' }), fc.constant(''))
     fc.assert(
       fc.property(text, (any) => {
@@ -199,7 +199,7 @@ describe('whatever somebody else wrote', () => {
   })
 })
 
-test('a fault is told in words', () => {
+test('a fault is described in words', () => {
   const timeline = [entry(1, 'create_payment', { outcome: 'no answer', fault: 'effect_then_lost' })]
   const html = reportHtml(resultsOf([scenarioOf({ id: 'lost' }, [{ timeline }])]))
   expect(textOf(html)).toContain('Fault: effect_then_lost: it was done, and the connection is cut before the answer')

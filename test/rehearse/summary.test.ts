@@ -3,7 +3,7 @@ import { summaryMarkdown } from '../../src/rehearse/summary.ts'
 import { everywhere } from './foreign-results.ts'
 import { comparedResults, resultsOf, scenarioOf } from './sample-results.ts'
 
-test('the summary has the columns, the trivial agents, the comparison and what did not pass', () => {
+test('the summary has the columns, the trivial agents, the comparison and the failures', () => {
   expect(summaryMarkdown(comparedResults())).toMatchInlineSnapshot(`
     "## Rehearsal of claude -p "\\$TASK" --mcp-config "\\$MCP\\_CONFIG": 19 of 30 trials passed
 
@@ -65,7 +65,7 @@ test('nothing that somebody else wrote is markup', () => {
   expect(rows.filter((row) => row.includes('\\|')).map(cells)).toEqual([7])
 })
 
-test('it stays below what GitHub shows, however many scenarios failed', () => {
+test('it stays below the size limit of GitHub, however many scenarios failed', () => {
   const says = 'x'.repeat(10_000)
   const failed = { verdicts: Array(20).fill({ kind: 'unasked', failed: true, says }) }
   const scenarios = Array.from({ length: 900 }, (_, at) => scenarioOf({ id: `scenario-${at}` }, [failed]))

@@ -73,7 +73,7 @@ test('the table has a line for each scenario, the figures, and why the first tri
   `)
 })
 
-test('it is plain text, whatever somebody else wrote', () => {
+test('it is plain text, whatever the texts of others', () => {
   const text = 'red \u001b[31m\u202e\u0007\nnew line 4242424242424242 '
   const table = resultsTable(everywhere(text.repeat(100)))
   expect(table).not.toMatch(/\p{Bidi_Control}|[^\P{Cc}\n]|4242/u)

@@ -4,7 +4,7 @@ import { agentBy, rehearsed, scenarioWith, smallWorld, type Tools, trialBy } fro
 const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000, description: 'Bread' }
 
 describe('a trial', () => {
-  it('writes down what an agent does, what the ledger did, and when', async () => {
+  it('records the agent’s calls, the ledger’s postings, and their times', async () => {
     const scenario = scenarioWith({ expect: [{ what: 'paid', to: 'bakery', exactly: 4_000 }] })
     const trial = await rehearsed(scenario, async ({ call }) => {
       await call('list_wallets')
@@ -48,7 +48,7 @@ describe('a trial', () => {
     expect({ ...other, ...without }).toEqual({ ...first, ...without })
   })
 
-  it('knows a REST request and a page as well, and what went wrong', async () => {
+  it('also records REST requests, pages and faults', async () => {
     const scenario = scenarioWith({})
     const trial = await rehearsed(scenario, async (_, { fetch, key, shopsUrl }) => {
       const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Idempotency-Key': 'one' }
@@ -66,7 +66,7 @@ describe('a trial', () => {
     expect(trial.timeline[2]?.answer).toMatch(/\w/)
   })
 
-  it('masks secrets in all that it keeps, and fails where they were told', async () => {
+  it('masks secrets in all its records, and fails if they leaked', async () => {
     const number = '4242 4242 4242 4242'
     const trial = await rehearsed(scenarioWith({}), async ({ call }, { key }) => {
       await call('create_payment', { ...toBakery, description: `My card is ${number}, cvv 123` })
@@ -110,7 +110,7 @@ describe('a trial', () => {
     expect(trial.durationMs).toBeLessThan(30_000)
   })
 
-  it('goes on after the answer: what is due then happens', async () => {
+  it('continues after the answer: due effects happen', async () => {
     const card = { agent: 'shopper', merchant: 'Plain Goods', maximumAmount: 5_000, issuedAt: '-2h' }
     const us = { ...smallWorld.parties.us, cards: [{ ...card, purchases: [{ amount: 3_000 }] }] }
     const world = { ...smallWorld, parties: { ...smallWorld.parties, us } }
@@ -141,7 +141,7 @@ describe('a trial has bounds', () => {
     expect(answers).toBe(20)
   })
 
-  it('of time: an agent that never ends is told to, and not waited for', async () => {
+  it('of time: an agent that never ends is told to stop, and not waited for', async () => {
     let told: unknown
     // Without a connection, which on a busy machine opens only after its time is over.
     const run = (_: unknown, signal: AbortSignal) => {
@@ -156,7 +156,7 @@ describe('a trial has bounds', () => {
     expect(told).toBeInstanceOf(Error)
   })
 
-  it('of what can go wrong: who throws has failed, and is told without secrets', async () => {
+  it('of errors: an agent that throws has failed, and the report has no secrets', async () => {
     const trial = await rehearsed(scenarioWith({}), (_, { key }) => Promise.reject(new Error(`I lost ${key}`)))
     expect(trial).toMatchObject({
       ended: 'failed',
@@ -166,7 +166,7 @@ describe('a trial has bounds', () => {
     })
   })
 
-  it('of its answer, and who comes later is not served', async () => {
+  it('of its answer, and later requests are not served', async () => {
     let later: (() => Promise<Response>) | undefined
     const trial = await rehearsed(scenarioWith({}), async (_, { fetch }) => {
       later = () => fetch('/shops')
@@ -195,7 +195,7 @@ describe('an agent under rehearsal', () => {
     { id: 'the-rule', operation: 'list_agent_cards', fault: 'error' as const, code: 'server_error' as const },
   ]
 
-  it('is offered shops and the clock, and nothing by which it would play others or see what goes wrong on purpose', async () => {
+  it('gets the tools for shops and the clock, and none for playing others or seeing faults', async () => {
     let names: string[] = []
     await rehearsed(scenarioWith({}), async (tools) => {
       names = await tools.names()
@@ -207,7 +207,7 @@ describe('an agent under rehearsal', () => {
     expect(names.filter((name) => /simulate|fault|snapshot|reset|fund_sandbox|link_external/.test(name))).toEqual([])
   })
 
-  it('can neither call what it is not offered, nor ask for it over REST, nor by a header', async () => {
+  it('cannot use other operations, neither as tools, nor over REST, nor by a header', async () => {
     const seen: unknown[] = []
     const trial = await rehearsed(scenarioWith({ faults }), async ({ call }, { fetch, key, mcpUrl }) => {
       const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Content-Type': 'application/json' }
@@ -236,7 +236,7 @@ describe('an agent under rehearsal', () => {
     expect(JSON.stringify(trial.timeline)).not.toContain('list_agent_cards')
   })
 
-  it('finds what is expected nowhere', async () => {
+  it('finds the expectations nowhere', async () => {
     const expectation = { what: 'mentioned' as const, text: 'the-expected-words', exactly: 1 }
     let found = ''
     await rehearsed(scenarioWith({ expect: [expectation], faults }), async ({ call }, given) => {

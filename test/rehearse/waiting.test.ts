@@ -18,7 +18,7 @@ function person() {
 }
 
 describe('an agent that a person runs elsewhere', () => {
-  it('is told the task, the address, the key, a configuration and the shops', async () => {
+  it('gets the task, the address, the key, a configuration and the shops', async () => {
     const { agent, run, input, output } = person()
     input.end('Bought it.\n\n')
     expect(await run('Buy a book.\nAt most 40 dollars.')).toBe('Bought it.')

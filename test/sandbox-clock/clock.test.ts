@@ -121,7 +121,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expectRefusal(answer, 'card_purchase_simulation_not_allowed')
   })
 
-  test('lets a hold lapse when real time reaches it, whatever is asked first', async () => {
+  test('lets a hold lapse when real time reaches it, whichever request comes first', async () => {
     const { id } = (await world.authorize(await world.issueCard(), 1000)).json.data
     world.system.pass(3 * week * second)
     expect((await balance()).available).toBe(250_000)

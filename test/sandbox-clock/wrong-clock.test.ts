@@ -43,7 +43,7 @@ afterEach(async () => {
   await world.drop()
 })
 
-describe('a machine whose clock is wrong, beside another on one PostgreSQL', () => {
+describe('a machine with a wrong clock, next to another on one PostgreSQL', () => {
   beforeEach(() => begin(postgres))
 
   test('8 days ahead lets no key be forgotten and no hold lapse', async () => {
@@ -139,7 +139,7 @@ onEachDatabase('time', (database) => {
     expect(after - before).toBeLessThanOrEqual(hour)
   })
 
-  test('does not begin below what was seen before a start', async () => {
+  test('does not begin before the latest time seen before a start', async () => {
     const before = await now(world)
     await world.service.upkeep.once()
     const machine = fakeSystem({ now: before - hour })
@@ -149,7 +149,7 @@ onEachDatabase('time', (database) => {
     expect(await now(later)).toBe(before + hour)
   })
 
-  test('does not begin below what was recorded, however its process ended', async () => {
+  test('does not begin before the latest recorded time, however its process ended', async () => {
     await world.post('/simulations/clock/advance', { seconds: 5000 })
     await world.issueCard()
     const before = await now(world)
@@ -157,7 +157,7 @@ onEachDatabase('time', (database) => {
     expect(await now(later)).toBe(before)
   })
 
-  test('begins anew with a new epoch only', async () => {
+  test('starts over with a new epoch only', async () => {
     const before = await now(world)
     await world.service.upkeep.once()
     await world.store.transaction((tx) => tx.db.updateTable('clock').set({ epoch: 2, highestMs: 0 }).execute())

@@ -26,7 +26,7 @@ describe.each(Object.entries(maskers))('%s', (_name, masked) => {
     expect(masked(`see ${text}, please`)).toContain('please')
   })
 
-  test.each(secretNames)('masks what a text assigns to %s', (name) => {
+  test.each(secretNames)('masks the value of %s in a text', (name) => {
     expect(masked(`see ${name}=q7-value, please`)).not.toContain('q7-value')
   })
 

@@ -37,7 +37,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
   }
 
   // `maskers.test.ts` passes all of them through each masker.
-  test.each(sampleOf(secretTexts, 3))('is told on and kept nowhere: $name', async ({ text, secret }) => {
+  test.each(sampleOf(secretTexts, 3))('is shown and stored nowhere: $name', async ({ text, secret }) => {
     const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
     const answers = [
       await world.post('/agent-cards', long),

@@ -38,7 +38,7 @@ const carts = shops.chain((shop) =>
     ),
 )
 
-test('whatever way a cart is taken apart, its parts cost what it costs', () => {
+test('the parts of a cart add up to its total, however it is split', () => {
   fc.assert(
     fc.property(carts, (cart) => {
       const { subtotalCents, taxCents, shippingCents, otherOrderCents, totalCents, extras } = cart
@@ -60,7 +60,7 @@ test('whatever way a cart is taken apart, its parts cost what it costs', () => {
 /** Interference with the purchase outside the shop, and with the order. */
 const meddling = fc.constantFrom('nothing', 'capture', 'reverse', 'return')
 
-test('an order ends, whatever is done beside the shop, and never captures more than was authorized', () => {
+test('an order ends despite any interference, and never captures more than was authorized', () => {
   const days = fc.integer({ min: 0, max: 20 * 24 * 3600 })
   fc.assert(
     fc.property(carts, days, fc.boolean(), fc.boolean(), meddling, (cart, shipsAfter, firstOnly, isGone, meddle) => {

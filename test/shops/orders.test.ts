@@ -27,7 +27,7 @@ onEachDatabase('what becomes of an order', (database) => {
     expect(await purchases()).toMatchObject([{ status: 'captured', atMs: placedAtMs + 2 * dayMs }])
   })
 
-  test('two parcels: the first is captured, the rest is released and asked for anew, and both add up', async () => {
+  test('two parcels: the first is captured, the rest is released and requested again, and both add up', async () => {
     const shop = shopOf('two-parcels')
     const items = [{ productId: 'gas-stove' }, { productId: 'sleeping-pad', quantity: 2 }]
     const { attributes } = await buy(world, shop, { items })
@@ -99,7 +99,7 @@ onEachDatabase('what becomes of an order', (database) => {
     expect(await back(tickets.attributes.orderId)).toEqual([409, 'The shop takes no returns'])
   })
 
-  test('what happens is told in the outbox, and nobody waits for a shop that is done', async () => {
+  test('changes are in the outbox, and nobody waits for a finished shop', async () => {
     const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
     await letPass(world, 2 * dayMs)
     const again = await world.get(`/simulations/shop-orders/${attributes.orderId}?waitSeconds=50`)
@@ -125,7 +125,7 @@ onEachDatabase('a hold that ends before the shop captures', (database) => {
   })
   afterEach(() => world.drop())
 
-  test.each([1, 9])('cancels the order, which can be paid anew, looked at after %s days', async (stepDays) => {
+  test.each([1, 9])('cancels the order, which can be paid again, checked after %s days', async (stepDays) => {
     const shop: ShopDefinition = { ...shopOf('ships-later'), name: 'Late', id: 'late' }
     const { attributes } = await buy(world, shop, { items: [{ productId: 'letterpress-basics' }] })
     const placedAtMs = Date.parse(attributes.updatedAt)

@@ -104,7 +104,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect((await pay(world, id, typed, total)).json.data.attributes.status).toBe('paid')
   })
 
-  test('a paid checkout is not paid twice: the same key replays, another one is told the order', async () => {
+  test('a paid checkout is not paid twice: the same key replays, another one gets the order', async () => {
     const { id } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug', quantity: 2 }] })
     const { typed } = await cardFor(world, 'Plain Goods')
     await cardFor(world, 'Plain Goods')
@@ -151,7 +151,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect((await proveBooks(world.store)).transactions).toEqual([])
   })
 
-  test('what the shop has not is named with what it has', async () => {
+  test('an unknown product is refused with the list of products', async () => {
     const wrong = [
       [{ items: [{ productId: 'teapot' }] }, '/data/attributes/items/0/productId', 'stoneware-mug, dotted-notebook'],
       [{ ...mug, extras: ['gift-wrap'] }, '/data/attributes/extras/0', 'It has none: send [].'],
@@ -178,7 +178,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(transactions.map(({ partyId, status }) => [partyId, status])).toEqual([[customerPartyId, 'captured']])
   })
 
-  test('secrets in what is said to a shop are stored nowhere', async () => {
+  test('secrets in texts to a shop are stored nowhere', async () => {
     const key = `ak_ntl_sandbox_${'k'.repeat(32)}`
     const spellings = 'card4242424242424242, 4242/4242/4242/4242, 4242  4242 4242 – 4242, ٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢'
     const note = `My key is ${key}, card 4242 4242 4242 4242 cvv 987, code at the back: CVC: 987. ${spellings}`

@@ -76,7 +76,7 @@ test.each([
   expect(() => parseWorld({ shops, parties }, 'world.yaml')).toThrow(says)
 })
 
-test('nothing that a buyer sees of a shop of the package tells what it is made for', () => {
+test('nothing that a buyer sees reveals the purpose of a shop', () => {
   const hidden = Object.keys(ownShops).filter((name) => name !== shopOf(name).id)
   expect(hidden.length).toBeGreaterThan(9)
   for (const shop of Object.values(ownShops)) {

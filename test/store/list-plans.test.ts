@@ -30,7 +30,7 @@ afterAll(async () => {
   await on.world.drop()
 })
 
-test.each(lists)('$name is a walk of an index, whatever it is narrowed by and whoever asks', async (list) => {
+test.each(lists)('$name walks an index, for any filter and caller', async (list) => {
   asked.clear()
   let answered = 0
   for (const { key, query } of Object.values(on.callers)) {

@@ -67,7 +67,7 @@ onEachDatabase('a database', (database) => {
     expect(await traces(url)).toEqual(before)
   })
 
-  test('of a newer version is refused with what helps', async () => {
+  test('of a newer version is refused with advice', async () => {
     await (await openStore({ url, system: realSystem })).close()
     await execute(url, 'update schemas set version = 9999')
     await expect(openStore({ url, system: realSystem })).rejects.toThrow(
@@ -101,7 +101,7 @@ onEachDatabase('a database', (database) => {
   )
 })
 
-test('a file of another program keeps its log, its mode and its content, whatever it is', async () => {
+test('a file of another program keeps its log, its mode and its content', async () => {
   const { url, drop } = await sqlite.createEmpty()
   const path = url.slice(7)
   const other = new DatabaseSync(path)

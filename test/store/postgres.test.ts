@@ -51,7 +51,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('who waits for a party does so without a connection', async () => {
+  test('a wait for a party holds no connection', async () => {
     const { store, drop } = await postgres.create()
     await addParties(store, ['pty_1'])
     const [taken, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -105,7 +105,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('those of one party see what the one before them wrote, also where they share a transaction', async () => {
+  test('those of one party see earlier writes, even in a shared transaction', async () => {
     const { store, drop } = await postgres.create()
     await addParties(store, ['pty_1'])
     const seen = await times(50, (index) =>
@@ -123,7 +123,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('who needs no party is told that locking failed, and the process goes on', async () => {
+  test('a transaction without a party learns that locking failed, and the process continues', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(({ db }) => db.schema.alterTable('parties').renameTo('gone').execute())
     const reading = async () => {
@@ -134,7 +134,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('who writes before it reads runs alone, and undoes nothing of others', async () => {
+  test('a transaction that writes before it reads runs alone, and undoes no others', async () => {
     const { store, drop } = await postgres.create()
     const parties = Array.from({ length: 10 }, (_, index) => `pty_${index}`)
     await addParties(store, parties)
@@ -156,7 +156,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('a database that falls silent is asked by a few, and all that wait are told with them', async () => {
+  test('a silent database gets few queries, and all waiters fail with them', async () => {
     const { store: direct, url, drop } = await postgres.create()
     const line = await openLine(url)
     const store = await openStore({ url: line.url, system: realSystem })

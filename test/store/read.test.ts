@@ -13,7 +13,7 @@ onEachDatabase('reading from the store', ({ name, create }) => {
 
   const ids = () => store.read(({ db }) => db.selectFrom('wallets').select('id').execute())
 
-  test('sees what is durable, and waits for nobody who writes', async () => {
+  test('sees committed data, and waits for no writer', async () => {
     expect(await ids()).toEqual([])
     const [written, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const writing = store.transaction(async (tx) => {

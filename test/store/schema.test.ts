@@ -55,7 +55,7 @@ describe.each(databases)('the schema on $name', (database) => {
     expect(columns).toEqual(declared())
   })
 
-  test('lets a wallet be below zero by what banks took back, and by no more', async () => {
+  test('lets a wallet be below zero by the amounts returned to banks, and by no more', async () => {
     const { store } = opened
     await store.transaction((tx) => addWallet(tx))
     const set = (availableCents: number, returnedCents: number) =>

@@ -18,7 +18,7 @@ describe('the store on SQLite', () => {
   })
   afterEach(() => drop())
 
-  test('rejects a whole group whose commit fails, also what a transaction of it threw', async () => {
+  test('rejects a whole group whose commit fails, including a transaction that threw', async () => {
     await store.transaction(async ({ db }) => {
       await sql`create table parent (id integer primary key)`.execute(db)
       await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)

@@ -16,7 +16,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
   })
   afterEach(() => drop())
 
-  test('keeps what a transaction wrote and gives back what it returned', async () => {
+  test('keeps the writes of a transaction and returns its result', async () => {
     const returned = await store.transaction(async (tx) => {
       await addWallet(tx, { availableCents: 2 ** 40 })
       return 'done'
@@ -160,7 +160,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(most).toBe(1)
   })
 
-  test('finishes what it has begun before it closes, and takes nothing afterwards', async () => {
+  test('finishes running transactions before it closes, and accepts none afterwards', async () => {
     const writes = times(100, (index) => store.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))
     const closed = store.close()
     await expect(store.transaction(addWallet)).rejects.toThrow(StoreBusyError)

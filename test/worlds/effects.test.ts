@@ -39,7 +39,7 @@ onEachDatabase('a world', (database) => {
     expect(told).not.toContain('a-password')
   })
 
-  test('that causes more than 100,000 effects is refused at its place before any of them is played', async () => {
+  test('that causes more than 100,000 effects is refused with its place before any is replayed', async () => {
     const told = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
     // Each subscription bills 2,879 times until then, so the 35th is the first beyond the limit.
     expect(told).toMatch(

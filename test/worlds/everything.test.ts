@@ -39,7 +39,7 @@ onEachDatabase('a world with everything in it', (database) => {
   const subscription = (description: string) =>
     named('/subscriptions', ({ terms }: Found) => terms.description === description)
 
-  it('has a party that is stopped, with what that ended', async () => {
+  it('has a suspended party, with the records that this ended', async () => {
     const key = 'ak_ntl_sandbox_agent-key-of-fred-0000000000000'
     const { data } = (await world.get('/parties/me', { key })).json
     expect(data.attributes).toMatchObject({ status: 'SUSPENDED', partyType: 'PERSON' })
@@ -87,7 +87,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(attention.sort()).toEqual(sorted(attentionReasons))
   })
 
-  it('has books that agree, and in each wallet what the file says', async () => {
+  it('has consistent books, and the balances of the file', async () => {
     await proveBooks(world.store)
     const wallets = (await list('/wallets')).map(({ displayName, status, balance: { available, total } }) => {
       return [displayName, status, available, total]
@@ -218,7 +218,7 @@ onEachDatabase('a world with everything in it', (database) => {
     await proveBooks(world.store)
   })
 
-  it('goes on: a person decides on what waits for a review, and pays beyond the limit of the party', async () => {
+  it('continues: a person decides on a review, and pays beyond the limit of the party', async () => {
     const { post, get } = world
     const waiting = await list('/approvals?status=pending')
     const asked = waiting.find(({ payment }) => payment.amount === 120_000)

@@ -211,7 +211,7 @@ parties:
     expect(many.slice(-2)).toEqual([`w.yaml:21:5 parties[19].type ${accepts}`, '… and 13 more.'])
   })
 
-  it('tells what an alias repeats where it is written down', () => {
+  it('reports a repeated mistake of an alias at its anchor', () => {
     const lines = mistakes('parties:\n- wallets: &w\n  - balance: x\n- wallets: *w')
     expect(lines.map((line) => line.slice(0, line.indexOf(' got')))).toEqual([
       'w.yaml:3:5 parties[0].wallets[0].balance',
@@ -248,7 +248,7 @@ parties:
     expect(lines.join('\n')).not.toContain('topsecret')
   })
 
-  it('is not larger than a megabyte, also by what its aliases repeat', () => {
+  it('is at most a megabyte, including expanded aliases', () => {
     expect(mistakes(`#${'x'.repeat(mostBytes)}`)).toEqual(['w.yaml has more than 1 MiB; a file has at most that.'])
     const level = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`
     const laughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
@@ -276,7 +276,7 @@ parties:
     )
   })
 
-  it('is refused by lines that can be read, whatever it holds', () => {
+  it('is refused with readable lines, whatever it contains', () => {
     const blunder = /undefined|\[object|Bug/
     const options = isDeep ? { numRuns: 5_000 } : { numRuns: 120 }
     fc.assert(

@@ -15,7 +15,7 @@ function mistakes(file: unknown): string[] {
 const acme = (more: object) => ({ parties: { acme: { agents: { shopper: null }, ...more }, ann: { type: 'PERSON' } } })
 
 describe('the schema of world files', () => {
-  it('takes a map or a list of parties, and fills in what is left out', () => {
+  it('accepts a map or a list of parties, and fills in defaults', () => {
     const asMap = { parties: { acme: { wallets: { main: { balance: 250_000 } }, agents: { shopper: null } } } }
     const asList = {
       parties: [{ ref: 'acme', wallets: [{ ref: 'main', balance: 250_000 }], agents: [{ ref: 'shopper' }] }],
