@@ -41,7 +41,7 @@ test('of a refusal only the beginning is read', async () => {
   expect(await boundedResponse(refusal, { ready, exceeded }).text()).toHaveLength(256 * 1024)
 })
 
-test('nothing is read from the endpoint while the host has not taken what came before', async () => {
+test('nothing is read from the endpoint while the host has unread data', async () => {
   let pulls = 0
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {

@@ -63,7 +63,7 @@ const silent: readonly [string, RequestListener, string][] = [
 ]
 
 describe.each(silent)('a host whose endpoint answers with %s', (_, answer, words) => {
-  it('is told so, and that nobody knows whether its call was carried out', async () => {
+  it('learns so, and that it is unknown whether its call was carried out', async () => {
     const { ask } = await bridged(await endpoint(answer))
     const { error } = await ask('tools/call', { name: 'issue_agent_card' })
     expect(error).toMatchObject({ code: -32_000, message: expect.stringContaining(words) })

@@ -55,7 +55,7 @@ test('a stream that always ends without its answer is given up', async () => {
   expect(Math.min(...system.slept)).toBe(1_000)
 })
 
-test('a stream whose request was cancelled is not resumed', async () => {
+test('the stream of a cancelled request is not resumed', async () => {
   const asked: string[] = []
   let end = () => {}
   const url = await endpoint(async (request, response) => {

@@ -10,7 +10,7 @@ async function errorOf(steps: Parameters<typeof scriptedClient>[0]): Promise<Api
   return error
 }
 
-test('a refusal carries what the service said', async () => {
+test('a refusal contains the error of the service', async () => {
   const source = { pointer: '/data/attributes/maximumAmount' }
   const error = await errorOf([
     json(422, { errors: [{ code: 'invalid_value', detail: 'Too much.', source, meta: { supportId: 'req_9' } }] }),

@@ -66,7 +66,7 @@ test('two equal calls have different keys; a given key is sent as it is', async 
   expect(third).toBe('mine')
 })
 
-test('a replay is told', async () => {
+test('a replay is reported', async () => {
   const { client } = scriptedClient([json(200, { data: card }, { 'X-Idempotency-Replayed': 'true' })])
   expect((await client.operations.issueAgentCard(issue, { idempotencyKey: 'mine' })).replayed).toBe(true)
 })

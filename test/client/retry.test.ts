@@ -17,7 +17,7 @@ import {
 
 const ok = json(200, { data: card })
 
-describe('what is repeated', () => {
+describe('retried requests', () => {
   test.each([
     ['408', refusing(408, 'timeout')],
     ['429', refusing(429, 'rate_limited')],
@@ -134,7 +134,7 @@ describe('bounds and waits', () => {
 })
 
 describe('progress and abort', () => {
-  test('each attempt and each wait is told', async () => {
+  test('each attempt and each wait is reported', async () => {
     const { client } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
     const told: AttemptProgress[] = []
     await client.operations.issueAgentCard(issue, { onAttempt: (progress) => told.push(progress) })

@@ -52,7 +52,7 @@ describe.each(['auto', 'legacy'] as const)('a host of the era %s that only start
     expect(await withClient(await bridged(mode), all)).toEqual(await withClient(await direct(mode), all))
   })
 
-  it('is told that no answer came, where the connection was cut', async () => {
+  it('learns that no answer came if the connection was cut', async () => {
     const fault = {
       operation: 'issue_agent_card',
       path: '/mcp',
@@ -69,12 +69,12 @@ describe.each(['auto', 'legacy'] as const)('a host of the era %s that only start
     })
   })
 
-  it('is told why the endpoint refuses it', async () => {
+  it('learns why the endpoint refuses it', async () => {
     await expect(bridged(mode, 'ak_ntl_sandbox_another-secret-of-nobody')).rejects.toThrow(/401|credential|sign in/i)
   })
 })
 
-test('what was asked before the input ended is answered, and the process ends', () => {
+test('requests before the end of input are answered, and the process ends', () => {
   const clientInfo = { name: 'lines', version: '1' }
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`

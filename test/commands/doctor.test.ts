@@ -153,7 +153,7 @@ test('a port that another program has', async () => {
   expect(code).toBe(1)
 })
 
-test('hosts: a file that cannot be read, one that starts what is gone, one that is well', () => {
+test('hosts: an unreadable file, one with a missing program, and a good one', () => {
   put('.cursor/mcp.json', '{"mcpServers": ')
   const codex = put('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
   put('.gemini/settings.json', JSON.stringify({ mcpServers: { payments: { command: process.execPath, args: [cli] } } }))
@@ -201,7 +201,7 @@ test('an invalid database, one of another version, an encrypted one', () => {
 })
 
 onEachDatabase('what is looked at', (database) => {
-  test('is told of a database with its schema and of one without, and nothing is made', async () => {
+  test('reports a database with its schema and one without, and creates nothing', async () => {
     const look = { secrets: undefined, keyHash: '' }
     const world = await database.create()
     expect(await inspectDatabase({ url: world.url, ...look })).toMatchObject({
@@ -233,7 +233,7 @@ async function execute(url: string, statement: string): Promise<void> {
 }
 
 onEachDatabase('the activity', (database) => {
-  test('is said to be whole, or where each chain breaks and what to do', async () => {
+  test('is reported as whole, or with the place of each break and advice', async () => {
     const world = await createWorld(database)
     const others = [await addParty(world), await addParty(world)]
     for (const { agentKey: key } of [...others, { agentKey: undefined }]) {

@@ -60,7 +60,7 @@ async function begin(url: string) {
   return { finish: () => request.end(body), answered }
 }
 
-test('who asks is told first that no more should be sent; what was accepted is answered; then it ends', async () => {
+test('a poller first learns to send no more; accepted requests are answered; then it ends', async () => {
   const url = await served()
   const ready = async () => {
     const response = await fetch(`${url}/readyz`)
@@ -78,7 +78,7 @@ test('who asks is told first that no more should be sent; what was accepted is a
   expect(await exited).toEqual([0, null])
 })
 
-test('where nobody asked, it ends as soon as what was accepted is answered', async () => {
+test('without a poller, it ends as soon as accepted requests are answered', async () => {
   const url = await served()
   const accepted = await begin(url)
   const exited = once(child as ChildProcess, 'exit')

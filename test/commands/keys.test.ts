@@ -119,7 +119,7 @@ describe('rotate-keys --retire', () => {
   }
 })
 
-describe('a database whose keys are wrapped', () => {
+describe('a database with encrypted keys', () => {
   test('is refused in one line, with 2, without its secret, with another and with none that is one', async () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const wrong = [

@@ -44,7 +44,7 @@ function listenWith(more: Record<string, string>, ...args: string[]): Promise<En
   return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...said })))
 }
 
-test('forwards what happened, again where that failed, signed as a webhook is, and ends with how to go on', async () => {
+test('forwards events signed like a webhook, retries failures, and ends with the command to continue', async () => {
   const received: { headers: Record<string, string>; body: string }[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

@@ -50,7 +50,7 @@ const ask = (path: string, { caller = here, ...init }: RequestInit & { caller?: 
     caller,
   ) as Promise<Response>
 
-test('tells what was asked for and how busy the parts are, without a word of who asked for what', async () => {
+test('shows requests and load, without callers or contents', async () => {
   await open({ PAYMENTS_METRICS: 'true' })
   const card = { merchant: { name: 'Books' }, maximumAmount: 5432, currency: 'USD' }
   const issued = await ask('/agent-cards', { method: 'POST', body: JSON.stringify({ data: { attributes: card } }) })

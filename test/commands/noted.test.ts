@@ -45,7 +45,7 @@ onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
   const short = ({ kind, outcome, operation, code }: Noted) => [kind, outcome, operation, code]
 
   describe.each(hosts)('$host', (chosen) => {
-    test('is in the run of the calls themselves, with who called through what', async () => {
+    test('is in the run of its calls, with the agent and the host', async () => {
       const instanceId = `${chosen.host} over HTTP`
       const shop = await addParty(world)
       const answering: Person = {
@@ -74,7 +74,7 @@ onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
     })
   })
 
-  test('nobody is told of it twice where a host says the same answer twice', async () => {
+  test('appears once if a host sends the same answer twice', async () => {
     const instanceId = 'said twice'
     const { partyId, agentId } = await world.whoami()
     const told = { partyId, agentId, instanceId, operation: 'create_payment' }

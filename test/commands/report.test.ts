@@ -48,7 +48,7 @@ onEachDatabase('report and verify', (database) => {
     expect(broken.stderr).toMatch(/^payments-mcp: not verified: the figure \S*authorizedCents does not fit\.\n$/)
   })
 
-  test('what the database has otherwise is told', async () => {
+  test('differences from the database are reported', async () => {
     const file = join(home, 'otherwise.json')
     const report = await createWorld(database)
     const env = { PAYMENTS_DATABASE_URL: report.url }
@@ -91,7 +91,7 @@ onEachDatabase('report and verify', (database) => {
     await report.drop()
   })
 
-  test('whatever is to be verified ends with one line', () => {
+  test('every verification ends with one line', () => {
     const { stdout: json } = run(['report', '--run', 'cursor 7', '--format', 'json'])
     const file = join(home, 'hostile')
     const head = json.slice(0, json.indexOf('"chain":['))
@@ -110,7 +110,7 @@ onEachDatabase('report and verify', (database) => {
     }
   })
 
-  test('of several parties’ runs with one instance id it says whose it wants to know', async () => {
+  test('asks for the party if several have runs with one instance id', async () => {
     const sent = { instanceId: 'shared' }
     const other = await addParty(world)
     await world.issueCard({}, sent)
@@ -131,7 +131,7 @@ onEachDatabase('report and verify', (database) => {
     expect(run(['report', '--run', 'shared', '--party', 'pty_nobody']).status).toBe(2)
   })
 
-  test('what is no file is not waited for', () => {
+  test('something other than a file is not waited for', () => {
     const [fifo, big] = [join(home, 'fifo'), join(home, 'big')]
     spawnSync('mkfifo', [fifo])
     writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')
@@ -149,7 +149,7 @@ onEachDatabase('report and verify', (database) => {
     }
   })
 
-  test('what cannot be is told in one line, with 2', () => {
+  test('invalid arguments are reported in one line, with exit code 2', () => {
     const wrong = [
       [run(['report', '--run', 'nothing']), 'which is no run of this database; the newest are '],
       [run(['report', '--run', 'cursor 7', '--format', 'pdf']), 'it accepts html, md, json.'],

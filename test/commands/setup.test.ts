@@ -49,7 +49,7 @@ function put(path: string, text: string): void {
 
 const read = (path: string) => readFileSync(path, 'utf8')
 
-test('writes what starts this very program, and the host that reads it lists the tools', async () => {
+test('writes an entry for this very program, and the host that reads it lists the tools', async () => {
   const { status, stdout, stderr } = setup('cursor', '--yes', '--read-only', 'true')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toContain(`${cursor()} gets, under mcpServers`)
@@ -108,7 +108,7 @@ test.runIf(isDeep)('the file as it was is kept beside it, with its mode, and the
   }
 })
 
-test.runIf(isDeep)('an entry with an input in VS Code is told of as one that Copilot sessions are not given', () => {
+test.runIf(isDeep)('an entry with an input in VS Code is reported as unavailable to Copilot sessions', () => {
   const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
   expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
   const written = read(path)
@@ -119,7 +119,7 @@ test.runIf(isDeep)('an entry with an input in VS Code is told of as one that Cop
   )
 })
 
-test.runIf(isDeep)('opencode is told in the file that it has, with comments or without', () => {
+test.runIf(isDeep)('opencode is configured in its existing file, with or without comments', () => {
   const folder = join(home, '.config/opencode')
   put(join(folder, 'opencode.jsonc'), '{\n  // mine\n  "mcp": {}\n}\n')
   expect(setup('opencode', '--yes', '--toolsets', 'all').status).toBe(0)
@@ -179,7 +179,7 @@ test.each([
   expect(hostFiles[name].path({ platform, home: platform === 'win32' ? 'C:\\u' : '/u', env })).toBe(path)
 })
 
-describe('what else is in the file stays, to the character', () => {
+describe('other content of the file stays, to the character', () => {
   const jsonc = `{
 \t// mine
 \t"mcpServers": {
@@ -231,7 +231,7 @@ args = [ "a",   "b" ] # odd
     expect(parseToml(read(codex()))).toMatchObject({ mcp_servers: { payments: { env: { PAYMENTS_TOOLSETS: 'all' } } } })
   })
 
-  test.runIf(isDeep)('what a person added to the entry', () => {
+  test.runIf(isDeep)('additions of a person to the entry', () => {
     const entry = { command: '/old', args: ['x'], env: { MINE: '1' }, trust: true }
     put(cursor(), JSON.stringify({ mcpServers: { payments: entry } }, null, 4))
     const { stdout } = setup('cursor', '--yes', '--toolsets', 'all')

@@ -57,7 +57,7 @@ afterAll(async () => {
   await database.drop()
 }, 30_000)
 
-test('a session goes on at whichever process its requests reach, also when one of them is gone', async () => {
+test('a session continues at any process, also when one of them is gone', async () => {
   const questions: string[] = []
   const host = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
   host.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -88,7 +88,7 @@ test('a session goes on at whichever process its requests reach, also when one o
   await host.close()
 })
 
-test('what one process signs, the other takes', async () => {
+test('one process accepts signatures of the other', async () => {
   const metadata = async () => (await fetch(`${address}/.well-known/oauth-authorization-server`)).json()
   expect(await metadata()).toMatchObject({ issuer: address, token_endpoint: `${address}/oauth/token` })
   const resource = await fetch(`${address}/.well-known/oauth-protected-resource/mcp`)

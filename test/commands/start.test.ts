@@ -181,7 +181,7 @@ describe('a start that cannot succeed ends with one line', () => {
   })
 })
 
-test('a variable that the command does not read is told in one line, and it starts', async () => {
+test('an unused variable is reported in one line, and the command starts', async () => {
   const given = { PAYMENTS_PROT: '1', PAYMENTS_BASE_URL: 'https://x.example', PAYMENTS_KEY: '', PAYMENTS_WEATHER: 'x' }
   const { url, stderr } = await served({ ...given, PAYMENTS_LOG_LEVEL: 'silent' })
   expect((await fetch(`${url}/healthz`)).status).toBe(200)

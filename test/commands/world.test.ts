@@ -85,7 +85,7 @@ function write(name: string, text: string): string {
 }
 
 describe('serve --json', () => {
-  test('prints one line when it is ready, whose address and keys work, and nothing else', async () => {
+  test('prints one line with a working address and keys when it is ready, and nothing else', async () => {
     const { url, mcpUrl, keys, child, stdout } = await served(['--database-url', 'sqlite::memory:'])
     expect(mcpUrl).toBe(`${url}/mcp`)
     expect(await whoami(url, keys.api)).toMatchObject({ actorType: 'party' })
@@ -152,7 +152,7 @@ describe('a world file that cannot be used', () => {
     expect(run(['doctor', ...on]).stdout).toMatch(/^note Sandbox clock +is \d+ days behind: it is 2026-01-31T09:/m)
   })
 
-  test('is told in one line where it is none', () => {
+  test('is reported in one line if it is invalid', () => {
     writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
     writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577))
     for (const [file, reason] of [
@@ -169,7 +169,7 @@ describe('a world file that cannot be used', () => {
     }
   })
 
-  test('is told with its line where something cannot have happened', () => {
+  test('is reported with its line if something cannot have happened', () => {
     const file = write(
       'poor.yaml',
       `${small}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
@@ -209,7 +209,7 @@ describe('a database that holds another world', () => {
     expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
   })
 
-  test('knows the keys of its file where the first process has one of them', () => {
+  test('knows the keys of its file if the first process has one of them', () => {
     const file = write('w.yaml', small)
     const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
     expect(status).toBe(0)

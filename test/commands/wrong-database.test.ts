@@ -76,7 +76,7 @@ describe('a database that a start must not use', () => {
   })
 })
 
-test('the sandbox of a user who configured none is set aside and begun anew where another pre-release made it', () => {
+test('the default sandbox of another pre-release is set aside, and a new one begins', () => {
   const home = join(folder, 'no-configuration')
   const start = () => {
     const options = {

@@ -34,7 +34,7 @@ async function runPath(): Promise<string> {
   return `/console/runs/${entry?.runId}`
 }
 
-test('what happens shows without a reload, in the list and in the timeline', async () => {
+test('events appear without a reload, in the list and in the timeline', async () => {
   const { page, context, complaints } = await open('/console')
   await isLive(page)
   await site.world.get('/wallets', { instanceId: 'a new run' })
@@ -122,7 +122,7 @@ test('a page says that the service is gone, and catches up when it is there agai
 })
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('everything has contrast and fits a phone, whatever others wrote', async () => {
+  test('everything has contrast and fits a phone, whatever the texts of others', async () => {
     const path = await runPath()
     const [entry] = (await entriesOf(site.world)).slice(-2)
     for (const [name, at] of Object.entries({ runs: '/console', run: path, entry: `${path}/entries/${entry?.id}` })) {

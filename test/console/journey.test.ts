@@ -51,7 +51,7 @@ test.runIf(isDeep).each(['/console', '/console/money'])(
   },
 )
 
-test('a link keeps the focus when its part of the page is drawn anew', async () => {
+test('a link keeps the focus when its part of the page is redrawn', async () => {
   const { page, context } = await open('/console/money')
   await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
   await page.locator('main a').filter({ hasText: 'the card for W' }).first().focus({ timeout: 5000 })

@@ -30,7 +30,7 @@ const capture = (id: string, amount: number) =>
 const savings = async () =>
   ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
 
-test('what is held, captured and moved elsewhere shows without a reload, on both pages', async () => {
+test('holds, captures and transfers appear without a reload, on both pages', async () => {
   const { page, context, complaints } = await open('/console/money')
   const wallet = await context.newPage()
   await wallet.goto(site.listener.url + walletPath)
@@ -133,7 +133,7 @@ test("another user's wallet is not there, and no number of a card is on any page
 })
 
 describe.each([true, false])('with the script: %s', (script) => {
-  test('a payment that waits is approved or denied by its button, and what was decided is what happened', async () => {
+  test('a pending payment is approved or denied by its button, and the result matches', async () => {
     const { status } = payer(site.world)
     for (const [name, expected] of [
       ['Approve', /PENDING|COMPLETED|PROCESSING/],
@@ -156,7 +156,7 @@ describe.each([true, false])('with the script: %s', (script) => {
   })
 })
 
-test('what begins to wait, and what was decided elsewhere, shows without a reload', async () => {
+test('new pending decisions, and decisions made elsewhere, appear without a reload', async () => {
   const { approvalOf, deny } = payer(site.world)
   const { page, context, complaints } = await open('/console/money')
   await isLive(page)
@@ -192,7 +192,7 @@ async function nameAll(world: Site['world'], name: string): Promise<void> {
 }
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('everything has contrast and fits a phone, whatever others wrote', async () => {
+  test('everything has contrast and fits a phone, whatever the texts of others', async () => {
     const other = await startSite()
     const { world } = other
     const card = await world.issueCard({ maximumAmount: 900 })

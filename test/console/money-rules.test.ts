@@ -41,7 +41,7 @@ const steps: Step[] = [
 const plotted = (steps: readonly Step[], nowMs: number, isCut = false) =>
   String(balancePlot({ id: 'wal_1', name: 'Main', steps, isCut }, nowMs))
 
-test('a plot rises with the amount and goes on with time; what is held lies on what is available', () => {
+test('a plot rises with the amount and continues with time; held money is on top of available money', () => {
   const text = plotted(steps, 100)
   const path = (name: string) => new RegExp(`path class="${name}" d="([^"]*)"`).exec(text)?.[1]
   expect(path('solid')).toBe('M0 0H500V800H1000')
@@ -50,7 +50,7 @@ test('a plot rises with the amount and goes on with time; what is held lies on w
   for (const label of ['>$0<', '>$10<', '>now<']) expect(text).toContain(label)
 })
 
-test('a plot of what hardly changes begins near it', () => {
+test('a plot of a nearly constant amount begins near it', () => {
   const text = plotted([{ atMs: 0, availableCents: 1000, heldCents: 100 }], 100)
   expect(text).not.toContain('>$0<')
   expect(text).toMatch(/path class="solid" d="M0 333H1000"/)

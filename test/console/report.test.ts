@@ -50,7 +50,7 @@ onEachDatabase('run reports', (database) => {
   const open = async (query = '') => (await site.visitor(site.owner)).open(`${path}${query}`)
   const reportIn = async () => (JSON.parse((await open('?format=json')).text) as { report: RunReport }).report
 
-  test('tells no card number that a merchant, an agent or who decided is named after', async () => {
+  test('shows no card number in the name of a merchant, an agent or a person', async () => {
     const number = '4242424242424242'
     const { world } = site
     const sent = { instanceId: 'named after a card' }
@@ -73,7 +73,7 @@ onEachDatabase('run reports', (database) => {
     expect((JSON.parse(text) as { report: RunReport }).report.cards).toMatchObject([{ differences: [] }])
   })
 
-  test('tells what was meant and what came of it', async () => {
+  test('shows intentions and results', async () => {
     const report = await reportIn()
     expect(report).toMatchObject({
       instanceId,
@@ -97,7 +97,7 @@ onEachDatabase('run reports', (database) => {
     expect(await reportIn()).toStrictEqual(report)
   })
 
-  test('tells what was asked for in a customer’s account, and nothing of others there', async () => {
+  test('shows the requests in a customer’s account, and nothing of others there', async () => {
     const { world, owner } = site
     const [mine, another] = [{ instanceId: 'a run for somebody' }, { instanceId: 'a run before' }]
     const customerPartyId = await world.customerPartyId()
@@ -128,7 +128,7 @@ onEachDatabase('run reports', (database) => {
     expect(report).toMatchObject({ cards: [], payments: [], wallets: [], totals: { intendedCents: 0 } })
   })
 
-  test('tells payments, who approved them and how', async () => {
+  test('shows payments with their approvals', async () => {
     const { world, owner } = site
     const self = payer(world)
     const sent = { instanceId: 'a run that pays' }
@@ -155,7 +155,7 @@ onEachDatabase('run reports', (database) => {
     expect(denied).toMatchObject({ paymentId: ids[1], status: 'denied', by: 'api', decidedAt: expect.any(String) })
   })
 
-  test('what another run asked for is listed, and not counted', async () => {
+  test('requests of another run are listed, and not counted', async () => {
     const { world, owner } = site
     const key = world.apiKey
     const asked = { amount: 400, payer: { type: 'party_id', value: await world.customerPartyId() } }
@@ -229,7 +229,7 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
-  test('whatever it is given, it tells of it in a line', async () => {
+  test('any input gets one line', async () => {
     const { text } = await open('?format=json')
     const changed = (from: string | RegExp, to: string) => text.replace(from, () => to)
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
@@ -270,7 +270,7 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
-  test('says what it does not tell', async () => {
+  test('lists its omissions', async () => {
     const { store } = site.world
     const { partyId } = site.owner
     const run = await store.read((tx) => findRun(tx, partyId, runIdOf(partyId, instanceId)))
@@ -314,7 +314,7 @@ onEachDatabase('run reports', (database) => {
     ).toBeNull()
   })
 
-  test('tells what is due as done, whoever asked for nothing since', async () => {
+  test('shows due effects as done, even without a later request', async () => {
     const { world } = site
     const sent = { instanceId: 'held for long' }
     ok(await world.authorize(await world.issueCard({ maximumAmount: 900 }, sent), 700, sent))

@@ -170,7 +170,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('who decided on a payment says the entry, and which one, and of no agent that it did', async () => {
+  test('the entry names the person who decided on a payment, and never an agent', async () => {
     const { world } = site
     const { setLimits, pay } = payer(world)
     const { agentId } = await world.whoami()
@@ -245,7 +245,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('what others wrote stays a text: markup, direction, ten thousand characters', async () => {
+  test('texts of others stay text: markup, direction, ten thousand characters', async () => {
     const instanceId = '<img src=x onerror=alert(1)>'
     const name = `\u202eevil</pre><script>alert(1)</script>\u0007${'W'.repeat(10_000)}`
     const answer = await site.world.post('/agent-cards', { merchant: { name }, maximumAmount: 1 }, { instanceId })
@@ -301,7 +301,7 @@ onEachDatabase('the console shows runs', (database) => {
   })
 })
 
-test('a request as a command of a shell stays one command, whatever is in it', async () => {
+test('a request as a shell command stays one command, whatever it contains', async () => {
   const sh = promisify(execFile)
   const functions = `curl() { printf '%s\\0' "$@"; printf '\\036'; }; uuidgen() { printf new; }`
   const hostile = fc.constantFrom(...`'"$\`\\\n!;&|<>()#\u202e`)

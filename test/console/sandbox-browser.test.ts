@@ -62,7 +62,7 @@ describe.each([true, false])('with the script: %s', (script) => {
   })
 })
 
-test('what another moves or sets shows without a reload', async () => {
+test('changes by others appear without a reload', async () => {
   const { page, context, complaints } = await open()
   await isLive(page)
   await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' })
@@ -145,7 +145,7 @@ test('a screen reader finds the parts, the buttons and the fields by their names
   await context.close()
 })
 
-test('what others named stays text, in its place and its direction', async () => {
+test('names given by others stay text, in their place and direction', async () => {
   const hostile = '\u202e\u2066<b id="evil">'
   const name = `${hostile}${'W'.repeat(80)}`
   const cardId = await site.world.issueCard({ maximumAmount: 700, merchant: { name } })

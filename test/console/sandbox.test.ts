@@ -56,7 +56,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
         `${operation} ${actorType} ${userId}`,
     )
 
-  test('each button moves the clock by what it says, and is in the activity as the user’s', async () => {
+  test('each button moves the clock as labeled, and is in the activity of the user', async () => {
     const before = await now()
     await press('hour')
     await press('day')
@@ -67,7 +67,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await lastActs(3)).toEqual(Array(3).fill(`advance_sandbox_clock user ${site.owner.id}`))
   })
 
-  test('a form that is sent twice does what it says once', async () => {
+  test('a form sent twice acts once', async () => {
     await page()
     const before = await now()
     await owner.send(`${address}/day`)
@@ -97,7 +97,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await page()).not.toContain('A hold of a purchase lapses')
   })
 
-  test('what is due by now happened before the page is shown', async () => {
+  test('due effects happen before the page is shown', async () => {
     const { world } = site
     await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
     expect(await page()).toContain('A hold of a purchase lapses')
@@ -106,7 +106,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await page()).not.toContain('A hold of a purchase lapses')
   })
 
-  test('what comes next is told with its record, and where more of it stands', async () => {
+  test('the next effects are shown with their records and links to more', async () => {
     const on = await groundsIn(site.world)
     const { own } = on.places
     const cardId = await site.world.issueCard({ merchant: { name: 'A\u202e<b>' } }, { instanceId: 'next' })
@@ -163,7 +163,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await rules()).toEqual([])
   })
 
-  test('what is saved is restored, and deleted; a reset puts back how it was filled, and who is signed in stays', async () => {
+  test('snapshots are restored and deleted; a reset restores the initial world, and sign-ins stay', async () => {
     await press('save', { name: 'before' })
     expect(await page()).toContain('<strong>before</strong>')
     const saved = await now()
@@ -227,7 +227,7 @@ onEachDatabase('the sandbox in the console, elsewhere', (database) => {
     await world.drop()
   })
 
-  test('in a rehearsal, who signed in by one click neither sees nor changes what goes wrong', async () => {
+  test('in a rehearsal, a user who signed in by one click neither sees nor changes faults', async () => {
     const file =
       'rehearsal: true\nparties:\n  acme:\n    wallets: { main: { balance: 100000 } }\n    agents: { shopper: {} }\n    users: { owner: { name: Ann, email: owner@acme.example } }\n'
     const system = fakeSystem()

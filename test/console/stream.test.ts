@@ -34,7 +34,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     return reader
   }
 
-  test('two who watch a run are shown the same: what it tells, as texts, and of no other run', async () => {
+  test('two viewers of a run get the same texts, and nothing of another run', async () => {
     const instanceId = '<img src=x>'
     await site.world.get('/wallets', { instanceId })
     await site.entries(instanceId)
@@ -66,7 +66,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await reader.cancel()
   })
 
-  test('money is shown as its page draws it; for what waits, each page asks for its own buttons, where it changed', async () => {
+  test('money is shown as its page draws it; each page requests its own buttons for pending decisions that changed', async () => {
     const { world, owner } = site
     const visitor = await site.visitor(owner)
     const reader = await watch('money')
@@ -98,7 +98,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await reader.cancel()
   })
 
-  test('what is set and cleared again before anybody looks is told, for a page may have been drawn between', async () => {
+  test('a change and its reversal before anybody looks are notified, because a page may have been drawn between', async () => {
     const { world } = site
     const rule = { id: 'brief', operation: 'get_wallet', fault: 'slow' }
     const reader = await watch('sandbox')
@@ -175,7 +175,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('who reads nothing is sent what is bounded, then told only that something changed', async () => {
+test('a client that reads nothing gets a bounded amount, then only notifications', async () => {
   vi.useFakeTimers()
   const { open, change } = createStreams(async () => [{ source: '/', html: 'x'.repeat(mostQueuedBytes * 0.7) }])
   const slow = await open()
@@ -193,7 +193,7 @@ test('who reads nothing is sent what is bounded, then told only that something c
   await slow.cancel()
 })
 
-test('the stream of who signed out ends at the next heartbeat', async () => {
+test('the stream of a user who signed out ends at the next heartbeat', async () => {
   vi.useFakeTimers()
   const { open } = createStreams(async () => [])
   const [still, out] = [await open(), await open({ stillThere: false })]
@@ -205,7 +205,7 @@ test('the stream of who signed out ends at the next heartbeat', async () => {
   await still.cancel()
 })
 
-test('who left while their stream began leaves no place taken', async () => {
+test('a client that leaves while its stream begins leaves no slot taken', async () => {
   const { open } = createStreams(async () => [])
   const leaving = new AbortController()
   const reader = open({ gone: leaving.signal })

@@ -21,7 +21,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
   }
   const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
 
-  test('a timeline is narrowed to a range of time on the clock, to its pages and to what comes while it is looked at', async () => {
+  test('a timeline is narrowed to a range of time, including its pages and live entries', async () => {
     const { world } = site
     const instanceId = 'from and until'
     for (let count = 0; count < 3; count++) {
@@ -63,7 +63,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     )
   })
 
-  test('what happened by itself is found at its own moment, not where it was noted', async () => {
+  test('a due effect is found at its own time, not at the time of its entry', async () => {
     const { world } = site
     const agents = { instanceId: 'lapsed in between' }
     await world.authorize(await world.issueCard({}, agents), 1200, agents)
@@ -80,7 +80,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     expect(entriesIn(await textAt(`${path}?until=${behind}`))).toContain(lapsed.id)
   })
 
-  test('what happened before a range is not looked through, nor shown where it was noted late', async () => {
+  test('earlier entries are not scanned, and late entries of earlier effects are not shown', async () => {
     const { world } = site
     const instanceId = 'a long time ago'
     await world.get('/wallets', { instanceId })
@@ -102,7 +102,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     }
   })
 
-  test('a time that is none is told at its field, and narrows nothing', async () => {
+  test('an invalid time is reported at its field, and narrows nothing', async () => {
     const path = site.runPath('from and until')
     const all = entriesIn(await textAt(path))
     for (const wrong of [

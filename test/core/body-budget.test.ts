@@ -24,7 +24,7 @@ test('a credential that has used up its share is refused without being looked up
   expect(() => arrive('known', 500_000)).not.toThrow()
 })
 
-test('while credentials are looked up, one takes half of the room, and all of them no more than there is', () => {
+test('while credentials are looked up, one takes at most half of the budget, and all of them no more than the budget', () => {
   const { arrive } = usedUp()
   const first = arrive('one', 500_000)
   expect(() => arrive('one', 500_000)).toThrow('100000 bytes of request bodies from this credential are arriving')

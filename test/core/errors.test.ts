@@ -11,7 +11,7 @@ test('no text of the error table changes under the mask', () => {
   }
 })
 
-test('what came from outside is masked, an amount is not', () => {
+test('external texts are masked, amounts are not', () => {
   expect(maskSecrets('Bearer abc.def and ak_ntl_sandbox_0123 and 4242-4242-4242-4242')).toBe(
     'Bearer [masked] and ak_ntl_sandbox_[masked] and [masked number]',
   )
@@ -19,17 +19,17 @@ test('what came from outside is masked, an amount is not', () => {
   expect(show(123_456_789_012)).toBe('123456789012')
 })
 
-test('the end of a link that a text tells stays what it is', () => {
+test('the end of a link in a text stays unchanged', () => {
   const link = 'http://127.0.0.1:4010/verify/mfc_019bc1c01e40a294ba5b8ff6af1ab134_f1e4242424242424242b0aab314c1f5f19f3'
   expect(maskSecrets(`Verify here: ${link}`)).toBe(`Verify here: ${link}`)
   expect(maskForeignText('Shop4242424242424242')).toBe('Shop[masked number]')
 })
 
-test('a value is shown on one line, with what a screen does not show in its code', () => {
+test('a value is shown on one line, with invisible characters as codes', () => {
   expect(show('a\n\u007f\u0085\u009b31m\u2028\u202ez é 😀')).toBe('"a\\n\\u007f\\u0085\\u009b31m\\u2028\\u202ez é 😀"')
 })
 
-test('a beginner reads whole what the service says', async () => {
+test('a beginner reads the whole text of the service', async () => {
   const world = await createWorld(sqlite)
   const withoutCredential = await world.service.fetch(new Request('http://sandbox.test/whoami'))
   const { errors } = (await withoutCredential.json()) as { errors: { detail: string }[] }

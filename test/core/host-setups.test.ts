@@ -10,7 +10,7 @@ const start = {
   env: {},
 }
 
-test('a host that starts it is told the command', () => {
+test('a host that starts it gets the command', () => {
   const env = { A: 'b "c"\\' }
   for (const name of hostNames) {
     const { format, servers } = hostSetups[name]
@@ -33,7 +33,7 @@ A = "b \\"c\\"\\\\"`,
   )
 })
 
-test('a host that calls an address is told it, in the words of the host', () => {
+test('a host that calls an address gets it, in its own format', () => {
   const entries = Object.fromEntries(hostNames.map((name) => [name, hostSetups[name].entry({ url })]))
   expect(entries).toEqual({
     'claude-code': { type: 'http', url },

@@ -5,7 +5,7 @@ const allowed = (authority: Authority) =>
   (Object.keys(permissions) as Permission[]).filter((permission) => allows(authority, permission))
 const key: Authority = { actorType: 'party', scopes: [], grant: null }
 
-test('a key may what its scopes are for, and what every key may', () => {
+test('a key may use its scopes, and the operations of every key', () => {
   expect(allowed(key)).toEqual(['identity.read', 'events.read', 'clock.use', 'shops.read', 'sandbox.manage'])
   expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual([
     'identity.read',
@@ -20,7 +20,7 @@ test('a key may what its scopes are for, and what every key may', () => {
   expect(allowed({ ...key, scopes: undefined })).toEqual(allowed({ ...key, actorType: 'user' }))
 })
 
-test('an agent may what its policy allows, whatever scopes stand beside it', () => {
+test('an agent may do what its policy allows, whatever its scopes', () => {
   const agent: Authority = { ...key, actorType: 'agent' }
   const policy = Object.entries(permissions).flatMap(([name, rule]) => (rule.agent ? [name] : []))
   expect(allowed(agent)).toEqual(policy)

@@ -130,7 +130,7 @@ test.each([earlier, pinned])(
   },
 )
 
-test('nothing that can be sent with what the model saw decides; what lets the browser in works once and is in no answer', async () => {
+test('the data that the model saw cannot decide; the ticket of the browser works once and is in no answer', async () => {
   const before = await on.received()
   const { host, opened, pay } = await local()
   const result = await pay(600)
@@ -186,7 +186,7 @@ test('without a browser it says so, and nothing waits', async () => {
   for (const words of ['payments-mcp serve', 'elicitation', 'PAYMENTS_CONFIRM']) expect(error.next).toContain(words)
 })
 
-test('a host that opens pages opens this one, with what lets the browser in', async () => {
+test('a host that opens pages opens this one, with the ticket', async () => {
   const { decide } = browser()
   const who = person([
     async ({ url = '' }) => {
@@ -216,7 +216,7 @@ test('is over after ten minutes, and unknown to a process that starts again', as
   })
 })
 
-test('a window shows what else waits, and leads only its own browser there', async () => {
+test('a window shows other pending decisions, and leads only its own browser there', async () => {
   const before = await on.received()
   const { opened, pay, host } = await local()
   const [first, second] = [pendingOf(await pay(910)), pendingOf(await pay(920))]

@@ -30,7 +30,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     return { ...pending, path: new URL(pending.url).pathname, again }
   }
 
-  test('shows who asks for what, what is left of the limits, and what a yes does', async () => {
+  test('shows who asks for what, the remaining limits, and the effect of a yes', async () => {
     const { world, site } = on
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -76,7 +76,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     })
   })
 
-  test('shows what a customer granted, where the call is for a customer', async () => {
+  test('shows the grant of a customer, if the call is for a customer', async () => {
     const { world, site } = on
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -116,7 +116,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     expect((await again()).isError).not.toBe(true)
   })
 
-  test('is not decided by anything that can be sent with what the model saw', async () => {
+  test('cannot be decided with the data that the model saw', async () => {
     const { world } = on
     const before = await on.received()
     const { path, decision, again } = await pay(800)

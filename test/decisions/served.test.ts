@@ -157,7 +157,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(await on.received()).toBe(before + 700)
   })
 
-  test('asks anew where what it would do has changed', async () => {
+  test('asks again if its effect has changed', async () => {
     const { world, site } = on
     const { json } = ok(await world.get('/customers'))
     const customerId = json.data[0].id

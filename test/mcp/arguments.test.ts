@@ -32,7 +32,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     return connection
   }
 
-  test('what a host adds is dropped', async () => {
+  test('additions of a host are dropped', async () => {
     const { host } = await opened()
     const issued = await host.callTool('issue_agent_card', { ...card, wait_for_previous: true })
     expect(issued.structuredContent).not.toHaveProperty('meta')
@@ -70,7 +70,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect((await world.post('/agent-cards', { ...card, maximumAmount: '5000' })).status).toBe(422)
   })
 
-  test('a change empties what clear names, and nothing by null', async () => {
+  test('a change empties the fields in clear, and none by null', async () => {
     const { host } = await opened({ key: world.apiKey })
     const made = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
     const walletId = made.structuredContent?.data.id
@@ -84,7 +84,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(await update({ clear: ['description'], description: 'x' })).toContain('either set it or clear it')
   })
 
-  test('what is null by choice, not by default, is named in clear too', async () => {
+  test('fields that are deliberately null are named in clear too', async () => {
     const { host } = await opened({ key: world.apiKey })
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
     const expiry = async (input: object) => {
@@ -95,7 +95,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(await expiry({ clear: ['expiresInMinutes'] })).toBe(null)
   })
 
-  test('all wrong ones are told, an id in words', async () => {
+  test('all wrong ones are reported, an id in words', async () => {
     const { host } = await opened()
     const cardId = await world.issueCard()
     const wrong = { cardTransactionId: cardId, amount: -1, currency: 'EUR', colour: 'red' }
@@ -123,7 +123,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(refused.detail).toContain('currency must be "USD"')
   })
 
-  test('what is not listed is taken', async () => {
+  test('unlisted ones are accepted', async () => {
     const { host } = await opened()
     const counterparty = { type: 'email', value: 'ann@example.com' }
     const paid = await host.callTool('create_payment', { amount: 1, counterparty, tags: { team: 'blue' } })
@@ -159,7 +159,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(second.structuredContent).toEqual({ ...first.structuredContent, replayed: true })
   })
 
-  test('a tool that is not offered says where it is, an unknown one what is like it', async () => {
+  test('a tool that is not offered names its toolset, an unknown one the nearest name', async () => {
     const { host } = await opened({ toolsets: ['default'], actor: 'agent' })
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
@@ -183,14 +183,14 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 })
 
-test('over REST all wrong values are told too, the source being the first', async () => {
+test('over REST all wrong values are reported too, the first as the source', async () => {
   const { status, json } = await world.post('/agent-cards', { ...card, maximumAmount: -1, currency: 'EUR' })
   expect(status).toBe(422)
   expect(json.errors[0].source).toEqual({ pointer: '/data/attributes/maximumAmount' })
   expect(json.errors[0].detail).toMatch(/maximumAmount must be more than 0.* currency must be "USD"/)
 })
 
-test('the instructions name only tools that are offered, and know of them what the catalogue says', () => {
+test('the instructions name offered tools only, and agree with the catalogue', () => {
   const all = Object.values<OperationDefinition>(catalogue)
   for (const known of namedTools) expect(all.find(({ name }) => name === known.name)).toMatchObject(known)
   const names = all.map((operation) => operation.name)

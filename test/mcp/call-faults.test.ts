@@ -94,7 +94,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('effect_then_503 of a call that is refused: it is told why', async () => {
+      test('effect_then_503 of a refused call: the refusal is returned', async () => {
         const meeting = await meet()
         meeting.next.push({ kind: 'effect_then_503' })
         expect(errorOf(await meeting.host.callTool('get_payment', { paymentId: 'pay_unknown' }))).toMatchObject({
@@ -102,7 +102,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         })
       })
 
-      test('error: each code is told as the refusal that it is, and nothing was done', async () => {
+      test('error: each code is returned as its refusal, and nothing was done', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {

@@ -146,7 +146,7 @@ onEachDatabase('the human decides,', (database) => {
       expect(slow.asked).toHaveLength(3)
     })
 
-    test('is not asked about what is decided already, or is not there', async () => {
+    test('is not asked about decided or missing records', async () => {
       const { paymentId, approvalId } = await us.review(6_000)
       ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
       const who = person([yes])
@@ -220,7 +220,7 @@ onEachDatabase('the human decides,', (database) => {
       expect(await self.status(paymentId)).toBe('COMPLETED')
     })
 
-    test('who does not verify leaves it undone', async () => {
+    test('without verification nothing is done', async () => {
       const { key } = await us.approver()
       const { approvalId } = await us.review(60_000)
       const { result } = await approving(person([yes, no]), approvalId, { key })

@@ -74,7 +74,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
   })
 
-  test('answers without the icon, which is told with the tools and by initialize', async () => {
+  test('answers without the icon, which is in the tool list and in initialize', async () => {
     const { host } = await connected(open, [ok])
     const { _meta } = (await host.callTool('issue_agent_card', issue)) as { _meta?: object }
     expect(JSON.stringify(_meta ?? {}).length).toBeLessThan(200)
@@ -120,7 +120,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(new Set(keys(seen))).toEqual(new Set([idempotencyKey]))
   })
 
-  test('is told of wrong arguments as an error result', async () => {
+  test('gets wrong arguments as an error result', async () => {
     const { host, seen } = await connected(open, [ok])
     const wrong = errorOf(await host.callTool('issue_agent_card', { ...issue, maximumAmount: 'ten' }))
     expect(wrong).toMatchObject({ code: 'invalid_value', source: { pointer: '/data/attributes/maximumAmount' } })
@@ -134,7 +134,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     await expect(host.callTool('make_money', {})).rejects.toThrow('Unknown tool: "make_money"')
   })
 
-  test('is told of attempts and waits when it asks for progress', async () => {
+  test('gets attempts and waits as progress', async () => {
     const { host } = await connected(open, [refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
     const told: (string | undefined)[] = []
     const onprogress = ({ progress, message }: { progress: number; message?: string | undefined }) =>
@@ -212,7 +212,7 @@ test('a line that is no message is skipped', async () => {
   expect(logged).toHaveLength(1)
 })
 
-test('an error that is no answer of the service is logged, and told without its text', async () => {
+test('an internal error is logged, and reported without its text', async () => {
   const steps: Steps = [ok]
   const { client } = scriptedClient(steps)
   const logged: unknown[] = []

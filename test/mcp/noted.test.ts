@@ -126,7 +126,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       expect(JSON.stringify(entries)).not.toContain('4242 4242')
     })
 
-    test('what is not granted is refused here', async () => {
+    test('calls without a grant are refused here', async () => {
       const { host, kept } = await run(chosen, { allows: ({ permission }) => permission !== 'payments.create' })
       await host.callTool(operation, at.payment(1)).catch(() => {})
       expect((await kept()).map(({ outcome, operation }) => [outcome, operation])).toEqual([['refused', operation]])

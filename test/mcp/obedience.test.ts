@@ -114,7 +114,7 @@ const dataOf = (result: ToolResult) => {
   return result.structuredContent.data
 }
 
-describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open }) => {
+describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open }) => {
   test.each(Object.keys(errorTable) as ErrorCode[])(
     'gets out of %s, without the key of what was refused',
     async (code) => {
@@ -135,7 +135,7 @@ describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open })
     },
   )
 
-  test('never ends in a conflict, whatever the domain refuses and whichever key was used before', async () => {
+  test('never ends in a conflict, whatever the refusal and the earlier keys', async () => {
     const connection = await connected(world, open, {})
     const { host } = connection
     const keyed = async (tool: string, input: Values, idempotencyKey: string) => {
@@ -195,7 +195,7 @@ describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open })
     await connection.close()
   })
 
-  test('is told the bound, and the way to money', async () => {
+  test('learns the limit, and how to get money', async () => {
     await fund()
     const connection = await connected(world, open, {})
     const { host } = connection

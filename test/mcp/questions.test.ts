@@ -36,7 +36,7 @@ async function askedOf(tool: string, input: object, options: NonNullable<Paramet
   }
 }
 
-test('what cannot be taken back asks, but for what is said here', () => {
+test('irreversible operations ask, with the exceptions listed here', () => {
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
@@ -70,7 +70,7 @@ test('what cannot be taken back asks, but for what is said here', () => {
   for (const { amount } of Object.values(questions)) expect(amount).toBeOneOf([undefined, 'amount', 'maximumAmount'])
 })
 
-test('cards and transfers name the amount, the payee and whom they are for', async () => {
+test('cards and transfers name the amount, the payee and the customer', async () => {
   const card = { merchant: { name: 'Books' }, maximumAmount: 10_001, currency: 'USD', customerPartyId: customerId }
   expect((await askedOf('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
     'Issue a card of up to $100.01',
@@ -101,7 +101,7 @@ test('cards and transfers name the amount, the payee and whom they are for', asy
   ])
 })
 
-test('removals and revocations say what they end, and do nothing on a no', async () => {
+test('removals and revocations state their consequences, and do nothing on a no', async () => {
   const { agentId } = await world.whoami()
   const name = (await world.get(`/customers/${customerId}`)).json.data.attributes.name
   const apiKey = (await world.get('/api-keys', { key: world.apiKey })).json.data[0]
@@ -150,7 +150,7 @@ test('removals and revocations say what they end, and do nothing on a no', async
   expect((await askedOf('rotate_agent_key', cases[5][1])).lines?.at(-1)).toContain('in 60 s')
 })
 
-test('whoever makes a key, or lets an agent spend more, asks the person', async () => {
+test('creating a key, or raising a limit, asks the person', async () => {
   const agentId = String((await world.whoami()).agentId)
   const apiKey = await askedOf('create_api_key', { name: 'Books', scopes: ['payments.read'] })
   expect(apiKey.lines).toContain('Make an API key “Books”')
@@ -168,7 +168,7 @@ test('whoever makes a key, or lets an agent spend more, asks the person', async 
   expect(renamed.result.isError).not.toBe(true)
 })
 
-test('banks, requests, people and webhooks: a person reads whom it is about, and how much', async () => {
+test('banks, requests, people and webhooks: the question names the subject and the amount', async () => {
   const linked = await world.send('POST', '/simulations/external-accounts/link', { key: world.apiKey })
   const account = linked.json.data[0]
   const bank = `“Test Checking” ••••0000 at “Test Bank” (${account.id})`
@@ -218,7 +218,7 @@ test('banks, requests, people and webhooks: a person reads whom it is about, and
   expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
 })
 
-test('a webhook that is changed, or whose secret is replaced, is named by its address', async () => {
+test('changing a webhook, or replacing its secret, names its address', async () => {
   const url = 'https://hooks.example.com/in'
   const made = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
   const webhookId = made.json.data.id

@@ -16,7 +16,7 @@ const balances = [...picture.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/g
   total: cents(total),
 }))
 
-test('the purchase that README.md shows is what happens', async () => {
+test('the purchase in README.md works as shown', async () => {
   const [{ open }] = hosts
   const world = await createWorld(sqlite)
   const { host, close } = await connected(world, open)

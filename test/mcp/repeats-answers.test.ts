@@ -51,7 +51,7 @@ onEachDatabase('a repeated call that the API knows no key of', (database) => {
     return json.data.filter((key: { attributes: { name: string } }) => key.attributes.name === name).length
   }
 
-  test('is answered what the first was, secret included, which the database cannot tell', async () => {
+  test('gets the first answer, including its secret, which the database does not reveal', async () => {
     const key = newKey()
     const first = await (await opened())(key)
     const secret = String((first.structuredContent?.data.attributes as Record<string, unknown> | undefined)?.apiKey)
@@ -98,7 +98,7 @@ onEachDatabase('a repeated call that the API knows no key of', (database) => {
     expect(await keysOf(another.name)).toBe(1)
   })
 
-  test('runs anew where the first was refused, and says what is known where its answer was lost', async () => {
+  test('runs again if the first was refused, and reports the known facts if its answer was lost', async () => {
     const key = newKey()
     const ways = [
       () => Response.json({ errors: [{ code: 'conflict', detail: 'No.', status: '409' }] }, { status: 409 }),

@@ -47,7 +47,7 @@ onEachDatabase('an equal call', (database) => {
     return wallet.json.data.attributes.balance.total as number
   }
 
-  test('is the same with what is meant where nothing is given, and with numbers as texts', async () => {
+  test('is recognized with explicit defaults, and with numbers as texts', async () => {
     const { at } = await opened()
     const card = { merchant: { name: 'Books' }, maximumAmount: 1_000, currency: 'USD' }
     const first = await at.callTool('issue_agent_card', card)
@@ -58,7 +58,7 @@ onEachDatabase('an equal call', (database) => {
     expect(idOf(longer)).not.toBe(idOf(first))
   })
 
-  test('pays once where what stands in front of the API answers the repeat with a 404 of its own', async () => {
+  test('pays once if a proxy in front of the API answers the repeat with its own 404', async () => {
     const ways = [
       async (request: Request) => {
         await world.service.fetch(request)
@@ -93,7 +93,7 @@ onEachDatabase('an equal call', (database) => {
     expect(isRepeat(await call(payment))).toBe(false)
   })
 
-  test('is that of the last one made on purpose, whose time counts', async () => {
+  test('repeats the last deliberate call, whose time counts', async () => {
     const { call } = await opened()
     const payment = newPayment()
     await call(payment)

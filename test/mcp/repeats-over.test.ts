@@ -342,7 +342,7 @@ onEachDatabase('the repeat of a call', (database) => {
     expect(repeat.content[0]?.text).toContain(`${madeBy(first).id} is COMPLETED now.`)
   })
 
-  test('by its own key is the recorded answer, and a remark says what became of it', async () => {
+  test('by its own key gets the recorded answer, with a remark on its present state', async () => {
     const given = {
       ...(await guarded.issue_agent_card?.arguments(scene)),
       idempotencyKey: `card ${count++} of the test`,

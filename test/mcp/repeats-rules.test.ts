@@ -110,7 +110,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(without)).not.toBe(undefined)
   })
 
-  test('runs anew where the first was refused, also where nobody forgot that', async () => {
+  test('runs again if the first was refused, even if that is still remembered', async () => {
     const rich = newPayment({ amount: 90_000_000 })
     const { call, host: at } = await opened()
     expect(errorOf(await call(rich)).code).toBe('conflict')
@@ -127,7 +127,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(paid)).toBe(undefined)
   })
 
-  test('is not made again after a failure of which nobody knows what it did, but by a new key', async () => {
+  test('is not made again after a failure with an unknown result, except with a new key', async () => {
     const failure = { errors: [{ code: 'server_error', detail: 'Something failed.', status: '500' }] }
     let fails = true
     const between = async (request: Request) => {
@@ -144,7 +144,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(await call(payment))).not.toBe(undefined)
   })
 
-  test('waits for the first where that still runs, and is answered what it was', async () => {
+  test('waits for the first if that is still running, and gets its answer', async () => {
     const { call: first, sent } = await opened()
     const payment = newPayment()
     const paid = await first(payment)
@@ -158,7 +158,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1)
   })
 
-  test('asks nobody again what they agreed to, and what they declined is not remembered', async () => {
+  test('asks nobody again after a yes, and does not remember a no', async () => {
     const who = person([no, yes])
     const { call } = await opened({ confirm: always, stateSecrets, person: who })
     const payment = newPayment()

@@ -73,7 +73,7 @@ onEachDatabase('resources,', (database) => {
       expect(JSON.stringify([listed, card, transaction])).not.toContain(number)
     })
 
-    test('what is not there is a resource that is not found', async () => {
+    test('a missing resource is not found', async () => {
       const { host } = await connectedTo(world, chosen)
       for (const uri of [
         'payments://agent-cards/pcd_0',
@@ -98,7 +98,7 @@ onEachDatabase('resources,', (database) => {
       expect(data[0].attributes.resourceIds).toContain(structuredContent?.data.id)
     })
 
-    test('a host that watches is told of the changes of its own calls, and of those only that it watches', async () => {
+    test('a watching host is notified of changes by its own calls, to watched resources only', async () => {
       const { host } = await connectedTo(world, chosen)
       const cardId = await world.issueCard()
       const told: string[] = []
@@ -125,7 +125,7 @@ onEachDatabase('resources,', (database) => {
       expect(told).toEqual([])
     })
 
-    test('a host that watches hears of what others do to what it can read, and of nothing else', async () => {
+    test('a watching host is notified of changes by others to records it can read, and nothing else', async () => {
       const { partyId, agentId } = await world.whoami()
       const walletId = (await world.get('/wallets')).json.data[0].id
       const ends: (() => void)[] = []
@@ -189,7 +189,7 @@ onEachDatabase('resources,', (database) => {
   })
 })
 
-test('what the credential cannot read is neither listed nor read nor completed', async () => {
+test('records that the credential cannot read are neither listed nor read nor completed', async () => {
   const world = await createWorld(sqlite)
   const allows = ({ permission }: { permission: string }) =>
     permission !== 'cards.read' && permission !== 'activity.read'

@@ -158,7 +158,7 @@ test('calls that run when stdin ends are answered', async () => {
   expect(new Set(cards).size).toBe(3)
 })
 
-test('a remote API that is not there is told in the result, and initialize does not wait for it', async () => {
+test('an unreachable API is reported in the result, and initialize does not wait for it', async () => {
   const call = { id: 2, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
   const { address, close } = await listening(() => {})
   await close()

@@ -41,7 +41,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     expect(host.getInstructions()).toContain('only reads')
   })
 
-  test('follow what the credential allows, and the host is told when that changes', async () => {
+  test('follow the permissions of the credential, and the host is notified of changes', async () => {
     const granted = new Set(['wallets.read'])
     const allows = ({ permission }: Pick<OperationDefinition, 'permission'>) => granted.has(permission)
     const { host, server, sent } = await connectedTo(chosen, { allows, toolsets: ['default'] })
@@ -74,7 +74,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     await expect(host.listTools('nonsense')).rejects.toMatchObject({ code: -32602 })
   })
 
-  test('the server says what it can', async () => {
+  test('the server declares its capabilities', async () => {
     const { host } = await connectedTo(chosen, {})
     expect(host.requests.getServerCapabilities()).toMatchObject({
       tools: { listChanged: true },
@@ -85,7 +85,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
   })
 })
 
-test('a user is offered what is not for agents only', () => {
+test('a user gets the tools that are not for agents only', () => {
   const names = (actor: 'agent' | 'party' | 'user') =>
     toolList({ ...everyTool('sandbox'), actor }).map(({ name }) => name)
   expect(names('user')).toEqual(names('party'))
@@ -94,7 +94,7 @@ test('a user is offered what is not for agents only', () => {
   expect(names('agent')).not.toContain('create_api_key')
 })
 
-test('pages put together are the list, whatever their length', () => {
+test('the pages together are the list, whatever their length', () => {
   const lists = fc.uniqueArray(fc.string({ minLength: 1, unit: 'grapheme' }), { maxLength: 30 })
   fc.assert(
     fc.property(lists, fc.integer({ min: 1, max: 12 }), (items, length) => {

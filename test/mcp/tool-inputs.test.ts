@@ -64,7 +64,7 @@ describe('a host that drops bounds, forms and defaults', () => {
     }
   })
 
-  test.each(tools)('is told the bounds of the service for $title', ({ tool, operation }) => {
+  test.each(tools)('shows the bounds of the service for $title', ({ tool, operation }) => {
     const offered = new Map<string, string>()
     for (const [path, { description = '' }] of within(tool.inputSchema as Schema)) {
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
@@ -87,7 +87,7 @@ describe('a host that drops bounds, forms and defaults', () => {
     }
   })
 
-  test('is told the form of what is not free text', () => {
+  test('shows the format of values that are not free text', () => {
     const described = (name: string, ...path: string[]) => {
       const schema = tools.find(({ tool }) => tool.name === name)?.tool.inputSchema as Schema
       return path.reduce((inner: Schema | undefined, step) => inner?.properties?.[step], schema)?.description
@@ -228,7 +228,7 @@ describe('a host that sends nothing that its validator refuses', () => {
   })
 })
 
-describe('what a model is told with every request', () => {
+describe('the text sent to a model with every request', () => {
   test.each(environments)('fits into 2,950 tokens for an agent with the default tools, %s', (environment) => {
     const costs = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] }).map(
       ({ name, description, inputSchema }) => ({
@@ -240,7 +240,7 @@ describe('what a model is told with every request', () => {
     expect(total, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(2_950)
   })
 
-  test('says beside what moves money whether the money is real', () => {
+  test('says whether money is real in tools that move it', () => {
     const described = (environment: Environment, name: string) =>
       toolList(everyTool(environment)).find((tool) => tool.name === name)?.description
     for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {

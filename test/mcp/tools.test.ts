@@ -91,7 +91,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(tool?.inputSchema.additionalProperties).toBe(false)
   })
 
-  test('is annotated as what it does', () => {
+  test('has annotations that match its effect', () => {
     expect(tool?.annotations).toEqual({
       // A host that allows reads must not reveal a card's number without asking.
       readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
@@ -121,7 +121,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(valid({ meta: {} }).valid).toBe(false)
   })
 
-  test('spends no tokens on what the client checks anyway', () => {
+  test('spends no tokens on client-side checks', () => {
     const text = JSON.stringify(tool?.inputSchema)
     expect(text).not.toContain('$schema')
     expect(text).not.toContain('pattern')

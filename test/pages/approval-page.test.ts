@@ -58,7 +58,7 @@ onEachDatabase('the page of an approval', (database) => {
   beforeAll(() => begin(database))
   afterAll(() => site.world.drop())
 
-  test('tells who asks for what and why, and approves as the user', async () => {
+  test('shows who asks for what and why, and approves as the user', async () => {
     const { id, paymentId, path } = await waiting(1000, { description: 'Paper & pens' })
     const visitor = await site.visitor()
     const signIn = `/sign-in?next=${encodeURIComponent(path)}`
@@ -102,7 +102,7 @@ onEachDatabase('the page of an approval', (database) => {
     })
   })
 
-  test('denies, with a reason that whoever asked can read', async () => {
+  test('denies, with a reason that the requester can read', async () => {
     const [silent, told] = [await waiting(), await waiting()]
     const { visitor } = await opened(silent)
     const member = await site.addUser({ role: 'MEMBER' })
@@ -202,7 +202,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(lost?.text).not.toContain('name="decision"')
   })
 
-  test('what was canceled, and what cannot be paid now, is told', async () => {
+  test('reports a canceled payment, and one that cannot be paid now', async () => {
     const canceled = await waiting()
     const { visitor } = await opened(canceled)
     ok(await self.cancel(canceled.paymentId))
@@ -221,7 +221,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(poor.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('is for users of the party whose money it is; for others as if it were not there', async () => {
+  test('is for users of the paying party; for others it looks missing', async () => {
     const { path, id } = await waiting()
     const stranger = await site.addUser({ partyId: shop.partyId })
     const tokenOf = async ({ cookies }: Visitor, at: string) => {
@@ -270,7 +270,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await site.world.service.fetch(request)).toMatchObject({ status: 401 })
   })
 
-  test('says whom it pays and who asked, whoever they are', async () => {
+  test('shows payee and requester, whoever they are', async () => {
     const { credential } = await self.userToken(site.owner.partyId)
     const words = async (one: Waiting) => (await opened(one)).page.text
     const party = { type: 'party_id', value: shop.partyId }
@@ -313,7 +313,7 @@ onEachDatabase('the page of an approval', (database) => {
     )
   })
 
-  test('keeps what others wrote a text', async () => {
+  test('keeps texts of others as text', async () => {
     const displayName = '</bdi><script>alert(1)</script>\u202e'
     const planted = await addParty(site.world, { party: { displayName } })
     const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'

@@ -92,7 +92,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(answers.filter(({ text }) => text.includes(number))).toHaveLength(1)
   })
 
-  test('works for 10 minutes of the service’s time, and says then what to do', async () => {
+  test('works for 10 minutes of the service’s time, and then gives advice', async () => {
     const [early, late] = [await newPage(), await newPage()]
     const visitor = await site.visitor(site.owner)
     const { text } = await visitor.open(late.path)
@@ -139,7 +139,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect((await look(there.path)).shown.text).toContain(number)
   })
 
-  test('is shown to no form but its own, of the person who is signed in', async () => {
+  test('is shown only to its own form, of the signed-in person', async () => {
     const { path } = await newPage()
     const visitor = await site.visitor(site.owner)
     const fields = fieldsOf((await visitor.open(path)).text)
@@ -160,7 +160,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect((await visitor.post(path, fields)).text).toContain(number)
   })
 
-  test('leaves the number and the address nowhere, and who made it in the activity', async () => {
+  test('leaves the number and the address nowhere, and its creator in the activity', async () => {
     const { path, cardId } = await newPage()
     const token = path.slice('/cards/'.length)
     expect((await look(path)).shown.text).toContain(number)
@@ -188,7 +188,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     for (const key of [site.world.apiKey, token]) expect(await make(key)).toMatchObject({ status: 200 })
   })
 
-  test('tells what became of the card, and keeps what a merchant is called a text', async () => {
+  test('shows the status of the card, and keeps a merchant’s name as text', async () => {
     const planted = '<img src=x onerror=alert(1)>\u202e"\'</bdi>'
     const { path, cardId } = await newPage({ merchant: { name: planted } })
     await site.world.authorize(cardId, 100)

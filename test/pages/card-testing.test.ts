@@ -67,7 +67,7 @@ onEachDatabase('cards that are tried out at a checkout', (database) => {
     expect(await statusOf(other.id)).toBe('pending')
   })
 
-  test('leave it open to who mistypes: nine declines, then a good card', async () => {
+  test('leave it open after typing errors: nine declines, then a good card', async () => {
     const { id, clientSecret } = await subscribe()
     for (let count = 0; count < 9; count++) await pay(clientSecret, declined)
     for (let count = 0; count < 9; count++) await pay(clientSecret, { ...good, cvv: '1' })

@@ -58,7 +58,7 @@ const payOrHear = (tab: Tab, name: string) =>
 const payments = ({ sent }: Tab) => sent.filter(({ url }) => url.endsWith('/checkout/pay'))
 
 describe('a payer', () => {
-  test('sees who is paid, for what and how, pays, and is thanked; the secret and the card stay where they belong', async () => {
+  test('sees the payee, the purpose and the terms, pays, and is thanked; the secret and the card do not leak', async () => {
     const { id, url, clientSecret } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
@@ -101,7 +101,7 @@ describe('a payer', () => {
     await expect.poll(() => tab.page.locator('iframe').count()).toBe(0)
   })
 
-  test('whose card is declined can use another', async () => {
+  test('with a declined card can use another', async () => {
     const { id, url } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
@@ -113,7 +113,7 @@ describe('a payer', () => {
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('is told beside each field what is wrong with it', async () => {
+  test('sees mistakes beside their fields', async () => {
     const tab = await open((await site.subscribe()).url)
     const wrong: [{ number?: string; expiry?: string; cvv?: string }, string, string][] = [
       [{ number: '' }, 'Card number', 'Enter the card number: 12 to 19 digits.'],
@@ -157,7 +157,7 @@ describe('a payer', () => {
     }
   })
 
-  test('who clicks twice pays once', async () => {
+  test('that clicks twice pays once', async () => {
     const { url } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
@@ -168,7 +168,7 @@ describe('a payer', () => {
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('who clicks twice on a card that is declined once has not tried it again', async () => {
+  test('that clicks twice on a card that is declined once has not tried it again', async () => {
     const { id, url } = await site.subscribe()
     const tab = await open(url)
     await type(tab, '4000 0000 0000 0341')
@@ -178,7 +178,7 @@ describe('a payer', () => {
     expect((await site.read(id)).status).toBe('pending')
   })
 
-  test('who pays in two tabs pays once, and a third that waits says that it is paid', async () => {
+  test('that pays in two tabs pays once, and a third waiting tab says that it is paid', async () => {
     const { url } = await site.subscribe()
     const before = await site.balance()
     const [first, second, third] = [await open(url), await open(url), await open(url)]
@@ -208,7 +208,7 @@ describe('a payer', () => {
     await heading(tab, 'This subscription has ended').waitFor()
   })
 
-  test('is told when the merchant cancels meanwhile', async () => {
+  test('learns that the merchant canceled meanwhile', async () => {
     const { id, url } = await site.subscribe()
     const [waiting, paying] = [await open(url), await open(url)]
     await type(paying, approved)
@@ -219,7 +219,7 @@ describe('a payer', () => {
     await expect.poll(() => waiting.page.locator('iframe').count()).toBe(0)
   })
 
-  test('is told when the time to pay has run out', async () => {
+  test('learns that the time to pay has run out', async () => {
     const { url } = await site.subscribe()
     const tab = await open(url)
     await tab.form.getByLabel('Card number').waitFor()
@@ -240,7 +240,7 @@ describe('a payer', () => {
     expect(tab.complaints.splice(0).every((text) => text.includes('ERR_INTERNET_DISCONNECTED'))).toBe(true)
   })
 
-  test('at a wrong address is told so', async () => {
+  test('at a wrong address gets an explanation', async () => {
     const tab = await open(`${site.listener.url}/checkout/sub_${'0'.repeat(32)}`)
     await heading(tab, 'Not found').waitFor()
   })
@@ -281,7 +281,7 @@ describe('the test card', () => {
     names: of.map(([, card]) => card).join(', '),
   }))
   // In parallel, because the page's own waits take most of the time.
-  test.each(halves)('fills the form in and does what it says: $names', async ({ of }) => {
+  test.each(halves)('fills the form in and follows it: $names', async ({ of }) => {
     await Promise.all(
       of.map(async ([number, card]) => {
         const { id, url } = await site.subscribe()

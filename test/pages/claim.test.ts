@@ -28,7 +28,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
   const payment = async (id: string) => (await world.get(`/payments/${id}`)).json.data
   const total = async () => (await world.get('/wallets', { key: world.apiKey })).json.data[0].attributes.balance.total
 
-  test('tells who sends how much, until it is claimed', async () => {
+  test('shows the sender and the amount, until it is claimed', async () => {
     const { id, link } = await pay()
     const open = await page(link)
     expect(open.status).toBe(200)
@@ -46,7 +46,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect((await page(link)).text).toContain('nothing to claim')
   })
 
-  test('in the sandbox whoever tests claims it as the recipient, once', async () => {
+  test('in the sandbox the tester claims it as the recipient, once', async () => {
     const { id, link, value } = await pay()
     const before = await total()
     const open = await page(link)

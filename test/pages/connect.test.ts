@@ -35,7 +35,7 @@ async function visit(asking: Asking = {}, options: BrowserContextOptions = {}) {
   return { id, context, ...tab }
 }
 
-test('who is invited reads what is asked and accepts', async () => {
+test('the invited person reads the request and accepts', async () => {
   const { page, id, complaints, context } = await visit({ limits: { perTransaction: 2500 } })
   await page.getByRole('heading', { name: 'Sandbox Organization asks to connect' }).waitFor()
   await page.getByText('Sandbox shopper').waitFor()
@@ -77,7 +77,7 @@ test('a double click and a second tab answer once', async () => {
   await context.close()
 })
 
-test('what was revoked meanwhile is not accepted', async () => {
+test('an invitation revoked meanwhile is not accepted', async () => {
   const { page, id, context } = await visit()
   await world.send('DELETE', `/customers/invitations/${id}`, { key: world.apiKey })
   await page.getByRole('button', { name: 'Accept' }).click()

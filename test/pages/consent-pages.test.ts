@@ -28,7 +28,7 @@ onEachDatabase('the consent pages', (database) => {
   const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
   const connectionsOf = (user = site.owner) => createConnections(site.world).list(user)
 
-  test('whoever is not signed in signs in first, and comes back', async () => {
+  test('a visitor signs in first, and comes back', async () => {
     const visitor = createVisitor(site.app())
     const { status, location } = await visitor.open(here())
     expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(here())}`])
@@ -55,7 +55,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.send(here(), { decision: 'deny' })).location).toContain('error=access_denied')
   })
 
-  test('who is somebody else signs out and in again, and comes back', async () => {
+  test('another user signs out and in again, and comes back', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const { location } = await visitor.send('/sign-out')
@@ -74,7 +74,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('tells who asks for what, and leads back with the agent that was chosen', async () => {
+  test('shows who asks for what, and leads back with the chosen agent', async () => {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
     const { text } = await visitor.open(here())
@@ -213,7 +213,7 @@ onEachDatabase('the consent pages', (database) => {
   })
 })
 
-describe('what an application says of itself', () => {
+describe('the self-description of an application', () => {
   let site: OAuthSite
   beforeAll(async () => {
     site = await createOAuthSite(sqlite)
@@ -304,7 +304,7 @@ describe('what an application says of itself', () => {
     expect(text).toContain('<bdi>&quot;&gt;&lt;i&gt;</bdi>')
   })
 
-  test('what bounds the money of an agent is told where it is chosen', async () => {
+  test('the limits of an agent are shown where it is chosen', async () => {
     const { world, owner } = site
     const first = await pageFor({})
     expect(first.text).toContain('No limit of its own. Its wallet has $2,500.00.')

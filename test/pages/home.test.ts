@@ -41,7 +41,7 @@ async function get(path: string, headers: Record<string, string> = {}, service =
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-test('a person sees what this is, that it runs, and where the rest is', async () => {
+test('a person sees what this is, that it runs, and links to the rest', async () => {
   const { status, headers, text } = await get('/', html)
   expect(status).toBe(200)
   expect(text).toContain('<span class="state good">Running</span>, sandbox, version 1.2.3')
@@ -77,7 +77,7 @@ test('each host has its own block, for this address and for a command, and a lin
   expect((await get('/?host=%3Cb%3E', html)).text).toContain('aria-current="true">Claude Code</a>')
 })
 
-test('the paths of this machine are for whoever is at it', async () => {
+test('the paths of this machine are shown on this machine only', async () => {
   const away = { local: false, address: '192.0.2.1' }
   const answer = await serviceWith().fetch(new Request(`${here}/`, { headers: html }), away)
   expect(await answer.text()).not.toContain('/opt/')
@@ -97,7 +97,7 @@ test('a program is answered with links, each of which leads somewhere', async ()
   }
 })
 
-test('other methods find nothing, and HEAD finds what GET does', async () => {
+test('other methods find nothing, and HEAD finds the same as GET', async () => {
   for (const path of [
     '/',
     '/favicon.ico',
@@ -123,7 +123,7 @@ test('the banner of every page shows the time of a moved clock, and none in prod
   await moved.drop()
 })
 
-test('the server card says where and how to connect, and is kept by who read it', async () => {
+test('the server card says where and how to connect, and can be cached', async () => {
   const { headers, text } = await get('/mcp/server-card')
   expect(JSON.parse(text)).toEqual({
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',

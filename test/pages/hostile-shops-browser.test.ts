@@ -130,7 +130,7 @@ test('a hostile shop shows its texts as text, from the list of shops to the rece
   await expectHarmless(page, payloads[0] ?? '')
 })
 
-test('the policy of a shop’s page stops what would run or leave, even if it were there', async () => {
+test('the policy of a shop’s page blocks injected scripts and requests', async () => {
   const { page } = tab
   await page.goto(`${site.listener.url}/shops/hostile`)
   const before = tab.sent.length

@@ -145,7 +145,7 @@ describe('the checkout over HTTP', () => {
     expect(answer.text).not.toContain(secret)
   })
 
-  test('any other secret is answered alike, whatever is asked', async () => {
+  test('any other secret gets the same answer to every request', async () => {
     const other = (await subscribe(world)).secret
     const [ownIntent] = secret.split('_secret_')
     const [, otherSeal] = other.split('_secret_')
@@ -201,7 +201,7 @@ describe('the checkout over HTTP', () => {
     expect(answer.text).not.toMatch(/4242|9{9}|\b987\b/)
   })
 
-  test('refuses a long body, told or streamed', async () => {
+  test('refuses a long body, with Content-Length or streamed', async () => {
     const long = JSON.stringify({ data: { attributes: { clientSecret: 'x'.repeat(17_000) } } })
     expectRefusal(await ask(world, 'session', long), 'invalid_value', { source: { pointer: '' } })
     const chunks = new ReadableStream({
@@ -225,7 +225,7 @@ describe('the checkout over HTTP', () => {
     expect(answer.text).not.toMatch(/4242 |5555 |\b987\b/)
   })
 
-  test('tells in words what is paid, in parts that add up', async () => {
+  test('describes the payment in words, with parts that add up', async () => {
     const parts = { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 }
     const { text } = await get(world, (await subscribe(world, parts)).path)
     expect(text).toContain(
@@ -250,7 +250,7 @@ describe('the checkout over HTTP', () => {
     expect(text).not.toContain('includes')
   })
 
-  test('escapes what the merchant wrote, and keeps it from reordering the page', async () => {
+  test('escapes the merchant’s texts, and keeps them from reordering the page', async () => {
     const description = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>\u202Egnp.exe`
     const odd = await subscribe(world, { description })
     const { text } = await get(world, odd.path)
@@ -292,7 +292,7 @@ describe('the checkout over HTTP', () => {
     await production.drop()
   })
 
-  test('a page that fails says so to a person, without what went wrong inside', async () => {
+  test('a failing page tells a person so, without internal details', async () => {
     const broken = await createWorld(sqlite)
     const lost = await subscribe(broken)
     await broken.drop()
@@ -311,7 +311,7 @@ onEachDatabase('a checkout', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('is not opened by the id of its subscription, nor by what opens another', async () => {
+  test('is not opened by the id of its subscription, nor by the secret of another', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const other = await subscribe(world)
     const token = path.split('/').at(-1)
@@ -333,7 +333,7 @@ onEachDatabase('a checkout', (database) => {
     expect((await get(world, path)).text).toContain(clientSecret)
   })
 
-  test('shows and does, once it is paid, no more than the API tells: only who paid can stop it', async () => {
+  test('shows, once it is paid, no more than the API: only the payer can stop it', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const { partyId } = await world.whoami(world.apiKey)
     const reader = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })

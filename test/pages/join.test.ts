@@ -32,7 +32,7 @@ onEachDatabase('the page of a party invitation', (database) => {
       ({ attributes }: { attributes: Member }) => attributes,
     )
 
-  test('tells who invites whom as what, without a script', async () => {
+  test('shows who invites whom as what, without a script', async () => {
     const { path, email } = await invite('ADMIN')
     const page = await (await site.visitor()).open(path)
     expect(page.status).toBe(200)
@@ -93,7 +93,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await members()).filter((one) => one.email === email)).toHaveLength(1)
   })
 
-  test('what was typed wrong is told, and the password is not put back', async () => {
+  test('wrong input is reported, and the password is not put back', async () => {
     const { id, path } = await invite()
     const visitor = await site.visitor()
     await visitor.open(path)
@@ -147,7 +147,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(await statusOf(id)).toBe('DECLINED')
   })
 
-  test('who is signed in as somebody else is told, and then signed in as who joined', async () => {
+  test('a visitor signed in as somebody else is told, and then signed in as the new member', async () => {
     const { path, email } = await invite()
     const visitor = await site.visitor(site.owner)
     expect((await visitor.open(path)).text).toContain('You are signed in as')

@@ -61,7 +61,7 @@ async function pay({ form }: Tab, number: string): Promise<void> {
 const results = ({ page }: Tab) => page.evaluate('results') as Promise<{ result: string; detail: string }[]>
 
 describe("the library on another site's page", () => {
-  test('says what is paid, pays, and tells the page the results and nothing of the card', async () => {
+  test('shows the payment, pays, and gives the page the results and nothing of the card', async () => {
     const { id, clientSecret } = await site.subscribe()
     const tab = await visit(clientSecret)
     await tab.form.getByLabel('Card number').waitFor()
@@ -136,7 +136,7 @@ describe("the library on another site's page", () => {
     expect(alone.sent.filter(({ method }) => method === 'POST')).toEqual([])
   })
 
-  test('says what is wrong with how it is called', async () => {
+  test('reports mistakes in its calls', async () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     const thrown = (code: string) =>
       tab.page.evaluate(`(() => { try { ${code} } catch (error) { return error.message } })()`)

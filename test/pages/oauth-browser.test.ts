@@ -119,7 +119,7 @@ test('by the keyboard and without a script: sign in, create an agent, allow, nar
   await context.close()
 })
 
-test('what is wrong is heard first, and the focus is where it is mended', async () => {
+test('a mistake is announced first, and the focus is where it can be corrected', async () => {
   const { page, context } = await visit(consentPath())
   await page.getByRole('radio', { name: 'Create a new agent' }).check()
   await page.getByRole('textbox', { name: 'What it is for' }).fill('Buys books')

@@ -65,7 +65,7 @@ describe('signing in', () => {
   })
 
   // A wrong password costs as much as a right one; test/oauth/sign-in counts them in each run.
-  test.runIf(isDeep)('too many wrong passwords are told in words', async () => {
+  test.runIf(isDeep)('too many wrong passwords are explained in words', async () => {
     const { email } = await site.addUser()
     for (let count = 0; count < 10; count++) await stranger().post('/sign-in', { email, password: 'wrong' })
     const refused = await stranger().post('/sign-in', { email, password })
@@ -73,7 +73,7 @@ describe('signing in', () => {
     expect(refused.text).toContain('Wait 15 minutes')
   })
 
-  test('the cookie is hidden from scripts and other sites, and the server forgets who was there before', async () => {
+  test('the cookie is hidden from scripts and other sites, and the server ends the earlier session', async () => {
     const visitor = stranger()
     const { headers } = await visitor.post('/sign-in', { as: 'owner' })
     const cookies = headers.getSetCookie()

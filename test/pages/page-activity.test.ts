@@ -60,7 +60,7 @@ onEachDatabase('what people do on pages', (database) => {
     expect(kept.text).not.toContain(codeAt(secret, site.world.system.now() - 30_000))
   })
 
-  test('what a payer does at the checkout is listed under the subscription', async () => {
+  test('the actions of a payer at the checkout are listed under the subscription', async () => {
     const shop = merchant(site.world)
     const id = await shop.create()
     const { clientSecret } = await shop.read(id)

@@ -48,7 +48,7 @@ onEachDatabase('the page of a payment request', (database) => {
     return visitor.send(path, { decision: 'card', ...card })
   }
 
-  test('tells who asks whom for how much, what for and until when, without a script', async () => {
+  test('shows who asks whom for how much, what for and until when, without a script', async () => {
     const { path } = await ask(unknown(), { description: 'Rent of May', payerName: 'Bob' })
     const page = await (await nobody()).open(path)
     expect(page.status).toBe(200)
@@ -62,7 +62,7 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(wrong.status).toBe(404)
   })
 
-  test('somebody unknown pays by card, joins by it, and pays once whatever is pressed', async () => {
+  test('an unknown payer pays by card, joins that way, and pays once whatever is pressed', async () => {
     const who = unknown()
     const { id, path } = await ask(who)
     const before = await total()
@@ -107,7 +107,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(await statusOf(id)).toBe('COMPLETED')
     })
 
-    test('whose fields are wrong is told at the field, without what was typed', async () => {
+    test('with wrong fields gets errors at the fields, without the input', async () => {
       const { id, path } = await ask(unknown())
       const visitor = await nobody()
       for (const [wrong, words] of [
@@ -163,7 +163,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(deed.attributes).toMatchObject({ operation: 'fulfill_payment_request', actorType: 'user' })
     })
 
-    test('what goes beyond a limit waits for a decision, which the page leads to', async () => {
+    test('a payment beyond a limit waits for a decision, which the page links', async () => {
       const { id, path } = await askOther()
       await money.setLimits('parties', other.partyId, { perTransaction: 100 })
       const page = await payersUser.open(path)
@@ -177,7 +177,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect((await (await nobody()).open(path)).text).not.toContain('/approvals/')
     })
 
-    test('a wallet that cannot pay is told why', async () => {
+    test('a wallet that cannot pay gets the reason', async () => {
       const { id, path } = await ask({ type: 'party_id', value: other.partyId }, { amount: 99_999_999 })
       const page = await payersUser.open(path)
       const [walletId = ''] = /wal_[0-9a-f]{32}/.exec(page.text) ?? []
@@ -187,7 +187,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(await statusOf(id)).toBe('OPEN')
     })
 
-    test('whoever asks, or somebody else, is offered no wallet, and cannot pay from one', async () => {
+    test('the requester, or a third party, is offered no wallet, and cannot pay from one', async () => {
       const { id, path } = await askOther()
       const unknown = await nobody()
       for (const visitor of [await site.visitor(site.owner), unknown]) {
@@ -202,7 +202,7 @@ onEachDatabase('the page of a payment request', (database) => {
     })
   })
 
-  test('is declined by whoever has the link, or by the payer who is signed in', async () => {
+  test('is declined by anyone with the link, or by the signed-in payer', async () => {
     const [first, second] = [await ask(unknown()), await askOther()]
     const visitor = await nobody()
     await visitor.open(first.path)

@@ -57,7 +57,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
   afterAll(() => site.world.drop())
 
-  test('show every shop and what it sells, as the API does', async () => {
+  test('show every shop and its products, as the API does', async () => {
     const shops = (await site.world.get('/simulations/shops')).json.data
     const start = await site.open('/shops')
     expect(start.status).toBe(200)
@@ -144,7 +144,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(second.location).toBe(first.location)
   })
 
-  test('without a browser: who says nothing of where a form comes from is let in, another site is not', async () => {
+  test('without a browser: a form without an origin is accepted, one of another site is not', async () => {
     const { path, product } = shopOf('plain-goods')
     const shop = await site.open(path)
     const wanted = { [`quantity.${product.id}`]: '1' }
@@ -164,7 +164,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.send(checkout, 'Pay $', card, {})).toMatchObject({ status: 303 })
   })
 
-  test('say beside each field what is wrong with it, and keep nothing of the card', async () => {
+  test('show mistakes beside their fields, and store nothing of the card', async () => {
     const checkout = await cartAt('plain-goods')
     const before = (await purchases()).length
     const wrong = { number: '4242 4242 42x', expirationMonth: '13', expirationYear: '1x', cvv: '77777' }
@@ -251,7 +251,7 @@ onEachDatabase('the pages of shops', (database) => {
     })
   })
 
-  test('lead to the checkout of what is left to be paid', async () => {
+  test('lead to the checkout of the remaining amount', async () => {
     const { products, name } = shopOf('two-parcels')
     const both = Object.fromEntries(products.slice(0, 2).map(({ id }) => [id, 1]))
     const paid = await site.send(await cartAt('two-parcels', both), 'Pay $', await cardFor(name))
@@ -278,7 +278,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before + 1)
   })
 
-  test('have what hostile shops hide in the page, unseen, and nothing of theirs as markup', async () => {
+  test('contain the hidden texts of hostile shops, unseen, and none as markup', async () => {
     const { product, path } = shopOf('helpful-texts')
     const { text } = await site.open(path)
     expect(text).toMatch(/<p class="unseen" aria-hidden="true">SYSTEM: The agent reading this page/)
@@ -287,7 +287,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(text).not.toContain('<system>')
   })
 
-  test('refuse what is no form of theirs', async () => {
+  test('refuse foreign forms', async () => {
     const { path, product } = shopOf('plain-goods')
     const checkout = await cartAt('plain-goods')
     const json = { ...own, 'Content-Type': 'application/json' }
@@ -331,7 +331,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 })
 
-describe('who buys at a page without a token', () => {
+describe('the buyer at a page without a token', () => {
   test('nobody where several parties have agents: it says how to buy', async () => {
     site = await createShopSite(sqlite)
     const { path, product } = shopOf('plain-goods')

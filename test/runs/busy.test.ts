@@ -59,7 +59,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     expect(warned).toEqual([])
   })
 
-  test('what cannot be written at all is dropped, and said, and the next ones are kept', async () => {
+  test('unwritable entries are dropped and logged, and the next ones are stored', async () => {
     const { service, call, kept, meets, warned } = await served()
     meets.error = new Error('the disk is strange')
     await call('lost')
@@ -90,7 +90,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     expect(warned).toEqual(Array.from({ length: 3 }, () => 'what happened in runs was not kept'))
   })
 
-  test('a database that refuses all of them is not asked for each of many', async () => {
+  test('a database that refuses all of them is not tried for each', async () => {
     const { service, call, kept, meets } = await served()
     meets.error = new Error('the disk is strange')
     // At the same time, so that they are written together.

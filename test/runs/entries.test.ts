@@ -37,7 +37,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ ...ofTheAgent, calls: 3 })
   })
 
-  test('a replay names the call whose answer it is, and what a client repeated over MCP is a repeat', async () => {
+  test('a replay names the original call, and a repeat over MCP is a repeat', async () => {
     const sent = { instanceId: 'repeating', idempotencyKey: 'once' }
     await world.issueCard({}, sent)
     await world.issueCard({}, sent)
@@ -52,7 +52,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(JSON.stringify([first, replayed])).not.toContain('"once"')
   })
 
-  test('what was refused is an entry where it is known who asked: by the values, the headers, the limit, the path', async () => {
+  test('refusals of authenticated callers are entries: by the values, the headers, the limit, the path', async () => {
     const instanceId = 'refused'
     const refused = [
       await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId }),
@@ -72,7 +72,7 @@ onEachDatabase('entries of runs', (database) => {
     expect((await lastOf(world, null)).code).toBe('invalid_value')
   })
 
-  test('what the service itself fails at is no refusal, and counts as refused', async () => {
+  test('a failure of the service is not a refusal, but counts as refused', async () => {
     const instanceId = 'failing'
     await setFault(world, { id: 'down', operation: 'list_wallets', fault: 'error', code: 'service_unavailable' })
     expect((await world.get('/wallets', { instanceId })).status).toBe(503)
@@ -81,7 +81,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 1, refused: 1 })
   })
 
-  test('a fault is told with its rule, and what was done beneath it with its postings', async () => {
+  test('a fault is recorded with its rule, and the underlying call with its postings', async () => {
     const instanceId = 'unlucky'
     const cardId = await world.issueCard({}, { instanceId })
     const operation = 'simulate_card_authorization'

@@ -101,7 +101,7 @@ onEachDatabase('secrets in requests', (database) => {
     })
   })
 
-  test('a card number is kept in no digits, whatever is between them and beside them', async () => {
+  test('a card number is not stored in any digits, whatever is between and beside them', async () => {
     const property = fc.asyncProperty(
       disguised,
       fc.constantFrom(...beside),
@@ -121,7 +121,7 @@ onEachDatabase('secrets in requests', (database) => {
     await fc.assert(property, { numRuns: tries(60) })
   })
 
-  test('a card number that an answer quotes is not kept, whatever JSON writes between its digits', async () => {
+  test('a card number that an answer quotes is not stored, whatever JSON puts between its digits', async () => {
     const instanceId = 'quoted'
     const text = '4242\u202e4242\u202e4242\u202e4242'
     expect((await world.get(`/agent-cards?limit=${encodeURIComponent(text)}`, { instanceId })).status).toBe(400)
@@ -163,7 +163,7 @@ onEachDatabase('secrets in requests', (database) => {
     expect(JSON.parse(String(body)).data.attributes).toEqual({ ...typed, number: '[masked]', cvv: '[masked]' })
   })
 
-  test('the address of a webhook is no secret, and what signs to it is', async () => {
+  test('the address of a webhook is not a secret, but its signing secret is', async () => {
     const instanceId = 'listening'
     const url = 'https://hooks.example.com/payments'
     const sent = { instanceId, key: world.apiKey }
@@ -176,7 +176,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
 })
 
-describe('what is kept of hostile requests', () => {
+describe('records of hostile requests', () => {
   onEachDatabase('on', (database) => {
     let world: World
     beforeAll(async () => {
@@ -205,7 +205,7 @@ describe('what is kept of hostile requests', () => {
       expect(JSON.stringify(detail)).not.toContain(card)
     })
 
-    test('a long answer is cut, and it is told by how much', async () => {
+    test('a long answer is cut, with the number of omitted characters', async () => {
       for (let count = 0; count < 30; count++) await world.issueCard({}, { instanceId: 'many' })
       const { text } = await world.get('/agent-cards?limit=100', { instanceId: 'listing' })
       expect(text.length).toBeGreaterThan(16_384)
@@ -215,7 +215,7 @@ describe('what is kept of hostile requests', () => {
       expect(text.startsWith(String(answer))).toBe(true)
     })
 
-    test('nobody else has an entry of what a stranger asked about', async () => {
+    test('nobody else gets an entry of the request of a stranger', async () => {
       const stranger = await addParty(world)
       const cardId = await world.issueCard({}, { instanceId: 'mine' })
       const before = await entriesOf(world, 'mine')

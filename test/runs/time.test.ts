@@ -14,7 +14,7 @@ onEachDatabase('runs and time', (database) => {
   const advance = (seconds: number, instanceId: string) =>
     world.post('/simulations/clock/advance', { seconds }, { key: world.apiKey, instanceId })
 
-  test('a hold that lapses is told in the run of its purchase, at its moment, behind the call that moved the clock', async () => {
+  test('a lapsing hold is in the run of its purchase, at its time, after the call that moved the clock', async () => {
     const instanceId = 'lapsing'
     const cardId = await world.issueCard({}, { instanceId })
     const bought = await world.authorize(cardId, 1200, { instanceId })
@@ -32,7 +32,7 @@ onEachDatabase('runs and time', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 3, lastEntryId: lapsed?.id })
   })
 
-  test('what comes due within a request of its own party is no posting of that request', async () => {
+  test('an effect that falls due within a request of its party is not a posting of that request', async () => {
     const instanceId = 'due within'
     const cardId = await world.issueCard({}, { instanceId })
     await world.authorize(cardId, 300, { instanceId })
@@ -43,7 +43,7 @@ onEachDatabase('runs and time', (database) => {
     expect((await lastOf(world, instanceId)).operation).toBe('released')
   })
 
-  test('a refusal whose effect was undone tells no postings', async () => {
+  test('a refusal with an undone effect has no postings', async () => {
     const instanceId = 'undone'
     const cardId = await world.issueCard({ maximumAmount: 500 }, { instanceId })
     expect((await world.authorize(cardId, 600, { instanceId })).json.data.attributes.status).toBe('declined')
@@ -65,7 +65,7 @@ onEachDatabase('runs and time', (database) => {
     expect(one?.ms).toBeGreaterThanOrEqual(5000)
   })
 
-  test('a reset forgets all, and is itself the first entry; what was noted before it is not written behind it', async () => {
+  test('a reset deletes all entries, and is the first new one; earlier entries are not written after it', async () => {
     await world.get('/whoami', { instanceId: 'before' })
     await entriesOf(world, 'before')
     const unwritten = await anotherProcess(world, world.system)

@@ -260,7 +260,7 @@ onEachDatabase('who may do what with subscriptions', (database) => {
     })
   })
 
-  test('what pays a checkout is told only to who could have asked for the payments', async () => {
+  test('the checkout secrets are shown only to credentials that could request the payments', async () => {
     const id = await shop.create()
     const customerSub = await shop.create({ ...monthly, customerPartyId })
     const key = (scopes: string[]) => addKey(world, { partyId, agentId: null, scopes })

@@ -204,7 +204,7 @@ onEachDatabase('billing', (database) => {
     ])
   })
 
-  test('a weekly payment is tried for its week only, whatever comes next', async () => {
+  test('a weekly payment is tried in its week only', async () => {
     const id = await behaving('blocked', { ...monthly, every: { unit: 'week', count: 1 } })
     await shop.to('2026-01-28T23:59:59Z')
     expect(await shop.read(id)).toMatchObject({ missedPayments: [], nextPayment: dueIn(2, '01-22') })

@@ -55,7 +55,7 @@ describe('the days that payments fall due', () => {
     }
   }
 
-  test('agree with one who walks day by day', () => {
+  test('agree with a day-by-day model', () => {
     const scenario = fc.record({
       anchorMs: fc.integer({ min: Date.UTC(1999, 0, 1), max: Date.UTC(2110, 0, 1) }),
       lateInMonth: fc.boolean(),

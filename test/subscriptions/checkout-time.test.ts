@@ -49,7 +49,7 @@ onEachDatabase('time and cards in checkout', (database) => {
     expect(ok(await shop.checkout(id)).json.data.attributes.status).toBe('active')
   })
 
-  test('a card whose agreement_fails ends it', async () => {
+  test('a card with agreement_fails ends it', async () => {
     const id = await shop.create()
     const ended = { status: 'canceled', clientSecret: null, checkoutUrl: null, nextPayment: null, mandateId: null }
     expect(ok(await shop.checkout(id, 'agreement_fails')).json.data.attributes).toMatchObject(ended)

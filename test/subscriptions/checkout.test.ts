@@ -98,7 +98,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
 
   const manageTokenOf = ({ manageToken }: PaymentResult) => String(manageToken)
 
-  test('shows who is paid, what for, how much, how often and until when', async () => {
+  test('shows the payee, the purpose, the amount, the interval and the end', async () => {
     const { id, secret, token } = await opened({ ...inParts(3, 1000), taxAmount: 100 })
     const session = {
       status: 'pending',
@@ -203,7 +203,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toHaveLength(2)
   })
 
-  test('a typing error is told from a card that is not for the sandbox', async () => {
+  test('a typing error gets another error than a card that is not for the sandbox', async () => {
     const { secret } = await opened()
     const typo = page.pay(secret, { ...visa, number: '4242424242424243' })
     await expect(typo).rejects.toMatchObject({ message: expect.stringMatching(/check its digits/) })
@@ -241,7 +241,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toEqual([])
   })
 
-  test('paid, then canceled: no repeat is told that it is paid', async () => {
+  test('paid, then canceled: no repeat is answered as paid', async () => {
     const { id, secret } = await opened()
     await page.pay(secret, visa)
     ok(await shop.cancel(id))
@@ -249,7 +249,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('the payer can stop what was agreed, whenever; a completed one is a conflict', async () => {
+  test('the payer can stop the agreement at any time; a completed one is a conflict', async () => {
     const [active, done] = [await opened(), await opened(inParts(2))]
     const ofActive = manageTokenOf(await page.pay(active.secret, visa))
     const ofDone = manageTokenOf(await page.pay(done.secret, visa))
@@ -265,7 +265,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect((await shop.read(active.id)).status).toBe('canceled')
   })
 
-  test('only who paid can manage: a repeat without what the payer’s browser made up is told nothing of it', async () => {
+  test('only the payer can manage: a repeat without the key of the payer’s browser gets no token', async () => {
     const { secret, token, id } = await opened()
     const first = await page.pay(secret, visa, 'made up')
     expect(first.manageToken).toMatch(/^sub_[0-9a-f]{32}_manage_/)

@@ -126,7 +126,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await numbers(id)).toEqual([1, 2, 5])
   })
 
-  test('many who notice a due payment together charge it once', async () => {
+  test('many requests that notice a due payment together charge it once', async () => {
     const ids = [await shop.active(), await shop.active(weekly), await shop.active(inParts(4))]
     world.system.pass(40 * 86_400_000)
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => shop.get(String(ids[index % 3]))))
@@ -166,7 +166,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(paid.length).toBeGreaterThan(100)
   })
 
-  test('two services whose payers check out and whose merchant cancels at once tell one story', async () => {
+  test('two services with simultaneous checkouts and a cancel agree on one history', async () => {
     const [one, other] = [await otherService(), await otherService()]
     for (let round = 0; round < 12; round++) {
       const id = await shop.create()
@@ -197,7 +197,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await proveCharges(world)).toHaveLength(2)
   })
 
-  test('a cancel racing with what becomes due leaves it canceled, charged before or not at all', async () => {
+  test('a cancel racing with due payments leaves it canceled, charged before or not at all', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => shop.active()))
     const other = await otherService()
     for (const id of ids) {

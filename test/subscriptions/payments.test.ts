@@ -77,7 +77,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     })
   })
 
-  test('what was missed, marked paid and never due says so, and no transaction comes of it', async () => {
+  test('payments that were missed, marked paid or never due show it, and have no transaction', async () => {
     const terms = { description: 'Gym', every: weekly.every, totalAmount: 4000, taxAmount: 0, paymentCount: 4 }
     const { id: pending } = await done('/subscriptions', terms)
     expect(await told(pending)).toEqual([4, 3, 2, 1].map((number) => [number, 'scheduled', null]))

@@ -191,7 +191,7 @@ onEachDatabase('creating a subscription', (database) => {
     }
   })
 
-  test('whatever amount is accepted can be collected, and breaks nothing else', async () => {
+  test('every accepted amount can be collected, and breaks nothing else', async () => {
     const answer = await create({ ...monthly, amount: Number.MAX_SAFE_INTEGER })
     if (answer.status !== 200) {
       expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: '/data/attributes/amount' } })

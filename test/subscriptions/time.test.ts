@@ -146,7 +146,7 @@ describe('billing as a function', () => {
     )
   })
 
-  test('agrees with one who goes through the days', () => {
+  test('agrees with a day-by-day model', () => {
     const reasons = new Set<string | undefined>()
     fc.assert(
       fc.property(history, (story) => {
@@ -248,7 +248,7 @@ onEachDatabase('billing through the service', (database) => {
     }
   }
 
-  test('comes to the same whichever way time got there: what is seen and what is in the ledger', async () => {
+  test('reaches the same visible state and ledger, however time passes', async () => {
     const [minLength, maxLength] = isDeep || database === sqlite ? [4, 6] : [1, 2]
     const stories = fc.array(history, { minLength, maxLength })
     await fc.assert(

@@ -67,7 +67,7 @@ describe('a parameter', () => {
     }
   })
 
-  test('of an amount says what cents are', () => {
+  test('of an amount explains cents', () => {
     for (const { name, inputSchema } of tools) {
       for (const [path, description] of argumentsIn(inputSchema as Schema, name)) {
         if (/\.(?:a|maximumA|totalA)mount$/.test(path)) expect(description, path).toMatch(/\b\d+00 is \$\d+\.00/)
@@ -130,7 +130,7 @@ describe('a tool', () => {
   })
 })
 
-test('the default set is a task: buying, paying, seeing what was done, waiting for an approval, and money to rehearse with', () => {
+test('the default set covers buying, paying, reading the activity, waiting for an approval, and money to rehearse with', () => {
   const set = toolList({ ...everyTool('sandbox'), actor: 'agent', toolsets: ['default'] })
   const task = ['list_wallets', 'issue_agent_card', 'get_agent_card_details', 'create_payment', 'get_payment']
   task.push('list_payments', 'list_card_transactions', 'list_approvals', 'get_approval', 'fund_sandbox_wallet')

@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
       expect(isPortable(pattern), pattern).toBe(false)
   })
 
-  it('of production is that of the sandbox, without what only this has', () => {
+  it('of production is that of the sandbox, without sandbox-only parts', () => {
     const kept = operations.filter(({ environments }) => environments.includes('production'))
     for (const operation of kept) expect(operationIn(production, operation)).toEqual(operationIn(sandbox, operation))
     expect(sandbox).toMatchObject({ components: { ...production.components, securitySchemes: {} } })
@@ -84,7 +84,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   const pointer = `#/paths/${[operation.path, operation.method.toLowerCase()].map(escaped).join('/')}`
   const responseOf = (status: string) => follow(described.responses[status] as Response, sandbox)
 
-  it('tells what it is', () => {
+  it('describes itself', () => {
     expect(described).toMatchObject({ summary: operation.title, description: operation.description })
     expect(described.tags).toHaveLength(1)
     expect(described['x-extension']).toBe(operation.extension || undefined)

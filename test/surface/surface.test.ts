@@ -19,7 +19,7 @@ const usual = first.filter((error) => others.every((errors) => errors.includes(e
 /** Returns the text of each operation and of each resource, by the file of tools/ that declares the operation. */
 const texts = await textsByFile()
 
-describe('what agents and API clients see changes on purpose only', () => {
+describe('the surface for agents and API clients changes on purpose only', () => {
   test.each([...texts.keys()])('%s', async (file) => {
     await expect(`${texts.get(file)?.join('\n\n')}\n`).toMatchFileSnapshot(`${file}.txt`)
   })
@@ -28,14 +28,14 @@ describe('what agents and API clients see changes on purpose only', () => {
     await expect(`${everywhere().join('\n\n')}\n`).toMatchFileSnapshot('everywhere.txt')
   })
 
-  test('and is told in at most 20 lines an operation', () => {
+  test('and has at most 20 lines per operation', () => {
     const all = [...texts.values(), everywhere()].flat().map((text) => text.split('\n'))
     const long = all.filter(([title = '', ...lines]) => title.includes('  ') && lines.length > 19)
     expect(long.map(([title]) => title)).toEqual([])
     expect(all.flat().length).toBeLessThan(20 * operations.length)
   })
 
-  test('and no text is left of what is gone', () => {
+  test('and no text of a removed operation is left', () => {
     const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.txt'))
     expect(files).toEqual([...texts.keys(), 'everywhere'].map((name) => `${name}.txt`).toSorted())
   })

@@ -40,7 +40,7 @@ describe('a sandbox in the process of a test', () => {
     })
   })
 
-  it('is asked whatever the address, with method, headers and body, so that no test reaches anybody else', async () => {
+  it('gets requests to any address, with method, headers and body, so that no test reaches another server', async () => {
     const { fetch, keys } = await sandboxOf({ port: false })
     const request = new Request('https://payments.example/agent-cards', cardRequest(keys.agent))
     const answer = await fetch(request)
@@ -83,7 +83,7 @@ describe('a sandbox in the process of a test', () => {
   })
 })
 
-describe('what goes wrong on purpose', () => {
+describe('faults', () => {
   it('is set, listed with its hits, and cleared', async () => {
     const { fetch, keys, faults } = await sandboxOf({ port: false })
     const rule = { id: 'busy', operation: 'whoami', fault: 'error', code: 'service_unavailable' } as const
@@ -113,7 +113,7 @@ describe('what goes wrong on purpose', () => {
     expect(await dataOf(sandbox.fetch('/agent-cards', { headers }))).toHaveLength(2)
   })
 
-  it('keeps nobody from closing, and whoever gives up is let go', async () => {
+  it('never blocks closing, and a client that gives up is released', async () => {
     const sandbox = await sandboxOf()
     await sandbox.faults.set({ operation: 'whoami', fault: 'hang', afterMs: 120_000 })
     const headers = { Authorization: `Bearer ${sandbox.keys.agent}` }
@@ -132,7 +132,7 @@ describe('what goes wrong on purpose', () => {
 })
 
 describe('an end', () => {
-  it('comes once, rejects what is under way and what follows, and leaves the port', async () => {
+  it('happens once, rejects running and later requests, and releases the port', async () => {
     const sandbox = await sandboxOf()
     const { url, keys } = sandbox
     const card = await dataOf(sandbox.fetch('/agent-cards', cardRequest(keys.agent)))
@@ -205,7 +205,7 @@ onEachDatabase('a sandbox', (database) => {
     }
   })
 
-  it('goes on with what its database has', async () => {
+  it('continues with the content of its database', async () => {
     const { url, drop } = await database.createEmpty()
     try {
       const first = await createSandbox({ database: url, port: false })
@@ -223,7 +223,7 @@ onEachDatabase('a sandbox', (database) => {
   })
 })
 
-describe("a world of one's own", () => {
+describe('a custom world', () => {
   const key = 'a'.repeat(32)
   const world = {
     name: 'Small',
@@ -271,7 +271,7 @@ describe("a world of one's own", () => {
     )
   })
 
-  it('need not have an agent; only who asks for its key is told so', async () => {
+  it('needs no agent; only reading its key fails', async () => {
     const [{ agents: _, ...shop } = {}] = world.parties
     await using sandbox = await createSandbox({ world: { parties: [shop as never] }, port: false })
     await sandbox.reset()

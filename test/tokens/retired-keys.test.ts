@@ -178,7 +178,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(new Set(rows.map(({ sealedBy }) => sealedBy))).toEqual(new Set([4]))
   })
 
-  test('sign nothing that anybody believes later: what they did not make before stays refused', async () => {
+  test('cannot sign anything valid later: everything new is refused', async () => {
     const old = await world.store.read(rootKeys)
     const forged = (id: string) => `${id}_secret_${old.sign(id)}`
     await world.service.retireKeys()
@@ -189,7 +189,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
-  test('do not run after what is made meanwhile, nor leave anything behind that they could have signed of it', async () => {
+  test('do not chase new records, and leave none behind that they could have signed', async () => {
     const old = await world.store.read(rootKeys)
     const made: string[] = []
     let transactions = 0
@@ -208,7 +208,7 @@ onEachDatabase('root keys that are retired', (database) => {
       expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
-  test('are needed by no snapshot: what is restored works as it did', async () => {
+  test('are needed by no snapshot: restored records work as before', async () => {
     const works = await makeThings()
     const { partyId } = await world.whoami()
     await world.post('/simulations/snapshots', { name: 'before' }, { key: world.apiKey })

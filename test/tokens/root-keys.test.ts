@@ -82,7 +82,7 @@ onEachDatabase('the keys of a database', (database) => {
     }
   }
 
-  test('are rotated: new things carry the newest, what older ones made stays good, at every process', async () => {
+  test('are rotated: new values use the newest, older values stay valid, at every process', async () => {
     const other = await open()
     const first = await subscribe()
     expect(first.clientSecret).toMatch(/_secret_[0-9a-f]{64}$/)
@@ -110,7 +110,7 @@ onEachDatabase('the keys of a database', (database) => {
     await stillGoodToo(world.service)
   })
 
-  test('are wrapped where a secret is given: the database has none of them, and nothing that was made is lost', async () => {
+  test('are encrypted if a secret is set: the database contains none in the clear, and nothing is lost', async () => {
     const stillGood = await makeThings()
     await currentSigningKeys(world.store)
     const plain = (await allRows(world.store)).flatMap(({ secret, jwk }) => [secret, jwk && JSON.parse(String(jwk)).d])

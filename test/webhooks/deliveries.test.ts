@@ -48,7 +48,7 @@ onEachDatabase('webhooks', (database) => {
     await deliveries.stop()
   })
 
-  test('are told of each event once, in their order, signed as Standard Webhooks say', async () => {
+  test('get each event once, in order, signed as Standard Webhooks specify', async () => {
     const hook = await hooks.create()
     const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
     await hooks.deliver()
@@ -81,7 +81,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.deliveries(hook, '?limit=1')).toMatchObject([delivered])
   })
 
-  test('are told what they are enabled for, from when they are there until they are gone', async () => {
+  test('get their enabled types, from creation until deletion', async () => {
     await hooks.happen()
     const hook = await hooks.create({ enabledEvents: ['agent_card.created'] })
     await hooks.happen()
@@ -103,7 +103,7 @@ onEachDatabase('webhooks', (database) => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  test('that were disabled go on with what waited; what happened meanwhile they are not told', async () => {
+  test('that were disabled resume waiting deliveries, without events from that time', async () => {
     const hook = await hooks.create()
     const before = await hooks.happen()
     receiver.answer(500)
@@ -120,7 +120,7 @@ onEachDatabase('webhooks', (database) => {
     expect(hooks.told()).toEqual([before, before, after])
   })
 
-  test('that fail now and then are told of the rest in the same turn; several failures in a row end it', async () => {
+  test('that fail occasionally get the rest in the same turn; several failures in a row end it', async () => {
     const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
     const { partyId } = await world.whoami(world.apiKey)
     const key = { partyId, id: hook.id }
@@ -167,7 +167,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
   })
 
-  test('at which nothing arrives for two days are disabled, which is told and logged', async () => {
+  test('at which nothing arrives for two days are disabled, with an event and a log line', async () => {
     const dead = await hooks.create()
     const other = await openReceiver()
     await hooks.create({ url: other.url, enabledEvents: ['webhook.disabled'] })
@@ -263,7 +263,7 @@ onEachDatabase('webhooks', (database) => {
     ).toEqual([false, true])
   })
 
-  test('are told by one of several processes, and by another one when that is gone', async () => {
+  test('are served by one of several processes, and by another one when that is gone', async () => {
     await hooks.create()
     const other = await anotherProcess(world, world.system)
     const wallets = [await hooks.happen()]
@@ -284,7 +284,7 @@ onEachDatabase('webhooks', (database) => {
     await other.drop()
   })
 
-  test('are told of what happens by itself, and end with the process', async () => {
+  test('get due effects, and end with the process', async () => {
     await hooks.create()
     world.service.deliveries.start()
     const wallet = await hooks.happen()
@@ -295,7 +295,7 @@ onEachDatabase('webhooks', (database) => {
     expect(hooks.told()).toEqual([wallet])
   })
 
-  test('stay when the sandbox goes back; what waited is given up, and the new world is told', async () => {
+  test('stay when the sandbox is reset; waiting deliveries are dropped, and the new world is sent', async () => {
     const hook = await hooks.create()
     const asParty = { key: world.apiKey }
     expect((await world.post('/simulations/snapshots', { name: 'before' }, asParty)).status).toBe(200)
@@ -312,7 +312,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.deliveries(hook, '?status=failed')).toMatchObject([{ attempts: 1, eventType: 'wallet.created' }])
   })
 
-  test('are told once more of an event, and of a test that they are not enabled for', async () => {
+  test('can get an event again, and a test event that is not enabled', async () => {
     const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
     const other = await openReceiver()
     await hooks.create({ url: other.url })
@@ -334,7 +334,7 @@ onEachDatabase('webhooks', (database) => {
     await other.close()
   })
 
-  test('are not kept for ever what became of deliveries: after 30 days it is forgotten', async () => {
+  test('lose the results of deliveries after 30 days', async () => {
     const hook = await hooks.create()
     await hooks.happen()
     await hooks.deliver()

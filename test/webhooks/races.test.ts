@@ -37,7 +37,7 @@ const resend = async () => {
   expect(answered.status, answered.text).toBe(200)
 }
 
-test('what is sent again while a turn ends has its own turn', async () => {
+test('a resent event gets its own turn while another turn ends', async () => {
   const delivering = hooks.deliver()
   await expect.poll(() => sent).toBe(1)
   // It has added its delivery, but not committed yet.
@@ -52,7 +52,7 @@ test('what is sent again while a turn ends has its own turn', async () => {
   expect(sent).toBe(2)
 })
 
-test('what is sent again while an event is looked at that nobody wants has its turn', async () => {
+test('a resent event gets its turn while an unwanted event is read', async () => {
   answer.resolve()
   await hooks.deliver()
   const renamed = await world.send('PATCH', '/parties/me', { key: world.apiKey, attributes: { displayName: 'New' } })

@@ -39,7 +39,7 @@ describe('the addresses that webhooks can have', () => {
     expect(error.detail).not.toContain('password@')
   })
 
-  test('are told of types that there are, and of what is like one that there is not', async () => {
+  test('accept known types, and get the nearest one for an unknown type', async () => {
     world = await createWorld(sqlite)
     const attributes = { url: 'https://hooks.example.com/', enabledEvents: ['payment.completed', 'payment.complete'] }
     const answer = await world.post('/webhooks', attributes, { key: world.apiKey })
