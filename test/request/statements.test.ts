@@ -3,7 +3,7 @@ import { databases } from '../support/databases.ts'
 import { hearStatements } from '../support/statements.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Makes what an operation needs, and returns a call of it. */
+/** Makes the records that an operation needs, and returns a call of it. */
 type Operation = (world: World) => Promise<() => Promise<{ status: number; text: string }>>
 
 const counterparty = { type: 'email', value: 'shop@example.com' }

@@ -51,7 +51,7 @@ const asked: Record<string, readonly string[]> = {
   // A command's rows come with its party's.
   'command-rows.ts': ['parties'],
   'probe.ts': ['mcpMail'],
-  // The doctor looks once at what is there, in one read-only transaction, and serves nothing.
+  // The doctor reads once, in one read-only transaction, and serves nothing.
   'engine/inspect.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],
 }
 

@@ -30,7 +30,7 @@ export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[N
   principal?: string
 }
 
-/** Options of an MCP server: what is not given is as the settings are by default, or does nothing. */
+/** Returns the options of an MCP server. Missing ones have the default of their setting, or do nothing. */
 export function serverOptions({ environment = 'sandbox', ...given }: GivenOptions): McpServerOptions {
   const { cardDetails, confirm, confirmAbove } = loadConfig({
     env: { PAYMENTS_ENVIRONMENT: environment },
