@@ -365,6 +365,89 @@ describe('every file is used', () => {
   })
 })
 
+/** The most code lines of each room, and files of bench. A failing test prints the table to paste. */
+const budget: Readonly<Record<string, number>> = {
+  bench: 2004,
+  'files of bench': 18,
+  src: 18,
+  'src/auth': 711,
+  'src/client': 772,
+  'src/commands': 4077,
+  'src/config': 660,
+  'src/core': 1996,
+  'src/display': 955,
+  'src/mcp': 833,
+  'src/mcp/answers': 354,
+  'src/mcp/bridge': 340,
+  'src/mcp/http': 1868,
+  'src/mcp/people': 1189,
+  'src/mcp/resources': 334,
+  'src/mcp/tools': 1723,
+  'src/mcp/ui': 1103,
+  'src/openapi': 645,
+  'src/rehearse': 2636,
+  'src/rehearse/agents': 278,
+  'src/rehearse/answer': 1543,
+  'src/rehearse/closed-world': 265,
+  'src/rehearse/effects': 518,
+  'src/rehearse/mutants': 710,
+  'src/rehearse/report': 902,
+  'src/rehearse/scripted': 671,
+  'src/service': 697,
+  'src/service/fill': 1186,
+  'src/service/oauth': 1576,
+  'src/service/operations': 5492,
+  'src/service/pages': 10464,
+  'src/service/request': 4408,
+  'src/service/rules': 2695,
+  'src/service/store': 9977,
+  'src/service/tokens': 529,
+  'src/simulate': 1913,
+  'src/testing': 195,
+  'src/worlds': 2086,
+  tools: 4196,
+}
+
+describe('a room may only shrink: the budget', () => {
+  it('holds', () => {
+    const found = sizes(files)
+    const faults = overBudget(found, budget)
+    if (faults.length > 0) expect.fail(`${faults.join('\n')}\n\nThe table as it is now:\n${tableOf(found)}`)
+  })
+
+  it('can fail in both directions', () => {
+    const lines = (count: number) => 'x()\n'.repeat(count)
+    const tree = new Map([
+      ['src/core/a.ts', `/* one\n * comment */\n// another\n\n${lines(1_001)}`],
+      ['src/service/app.ts', lines(1_001)],
+      ['src/service/store/a.sql', `-- a comment\n${lines(979)}`],
+      ['src/service/store/notes.md', lines(9)],
+      ['src/mcp/ui/views/a.css', `:root {\n  --ink: #000;\n}\n${lines(76)}`],
+      ['src/new/a.ts', lines(5)],
+      ['tools/a.ts', lines(980)],
+      ['bench/a.ts', lines(100)],
+      ['bench/b.ts', lines(100)],
+    ])
+    const rows = {
+      'src/core': 1_001,
+      'src/service': 1_000,
+      'src/service/store': 1_000,
+      'src/mcp/ui': 99,
+      'src/gone': 3,
+      tools: 1_000,
+      bench: 200,
+      'files of bench': 1,
+    }
+    expect(overBudget(sizes(tree), rows)).toEqual([
+      'src/service has 1001 and may have 1000: make it smaller, or write 1001 and say why in the commit',
+      'src/service/store has 979 and may have 1000: write 979, so that it stays so',
+      'src/new has 5 and no row: write 5, and say why in the commit',
+      'files of bench has 2 and may have 1: make it smaller, or write 2 and say why in the commit',
+      'src/gone has 0 and may have 3: delete its row',
+    ])
+  })
+})
+
 function allowed(from: string, to: string): boolean {
   if (!product(to)) return to === 'package.json'
   const [room, other] = [roomOf(from), roomOf(to)]
@@ -460,6 +543,46 @@ function entries(): string[] {
   return [...Object.values(bin), ...Object.values(exports)].map((path) =>
     path.replace(/^(\.\/)?(dist\/)?/, '').replace(/\.js$/, '.ts'),
   )
+}
+
+/** Counts the code lines of each room: a folder of src, or of one of its three largest folders; tools; bench. */
+function sizes(tree: ReadonlyMap<string, string>): Map<string, number> {
+  const found = new Map<string, number>()
+  const add = (room: string, count: number) => found.set(room, (found.get(room) ?? 0) + count)
+  for (const [path, text] of tree) {
+    const room = /^(src\/(service|mcp|rehearse)(\/[^/]+(?=\/))?|src\/[^/]+(?=\/)|src|tools|bench)\//.exec(path)?.[1]
+    if (room === undefined || !/\.(ts|js|css|html|sql|sh)$/.test(path)) continue
+    add(room, codeLines(text, path))
+    if (room === 'bench') add('files of bench', 1)
+  }
+  return found
+}
+
+/** Counts the lines that are neither blank nor comment. */
+function codeLines(text: string, path: string): number {
+  const code = text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '')
+  const comment = path.endsWith('.sql') ? /^\s*(--|\/\/)/ : /^\s*\/\//
+  return code.split('\n').filter((line) => line.trim() !== '' && !comment.test(line)).length
+}
+
+/** Tells which rows are wrong: a room may not be larger than its row, nor much smaller. */
+function overBudget(found: ReadonlyMap<string, number>, rows: Readonly<Record<string, number>>): string[] {
+  const gone = Object.keys(rows).filter((room) => !found.has(room))
+  return [
+    ...[...found].flatMap(([room, now]) => {
+      const most = rows[room]
+      if (most === undefined) return `${room} has ${now} and no row: write ${now}, and say why in the commit`
+      const has = `${room} has ${now} and may have ${most}`
+      if (now > most) return `${has}: make it smaller, or write ${now} and say why in the commit`
+      return most - now > 20 && now < most * 0.98 ? `${has}: write ${now}, so that it stays so` : []
+    }),
+    ...gone.map((room) => `${room} has 0 and may have ${rows[room]}: delete its row`),
+  ]
+}
+
+function tableOf(found: ReadonlyMap<string, number>): string {
+  const sorted = [...found].sort(([one], [other]) => (one < other ? -1 : 1))
+  return sorted.map(([room, lines]) => `  ${/^\w+$/.test(room) ? room : `'${room}'`}: ${lines},`).join('\n')
 }
 
 /** Returns every text file of the repository that is not built or installed. */
