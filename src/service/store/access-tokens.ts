@@ -1,8 +1,8 @@
 import { deletingOldest } from './engine/deleting.ts'
+import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { GrantTokenRow } from './schema/access-tokens.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
@@ -39,13 +39,7 @@ const tokenByHash = prepared((db, by: { tokenHash: string }) =>
 
 export const insertAccessToken = inserting('accessTokens')
 
-export async function findGrantToken(tx: Transaction, secretHash: string): Promise<GrantTokenRow | undefined> {
-  return (await grantTokenByHash(tx, { secretHash })).rows[0]
-}
-
-const grantTokenByHash = prepared((db, by: { secretHash: string }) =>
-  db.selectFrom('grantTokens').selectAll().where('secretHash', '=', by.secretHash),
-)
+export const findGrantToken = finding('grantTokens', 'secretHash')
 
 export const insertGrantToken = inserting('grantTokens')
 

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
+import { finding } from './engine/find.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -9,13 +10,7 @@ import type { Tables } from './schema/tables.ts'
 import { attachAgent } from './wallet-agents.ts'
 
 /** An agent of the party's, whatever its status. */
-export async function findAgent(tx: Transaction, partyId: string, id: string): Promise<AgentRow | undefined> {
-  return (await agentById(tx, { id, partyId })).rows[0]
-}
-
-const agentById = prepared((db, by: { id: string; partyId: string }) =>
-  db.selectFrom('agents').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
-)
+export const findAgent = finding('agents', 'partyId', 'id')
 
 /** An agent by its id or its whole handle (`@party-slug`): what it does may be told to whoever deals with it. */
 export async function findAgentOfAnyParty(

@@ -1,5 +1,6 @@
 import { approvalStatuses } from '../../../tools/approvals.ts'
 import { approvalEvent } from '../rules/events.ts'
+import { finding } from './engine/find.ts'
 import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -11,13 +12,7 @@ import type { ApprovalRow } from './schema/approvals.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
-export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {
-  return (await approvalById(tx, { id, partyId })).rows[0]
-}
-
-const approvalById = prepared((db, by: { id: string; partyId: string }) =>
-  db.selectFrom('approvals').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
-)
+export const findApproval = finding('approvals', 'partyId', 'id')
 
 export async function findApprovalOf(
   tx: Transaction,

@@ -1,17 +1,12 @@
+import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
-import { changingOne, prepared } from './engine/prepared.ts'
+import { changingOne } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { tell } from './events.ts'
 import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 
 /** The case of a party; undefined where nobody asked who it is. */
-export async function findComplianceCase(tx: Transaction, partyId: string): Promise<ComplianceCaseRow | undefined> {
-  return (await caseOf(tx, { partyId })).rows[0]
-}
-
-const caseOf = prepared((db, by: { partyId: string }) =>
-  db.selectFrom('complianceCases').selectAll().where('partyId', '=', by.partyId),
-)
+export const findComplianceCase = finding('complianceCases', 'partyId')
 
 /** Opens a case, and tells its party. */
 export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {

@@ -1,5 +1,6 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import { findAgent } from './agents.ts'
+import { finding } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -11,23 +12,7 @@ import type { Tables } from './schema/tables.ts'
 type Kind = CredentialRow['kind']
 
 /** A key of that kind of the party's, revoked or not. */
-export async function findKey(
-  tx: Transaction,
-  partyId: string,
-  kind: Kind,
-  id: string,
-): Promise<CredentialRow | undefined> {
-  return (await keyById(tx, { id, partyId, kind })).rows[0]
-}
-
-const keyById = prepared((db, by: { id: string; partyId: string; kind: Kind }) =>
-  db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('id', '=', by.id)
-    .where('partyId', '=', by.partyId)
-    .where('kind', '=', by.kind),
-)
+export const findKey = finding('credentials', 'partyId', 'kind', 'id')
 
 export interface KeyScope {
   partyId: string

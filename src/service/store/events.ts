@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type EventType, wordOf } from '../rules/event-types.ts'
 import { deletingOldest } from './engine/deleting.ts'
+import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
@@ -94,13 +95,7 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
     .select(sql<number | null>`min(${sql.ref('sequence')})`.as('first')),
 )
 
-export async function findEvent(tx: Transaction, partyId: string, sequence: number): Promise<EventRow | undefined> {
-  return (await eventOf(tx, { partyId, sequence })).rows[0]
-}
-
-const eventOf = prepared((db, by: { partyId: string; sequence: number }) =>
-  db.selectFrom('events').selectAll().where('partyId', '=', by.partyId).where('sequence', '=', by.sequence),
-)
+export const findEvent = finding('events', 'partyId', 'sequence')
 
 /** Which events of a party are wanted: those from one number to before another, and what narrows them. */
 export interface EventFilter {

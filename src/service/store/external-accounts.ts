@@ -1,5 +1,6 @@
 import { externalAccountStatuses } from '../../../tools/external-accounts.ts'
 import { externalAccountEvents } from '../rules/events.ts'
+import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -9,17 +10,7 @@ import { tell } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
 /** An account of the party's, an unlinked one too. */
-export async function findExternalAccount(
-  tx: Transaction,
-  partyId: string,
-  id: string,
-): Promise<ExternalAccountRow | undefined> {
-  return (await accountById(tx, { id, partyId })).rows[0]
-}
-
-const accountById = prepared((db, by: { id: string; partyId: string }) =>
-  db.selectFrom('externalAccounts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
-)
+export const findExternalAccount = finding('externalAccounts', 'partyId', 'id')
 
 /** The party's account that its bank knows by that id, an unlinked one too. */
 export async function findAccountAtBank(

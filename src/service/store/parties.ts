@@ -1,6 +1,7 @@
 import { newId, type System } from '../../core/system.ts'
 import type { Recipient } from '../rules/customer-invitations.ts'
 import { funded } from '../rules/ledger.ts'
+import { finding } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -59,13 +60,7 @@ export function partiesAt(tx: Transaction, recipients: readonly string[]): Promi
 }
 
 /** The party with that handle, which is written without `@`. */
-export async function findPartyByHandle(tx: Transaction, handle: string): Promise<PartyRow | undefined> {
-  return (await partyByHandle(tx, { handle })).rows[0]
-}
-
-const partyByHandle = prepared((db, by: { handle: string }) =>
-  db.selectFrom('parties').selectAll().where('handle', '=', by.handle),
-)
+export const findPartyByHandle = finding('parties', 'handle')
 
 /** Whether another party has one of these handles. */
 export async function areOfOthers(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { epochIn } from './clock.ts'
+import { finding } from './engine/find.ts'
 import { insertingSeveral } from './engine/insert.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
@@ -13,13 +14,7 @@ export type NewEvent = Omit<EventRow, 'sequence' | 'recordedAtMs'>
 /** The end of a party's chain of activity, sealed. */
 export type SealedEnd = Pick<PartyHeadRow, 'partyId' | 'activitySequence' | 'hash' | 'seal'>
 
-export async function findPartyHead(tx: Transaction, partyId: string): Promise<PartyHeadRow | undefined> {
-  return (await headOf(tx, { partyId })).rows[0]
-}
-
-const headOf = prepared((db, by: { partyId: string }) =>
-  db.selectFrom('partyHeads').selectAll().where('partyId', '=', by.partyId),
-)
+export const findPartyHead = finding('partyHeads', 'partyId')
 
 /** The numbers that a head keeps: those of the last row of activity and of the last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'

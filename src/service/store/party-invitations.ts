@@ -1,6 +1,7 @@
 import { partyInvitationStatuses } from '../../../tools/party-invitations.ts'
 import { partyInvitationEvent } from '../rules/events.ts'
 import type { PartyInvitationStatus } from '../rules/party-invitations.ts'
+import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -22,17 +23,7 @@ export async function insertPartyInvitation(tx: Transaction, row: PartyInvitatio
 
 const insert = inserting('partyInvitations')
 
-export async function findPartyInvitation(
-  tx: Transaction,
-  partyId: string,
-  id: string,
-): Promise<PartyInvitationRow | undefined> {
-  return (await invitationById(tx, { id, partyId })).rows[0]
-}
-
-const invitationById = prepared((db, by: { id: string; partyId: string }) =>
-  db.selectFrom('partyInvitations').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
-)
+export const findPartyInvitation = finding('partyInvitations', 'partyId', 'id')
 
 /** The invitation whose page is at the address with that token, whoever's it is: whoever has the token was invited. */
 export async function findPartyInvitationByToken(

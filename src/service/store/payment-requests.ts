@@ -8,6 +8,7 @@ import {
 } from '../rules/payment-requests.ts'
 import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { finding } from './engine/find.ts'
 import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -30,41 +31,13 @@ export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestR
 const insert = inserting('paymentRequests')
 
 /** A request that a party sent. */
-export async function findPaymentRequest(
-  tx: Transaction,
-  partyId: string,
-  id: string,
-): Promise<PaymentRequestRow | undefined> {
-  return (await requestOfParty(tx, { partyId, id })).rows[0]
-}
-
-const requestOfParty = prepared((db, by: { partyId: string; id: string }) =>
-  db.selectFrom('paymentRequests').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
-)
+export const findPaymentRequest = finding('paymentRequests', 'partyId', 'id')
 
 /** A request by its id alone: who may see it is for the caller to decide. */
-export async function findPaymentRequestOfAnyParty(
-  tx: Transaction,
-  id: string,
-): Promise<PaymentRequestRow | undefined> {
-  return (await requestById(tx, { id })).rows[0]
-}
-
-const requestById = prepared((db, by: { id: string }) =>
-  db.selectFrom('paymentRequests').selectAll().where('id', '=', by.id),
-)
+export const findPaymentRequestOfAnyParty = finding('paymentRequests', 'id')
 
 /** The request whose page has a token of that hash. */
-export async function findPaymentRequestByToken(
-  tx: Transaction,
-  tokenHash: string,
-): Promise<PaymentRequestRow | undefined> {
-  return (await requestByToken(tx, { tokenHash })).rows[0]
-}
-
-const requestByToken = prepared((db, by: { tokenHash: string }) =>
-  db.selectFrom('paymentRequests').selectAll().where('tokenHash', '=', by.tokenHash),
-)
+export const findPaymentRequestByToken = finding('paymentRequests', 'tokenHash')
 
 const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { paymentEvents } from '../rules/events.ts'
 import { countedOfPayment } from '../rules/limits.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { finding } from './engine/find.ts'
 import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -27,13 +28,7 @@ export const withoutBank = {
 } as const satisfies Partial<PaymentRow>
 
 /** A payment or transfer that a party made. */
-export async function findPayment(tx: Transaction, partyId: string, id: string): Promise<PaymentRow | undefined> {
-  return (await paymentOfParty(tx, { partyId, id })).rows[0]
-}
-
-const paymentOfParty = prepared((db, by: { partyId: string; id: string }) =>
-  db.selectFrom('payments').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
-)
+export const findPayment = finding('payments', 'partyId', 'id')
 
 /** A payment or transfer by its id alone: who may see it is for the caller to decide. */
 export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
@@ -41,13 +36,7 @@ export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promis
 }
 
 /** The payment whose claim link has a token of that hash. */
-export async function findClaimablePayment(tx: Transaction, claimTokenHash: string): Promise<PaymentRow | undefined> {
-  return (await paymentByClaim(tx, { claimTokenHash })).rows[0]
-}
-
-const paymentByClaim = prepared((db, by: { claimTokenHash: string }) =>
-  db.selectFrom('payments').selectAll().where('claimTokenHash', '=', by.claimTokenHash),
-)
+export const findClaimablePayment = finding('payments', 'claimTokenHash')
 
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
 

@@ -1,6 +1,7 @@
 import { entryIdFrom, type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
 import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deleting.ts'
+import { finding } from './engine/find.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -166,13 +167,7 @@ export async function listRuns(tx: Transaction, scope: RunScope, page: PageReque
   return pageOf(rows, page.limit, ({ lastEntryId }) => lastEntryId)
 }
 
-export async function findRun(tx: Transaction, partyId: string, id: string): Promise<RunRow | undefined> {
-  return (await runById(tx, { partyId, id })).rows[0]
-}
-
-const runById = prepared((db, by: { partyId: string; id: string }) =>
-  db.selectFrom('runs').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
-)
+export const findRun = finding('runs', 'partyId', 'id')
 
 /** Which entries of a run are listed; of the moments of the service's clock both are included. */
 export interface EntryScope {
@@ -256,26 +251,10 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
   return query
 }
 
-export async function findRunEntry(tx: Transaction, partyId: string, id: string): Promise<RunEntryRow | undefined> {
-  return (await entryById(tx, { partyId, id })).rows[0]
-}
-
-const entryById = prepared((db, by: { partyId: string; id: string }) =>
-  db.selectFrom('runEntries').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
-)
+export const findRunEntry = finding('runEntries', 'partyId', 'id')
 
 /** The entry of the request that an error or the header X-Request-Id named. */
-export async function entryOfRequest(
-  tx: Transaction,
-  partyId: string,
-  supportId: string,
-): Promise<RunEntryRow | undefined> {
-  return (await bySupportId(tx, { partyId, supportId })).rows[0]
-}
-
-const bySupportId = prepared((db, by: { partyId: string; supportId: string }) =>
-  db.selectFrom('runEntries').selectAll().where('partyId', '=', by.partyId).where('supportId', '=', by.supportId),
-)
+export const entryOfRequest = finding('runEntries', 'partyId', 'supportId')
 
 /** How long an entry is kept, in real time (docs/console.md#what-is-kept). */
 export const runKeptMs = 30 * 24 * 60 * 60_000

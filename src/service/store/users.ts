@@ -1,3 +1,4 @@
+import { finding } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
@@ -56,13 +57,7 @@ export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> 
 }
 
 /** A person of the party's, whatever became of them. */
-export async function findMember(tx: Transaction, partyId: string, id: string): Promise<UserRow | undefined> {
-  return (await memberById(tx, { partyId, id })).rows[0]
-}
-
-const memberById = prepared((db, by: { partyId: string; id: string }) =>
-  db.selectFrom('users').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
-)
+export const findMember = finding('users', 'partyId', 'id')
 
 /** The people of a party, newest first, with those who were removed. */
 export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
+import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -9,13 +10,7 @@ import type { Tables } from './schema/tables.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
-export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
-  return (await walletById(tx, { id, partyId })).rows[0]
-}
-
-const walletById = prepared((db, by: { id: string; partyId: string }) =>
-  db.selectFrom('wallets').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
-)
+export const findWallet = finding('wallets', 'partyId', 'id')
 
 export async function listWallets(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<WalletRow>> {
   const query = tx.db.selectFrom('wallets').selectAll().where('partyId', '=', partyId)

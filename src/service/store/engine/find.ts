@@ -1,0 +1,30 @@
+import type { Compilable } from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+import { prepared } from './prepared.ts'
+import type { Transaction } from './store.ts'
+
+type Columns<Table extends keyof Tables> = readonly (keyof Tables[Table] & string)[]
+
+type ValuesOf<Row, Names extends readonly (keyof Row)[]> = { [Index in keyof Names]: Row[Names[Index]] }
+
+/** Makes the query for a table's rows with certain values in these columns. */
+export function selecting<Table extends keyof Tables, const Names extends Columns<Table>>(
+  table: Table,
+  ...names: Names
+) {
+  return prepared((db, by: Pick<Tables[Table], Names[number]>): Compilable<Tables[Table]> => {
+    // No type of Kysely's fits a table that is not known yet; any other stands for it.
+    let query = db.selectFrom(table as 'wallets').selectAll()
+    for (const name of names) query = query.where(name as 'id', '=', by[name as Names[number]] as string)
+    return query as unknown as Compilable<Tables[Table]>
+  })
+}
+
+/** Makes the function that finds the row with certain values in these columns, which are its key or a unique one. */
+export function finding<Table extends keyof Tables, const Names extends Columns<Table>>(table: Table, ...names: Names) {
+  const select = selecting(table, ...names)
+  return async (tx: Transaction, ...values: ValuesOf<Tables[Table], Names>): Promise<Tables[Table] | undefined> => {
+    const by = Object.fromEntries(names.map((name, index) => [name, values[index]]))
+    return (await select(tx, by as Pick<Tables[Table], Names[number]>)).rows[0]
+  }
+}
