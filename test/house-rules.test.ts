@@ -367,7 +367,7 @@ describe('every file is used', () => {
 
 /** The most code lines of each room, and files of bench. A failing test prints the table to paste. */
 const budget: Readonly<Record<string, number>> = {
-  bench: 2004,
+  bench: 2000,
   'files of bench': 18,
   src: 18,
   'src/auth': 711,

@@ -18,7 +18,7 @@ import { servedAddress } from './addresses.ts'
 import { orExplainWorld } from './explain-world.ts'
 import { openWorldFile } from './given-file.ts'
 
-interface Embedded {
+export interface Embedded {
   service: Service
   store: Store
   /** Ends what the service does by itself, and closes the store. */

@@ -1,7 +1,7 @@
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The first Ctrl+C ends the run in order, a second one at once. So does a terminal or a reader that went away. */
-export function interruptible() {
+export function interruptible(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController()
   const stop = () => {
     if (controller.signal.aborted) process.exit(130)

@@ -79,7 +79,7 @@ onEachDatabase('report and verify', (database) => {
       [() => rewrite({ hash: 'f'.repeat(64) }, last), `entry ${last} is another one in the database`],
       [() => rewrite({ hash: rows.at(-1)?.hash }, last), undefined],
       [() => putHead({ ...older }), `the chain in the database ends before entry ${last}`],
-      [() => putHead({ sequence: last }), 'the chain in the database is not sealed'],
+      [() => putHead({ activitySequence: last }), 'the chain in the database is not sealed'],
     ] as const
     for (const [change, told] of cases) {
       await change()
