@@ -7,7 +7,7 @@ import { listActivity } from '../store/activity.ts'
 import type { ActivityRow } from '../store/schema/activity.ts'
 
 export const activityHandlers = {
-  /** What the party's credentials did, for whomever; an agent sees what it did itself. */
+  /** Lists everything the party's credentials did, also for customers. An agent sees only its own activity. */
   listActivity: async (input, { tx, actor }) => {
     const { instanceId = null, agentId = null, resourceId = null } = input
     const scope = { partyId: actor.partyId, agentId, instanceId, resourceId, ownAgentId: actor.agentId }

@@ -17,10 +17,10 @@ import { requireCardWithinLimits } from './steps/check-spending-limits.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 
-/** The sandbox's one card number and code; no network accepts that number (docs/service.md#card-details). */
+/** The sandbox's only card number and code; no network accepts that number (docs/service.md#card-details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
-/** How long the page's address works, by the service's time. */
+/** The lifetime of the page's address, in service time. */
 const pageLifetimeMs = 10 * 60_000
 
 export const agentCardHandlers = {
@@ -100,13 +100,16 @@ async function switchCard(context: Context, cardId: string, event: CardSwitch) {
   return cardView(await saveAgentCardFreeze(tx, before, { ...after, updatedAtMs: nowMs }), nowMs)
 }
 
-/** What pays with the card. */
+/** Returns the details needed to pay with the card. */
 export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
   const { month, year } = monthAndYear(expiresAtMs)
   return { ...sandboxTestCard, expirationMonth: month, expirationYear: year }
 }
 
-/** A card the caller may use: on a wallet of the party acted on, for an agent issued to it. @throws 404, 403. */
+/**
+ * Returns a card that the caller may use: on a wallet of the party acted on and, for an agent, issued to it.
+ * @throws 404, 403.
+ */
 export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {
   const { tx, actor, operation } = context
   const card = await findAgentCard(tx, cardScope(context), cardId)

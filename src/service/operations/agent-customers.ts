@@ -38,7 +38,9 @@ export const agentCustomerHandlers = {
     meta: { deleted: true },
   }),
 
-  /** Grants come first: their ids, dlg_…, sort after those of invitations, adi_…, and both newest first. */
+  /**
+   * Lists grants before invitations: grant ids (dlg_…) sort after invitation ids (adi_…), and both are newest first.
+   */
   listAgentCustomers: async (input, context) => {
     const { tx } = context
     const agent = await loadAgent(context, input.agentId)
@@ -47,7 +49,7 @@ export const agentCustomerHandlers = {
     const grants = await listAgentGrants(tx, agent.id, request)
     const room = request.limit - grants.rows.length
     if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
-    // One more than fits tells whether there is another page, also where nothing fits.
+    // Reads at least one row, even when the page is already full, to learn whether there is another page.
     const asked = await listUnacceptedInvitations(tx, agent, { ...request, limit: Math.max(room, 1) })
     const shown = asked.rows.slice(0, room)
     const more = asked.lastId !== null || asked.rows.length > room
@@ -69,7 +71,7 @@ export const agentCustomerHandlers = {
     const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
     const made = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
     const [failed] = made.failedRecipients
-    // The answer cannot tell who was not invited, so that one recipient who cannot be invited ends the whole request.
+    // The response has no place for recipients who could not be invited, so one such recipient fails the whole request.
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {
@@ -92,7 +94,7 @@ export const agentCustomerHandlers = {
   },
 } satisfies HandlersOf<typeof agentCustomers>
 
-/** An agent of the caller's party; to an agent, the others do not exist. @throws 404. */
+/** Returns an agent of the caller's party. An agent sees only itself. @throws 404. */
 async function loadAgent({ tx, actor }: Context, agentId: string): Promise<AgentRow> {
   const visible = actor.agentId === null || actor.agentId === agentId
   const agent = visible ? await findAgent(tx, actor.partyId, agentId) : undefined

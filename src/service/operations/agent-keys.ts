@@ -12,7 +12,7 @@ import { loadAgent } from './agents.ts'
 
 export const agentKeyHandlers = {
   createAgentKey: async ({ agentId, tags = {} }, context) => {
-    // An agent that is deleted meanwhile takes this key with it: both change what the party has.
+    // Deleting the agent takes the same lock, so a concurrent deletion also revokes this key.
     await context.tx.lockParty(context.partyId)
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
@@ -29,7 +29,7 @@ export const agentKeyHandlers = {
     return page(rows, list, (row) => agentKeyView(row, context))
   },
 
-  /** A replacement, while the old key works on for its grace period (docs/service.md#agent-key-rotation). */
+  /** Issues a replacement; the old key keeps working for its grace period (docs/service.md#agent-key-rotation). */
   rotateAgentKey: async ({ keyId, expiresInSeconds, tags }, context) => {
     const { tx, actor, nowMs } = context
     const before = await loadKey(context, keyId)
@@ -51,7 +51,7 @@ export const agentKeyHandlers = {
     return { ...view, attributes: { ...attributes, agentKey: credential, previousKeyExpiresAt } }
   },
 
-  /** Revoking a key that has ended answers it as it is. */
+  /** Revokes a key. A key that has already ended is returned unchanged. */
   revokeAgentKey: async ({ keyId }, context) => {
     const { tx, actor, nowMs } = context
     const before = await loadKey(context, keyId)
@@ -69,7 +69,7 @@ async function loadKey({ tx, partyId }: Context, keyId: string): Promise<Credent
   return key
 }
 
-/** A new key of the agent's. @throws 403 `forbidden` where who asks lacks what an agent's key gives. */
+/** Creates a key for the agent. @throws 403 `forbidden` if the caller lacks a permission that an agent's key has. */
 async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Context, agentId: string, tags: string) {
   requireMayGive(actor, given.agentKey())
   const { credential, stored } = newCredential('agent_key', environment, system)
@@ -91,7 +91,7 @@ async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Con
   return { row, credential }
 }
 
-/** When the key stopped working, by a revocation or the end of its grace period; null while it works. */
+/** Returns when the key stopped working, by revocation or the end of its grace period; null while it works. */
 function endedAtMs({ revokedAtMs, expiresAtMs }: CredentialRow, nowMs: number): number | null {
   return revokedAtMs ?? (expiresAtMs !== null && expiresAtMs <= nowMs ? expiresAtMs : null)
 }

@@ -47,7 +47,7 @@ export const agentHandlers = {
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
-    // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
+    // The agent gets only those permissions on its wallet that its creator has. More are granted by attaching it again.
     const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
     return agentView(await createAgent(context, agent, wallet.id, holdings), context)
   },
@@ -64,12 +64,12 @@ export const agentHandlers = {
     }
     const renamed = slug !== undefined && slug !== before.slug
     const change = {
-      // The published client may send null, which a name cannot be: it is as if it were left out.
+      // The published client may send null. A name cannot be null, so null means unchanged.
       ...(name === undefined || name === null ? {} : { name }),
       ...(description === undefined ? {} : { description }),
       ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
       ...(renamed ? { slug, handle: await freeHandle(context, slug, agentId) } : {}),
-      // Limits replace all there were, so a window that is left out is cleared.
+      // Limits are replaced as a whole, so an omitted window is cleared.
       ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
     }
     const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
@@ -77,7 +77,7 @@ export const agentHandlers = {
     return agentView(after, context)
   },
 
-  /** Deleting a deleted agent answers it as it is. */
+  /** Deletes an agent. An agent that is already deleted is returned unchanged. */
   deleteAgent: async ({ agentId }, context) => {
     const before = await loadAgent(context, agentId)
     const meta = { deleted: true } as const
@@ -86,14 +86,17 @@ export const agentHandlers = {
   },
 } satisfies HandlersOf<typeof agents>
 
-/** An agent of the caller's party. @throws 404 for any other. */
+/** Returns an agent of the party acted on. @throws 404 for any other. */
 export async function loadAgent({ tx, partyId }: Context, agentId: string): Promise<AgentRow> {
   const agent = await findAgent(tx, partyId, agentId)
   if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.` })
   return agent
 }
 
-/** The handle that the slug makes. @throws 409 when another agent has it, 422 when the party has none to begin it. */
+/**
+ * Returns the handle built from the slug.
+ * @throws 409 if another agent has it, 422 if the party has no handle to prefix it with.
+ */
 async function freeHandle(context: Context, slug: string, agentId: string | null): Promise<string> {
   const { tx, partyId } = context
   const party = await findParty(tx, partyId)
@@ -102,7 +105,7 @@ async function freeHandle(context: Context, slug: string, agentId: string | null
   }
   const handle = `@${party.handle}-${slug}`
   const refusal = { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } }
-  // Two parties' handles can make the same one: `a` with `b-c` and `a-b` with `c`.
+  // Two parties' handles can produce the same agent handle: `a` with `b-c` and `a-b` with `c`.
   await requireFreeHandle(context, partyId, handle.slice(1), refusal)
   const taken = await findAgentOfAnyParty(tx, { handle })
   if (taken !== undefined && taken.id !== agentId) fail('conflict', refusal)

@@ -46,7 +46,7 @@ export const apiKeyHandlers = {
 
   getApiKey: async ({ keyId }, context) => apiKeyView(await loadKey(context, keyId), context),
 
-  /** Revoking a revoked key answers it as it is. */
+  /** Revokes a key. A key that is already revoked is returned unchanged. */
   revokeApiKey: async ({ keyId }, context) => {
     const { tx, actor, nowMs } = context
     const before = await loadKey(context, keyId)

@@ -86,7 +86,7 @@ async function deny(context: Context, { approval, payment }: Decided, reason: st
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
 }
 
-/** Enters the decision into the run that asked for the payment. */
+/** Records the decision in the run that requested the payment. */
 async function tellRun(
   context: Context,
   { approval, payment }: Omit<Decided, 'wallet'>,
@@ -108,7 +108,7 @@ async function tellRun(
   })
 }
 
-/** Who decides, as the party may know it whose run it is: of people of others it is told no more than their party. */
+/** Names the decider for the party that owns the run. Of another party's people, only their party is named. */
 async function deciderIn({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
     return 'The sandbox, in the customer’s place,'
@@ -119,8 +119,9 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
 }
 
 /**
- * A payment for a customer whom the caller may play, which an agent of the caller's party, or the calling agent, asked for.
- * @throws 404 for all else, 409.
+ * Returns a payment for a customer whom the caller may simulate, requested by the calling agent or an agent of the
+ * caller's party.
+ * @throws 404 for anything else, 409.
  */
 async function loadAsked(context: Context, id: string): Promise<Decided> {
   const { tx, actor } = context
@@ -182,7 +183,7 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
   }
 }
 
-/** What an approval calls what it is about; what moves between wallets of one party needs none. */
+/** The noun an approval uses for each kind of payment. Moves between wallets of one party need no approval. */
 const targets = {
   payment: 'payment',
   wire: 'withdrawal',

@@ -54,14 +54,17 @@ interface Played {
   reason?: string | undefined
 }
 
-/** Plays the bank of a transfer of the caller's party, or one that the calling agent asked for on a customer. @throws 404. */
+/**
+ * Simulates the bank for a transfer of the caller's party, or one that the calling agent requested for a customer.
+ * @throws 404.
+ */
 async function simulate(context: Context, id: string, played: Played) {
   const { tx, actor } = context
   const row = await findPaymentOfAnyParty(tx, id)
   const isOwn = row?.partyId === actor.partyId || (actor.agentId !== null && row?.agentId === actor.agentId)
   if (row === undefined || row.kind === 'payment' || !isOwn)
     fail('not_found', { detail: `There is no transfer ${id}.` })
-  // What is answered tells all of it, so whoever may not read it does not play its bank.
+  // The response contains the whole transfer, so only callers who may read it can simulate its bank.
   await requireHeldOnWallet(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
   if (row.externalAccountId === null) {
     fail('conflict', { detail: `No bank has to do with the transfer ${id}: it was COMPLETED when it was made.` })

@@ -9,19 +9,19 @@ export const credentialHandlers = {
     attributes: {
       actorType: actor.actorType,
       partyId: actor.partyId,
-      // A connected agent tells the user who connected it.
+      // For a connected agent, this is the user who connected it.
       userId: actor.userId ?? actor.grant?.userId ?? null,
       agentId: causeAgentId,
       agentIdentitySource: causeAgentId === null ? null : identitySource(actor),
       credentialKind: actor.credentialKind,
-      // A user signs in; the token that stands for it is no key.
+      // Users sign in; the token that represents their session is not a key.
       keyId: actor.actorType === 'user' || actor.grant !== null ? null : actor.keyId,
       grantId: actor.grant?.id ?? null,
     },
   }),
 } satisfies HandlersOf<typeof credentials>
 
-/** By what an agent is known. A party's key that names one in X-Agent-ID acts as the party all the same. */
+/** Returns how the agent was identified. A party's key that names an agent in X-Agent-ID still acts as the party. */
 function identitySource({ agentId, grant }: Actor): 'credential' | 'oauth_grant' | 'header' {
   if (agentId === null) return 'header'
   return grant === null ? 'credential' : 'oauth_grant'

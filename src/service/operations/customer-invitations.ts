@@ -60,7 +60,7 @@ export const customerInvitationHandlers = {
   }),
 } satisfies HandlersOf<typeof customerInvitations>
 
-/** Takes back a pending invitation. @throws 404, 409. */
+/** Revokes a pending invitation. @throws 404, 409. */
 export async function revoke(context: Context, invitationId: string) {
   const { tx, nowMs, causeAgentId, instanceId } = context
   const before = await loadInvitation(context, invitationId)
@@ -68,7 +68,7 @@ export async function revoke(context: Context, invitationId: string) {
   return invitationView(context, await changeInvitation(tx, before, 'revoke', nowMs, { cause }))
 }
 
-/** An invitation of the caller's; to an agent, those to delegate to another agent do not exist. @throws 404. */
+/** Returns an invitation of the caller's party. An agent sees only invitations for itself. @throws 404. */
 export async function loadInvitation({ tx, actor }: Context, id: string): Promise<InvitationRecord> {
   const scope = { partyId: actor.partyId, agentId: actor.agentId }
   const invitation = await findInvitation(tx, scope, id)
@@ -84,7 +84,7 @@ export async function invitationViews(context: Context, rows: readonly Invitatio
   return Promise.all(rows.map(await viewsOf(context)))
 }
 
-/** What shows an invitation; the keys of the addresses are loaded once for all. */
+/** Returns a function that renders an invitation. It loads the keys for the page addresses once for all invitations. */
 export async function viewsOf({ tx, publicUrl }: Context) {
   const urlOf = await invitationUrls(tx, publicUrl)
   return async (row: InvitationRecord) => viewAt(row, await urlOf(row))
@@ -93,7 +93,7 @@ export async function viewsOf({ tx, publicUrl }: Context) {
 const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
 const parsed = (text: string) => JSON.parse(text)
 
-/** An invitation whose page is at that address. */
+/** Renders an invitation whose page has this address. */
 export function viewAt(row: InvitationRecord, url: string): z.output<typeof AgentDelegationInvitation> {
   return {
     type: 'agentDelegationInvitation',
@@ -107,7 +107,7 @@ export function viewAt(row: InvitationRecord, url: string): z.output<typeof Agen
       permissions: parsed(row.permissions),
       limits: row.limits === null ? null : parsed(row.limits),
       status: row.status,
-      // What is due is settled before every request, so that the recorded status is the effective one.
+      // Due effects are applied before every request, so the recorded status is the effective one.
       effectiveStatus: row.status,
       expiresAt: timestamp(row.expiresAtMs),
       acceptedAt: iso(row.acceptedAtMs),

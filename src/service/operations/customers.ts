@@ -22,7 +22,7 @@ import { expiry, inviteAll, loadAgents } from './steps/send-invitations.ts'
 type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']
 
-/** Send and view payments, view wallets: what a test customer is asked for unless it is said. */
+/** Default permissions for a test customer: send and view payments, view wallets. */
 const usualPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
 export const customerHandlers = {
@@ -62,7 +62,9 @@ export const customerHandlers = {
   simulateInvitationDecline: async (input, context) =>
     invitationView(context, await declineInvitation(context, await loadAddressed(context, input))),
 
-  /** The customer does by itself what the developer can do too; to the agent it is the same. */
+  /**
+   * Revokes an agent's access as the customer. For the agent, the effect is the same as when the developer removes it.
+   */
   simulateAgentRevocation: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
     await requirePlayable(context, input.customerId, {
@@ -80,14 +82,14 @@ export const customerHandlers = {
   },
 } satisfies HandlersOf<typeof customers>
 
-/** A customer that is disconnected already is answered as it is. */
+/** Disconnects a customer. A customer who is already disconnected is returned unchanged. */
 async function disconnect(context: Context, { party: { id: customerId } }: CustomerRecord) {
   const { tx, actor, nowMs } = context
   await revokeDelegations(tx, { agentPartyId: actor.partyId, customerPartyId: customerId }, nowMs)
   return { data: customerView(await loadCustomer(context, customerId)), meta: { deleted: true as const } }
 }
 
-/** Says `deleted` when no agent is left. */
+/** Removes one agent from a customer. Returns `deleted: true` only if no agent is left. */
 async function dropAgent(context: Context, { party, delegations }: CustomerRecord, agentId: string) {
   const { tx, actor, nowMs } = context
   const customerId = party.id
@@ -101,7 +103,10 @@ async function dropAgent(context: Context, { party, delegations }: CustomerRecor
   return { data, meta: connected ? {} : { deleted: true as const } }
 }
 
-/** A customer of the caller's, a former one too; to an agent, one that granted it something. @throws 404. */
+/**
+ * Returns a customer of the caller's party, including former ones. An agent sees only customers who granted it access.
+ * @throws 404.
+ */
 async function loadCustomer({ tx, actor }: Context, customerId: string): Promise<CustomerRecord> {
   const scope = { partyId: actor.partyId, agentId: actor.agentId, status: 'all' } as const
   const customer = await findCustomer(tx, scope, customerId)
@@ -109,7 +114,7 @@ async function loadCustomer({ tx, actor }: Context, customerId: string): Promise
   return customer
 }
 
-/** The connection as a whole is as old as its first grant, and active while one of its grants is. */
+/** Renders the connection as a whole: it dates from its first grant and is active while any grant is. */
 function customerView({ party, delegations }: CustomerRecord): CustomerResource {
   const first = delegations[0]
   if (first === undefined) throw new Error(`Bug: the customer ${party.id} has no grants.`)
@@ -142,8 +147,8 @@ function customerView({ party, delegations }: CustomerRecord): CustomerResource 
 }
 
 /**
- * The invitation, if it is to the party that is to answer it, and the caller may play that party; whether another one
- * exists is not told.
+ * Returns the invitation if it is addressed to the given party and the caller may simulate that party. The error does
+ * not reveal whether any other invitation exists.
  */
 async function loadAddressed(
   context: Context,

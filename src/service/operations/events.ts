@@ -39,14 +39,17 @@ export const eventHandlers = {
   },
 } satisfies HandlersOf<typeof events>
 
-/** The types that the caller is told of. @throws 403 `forbidden` where there is none. */
+/** Returns the event types the caller may receive. @throws 403 `forbidden` if there are none. */
 function toldOf({ actor, operation }: Context): readonly EventType[] {
   const types = toldTypes({ actor })
   if (types.length === 0) requirePermission(actor, { ...operation, permission: 'payments.read' })
   return types
 }
 
-/** @throws 400 for a type that is none, or that is missing for a customer; 403 for one that the caller is not told of. */
+/**
+ * Returns the event types to list.
+ * @throws 400 for an unknown type, or if it is missing for a customer; 403 for a type the caller may not receive.
+ */
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }
   if (eventType === undefined) {

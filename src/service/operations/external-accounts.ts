@@ -31,7 +31,7 @@ export const externalAccountHandlers = {
   },
 
   linkExternalAccounts: async ({ processorToken, institutionName }, context) => {
-    // No bank is behind the test accounts: in production a deposit from one would make money.
+    // No bank backs the test accounts: in production, a deposit from one would create money.
     if (context.environment !== 'sandbox') {
       fail('not_implemented', {
         detail: 'This service is connected to no bank: accounts are linked in its sandbox only.',
@@ -51,10 +51,10 @@ export const externalAccountHandlers = {
   getExternalAccount: async ({ externalAccountId }, context) =>
     externalAccountView(await loadExternalAccount(context, externalAccountId)),
 
-  /** An account that is unlinked already is answered as it is. */
+  /** Unlinks an account. An account that is already unlinked is returned unchanged. */
   deleteExternalAccount: async ({ externalAccountId }, context) => {
     const { tx, partyId, nowMs } = context
-    // A request with an idempotency key has the party's lock already; this one may carry none.
+    // Requests with an idempotency key already hold the party's lock, but this one may have none.
     await tx.lockParty(partyId)
     const before = await loadExternalAccount(context, externalAccountId)
     const change = { status: 'deleted', connectionStatus: 'disconnected', updatedAtMs: nowMs } as const
@@ -76,7 +76,9 @@ export const externalAccountHandlers = {
   },
 } satisfies HandlersOf<typeof externalAccounts>
 
-/** Links what the bank vouches for. What was linked before keeps its id, and its connection works again. */
+/**
+ * Links the accounts the bank confirms. An account that was linked before keeps its id, and its connection works again.
+ */
 async function link(context: Context, chosen: readonly TestAccountId[], bankName: string) {
   const data: AccountResource[] = []
   const rejectedAccounts = []
@@ -108,7 +110,7 @@ async function linkOne(
   return row
 }
 
-/** A bank account of the party acted on, an unlinked one too. @throws 404 for any other. */
+/** Returns a bank account of the party acted on, including unlinked ones. @throws 404 for any other. */
 async function loadExternalAccount({ tx, partyId }: Context, id: string): Promise<ExternalAccountRow> {
   const account = await findExternalAccount(tx, partyId, id)
   if (account === undefined) fail('not_found', { detail: `There is no bank account ${id}.` })

@@ -54,7 +54,7 @@ export const invitationLinkHandlers = {
 
   revokeInvitationLink: async ({ linkId }, context) => {
     const { tx, partyId, nowMs } = context
-    // Whoever is joining by it at the moment either did so before, or finds it revoked.
+    // The lock serializes this with joining: a concurrent join either completed first or finds the link revoked.
     await tx.lockParty(partyId)
     const before = await loadLink(context, linkId)
     return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))
@@ -66,7 +66,7 @@ async function loadLink({ tx, partyId }: Context, id: string): Promise<Invitatio
   return link ?? fail('not_found', { detail: `There is no invitation link ${id}.` })
 }
 
-/** Null when it is not to expire. @throws 422 naming `expiresAt`. */
+/** Returns when the link expires, or null if it never does. @throws 422 naming `expiresAt`. */
 function expiry(asked: string | undefined, nowMs: number): number | null {
   if (asked === undefined) return null
   const expiresAtMs = parseTimestamp(asked)

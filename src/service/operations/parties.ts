@@ -53,7 +53,7 @@ export const partyHandlers = {
     return page(await listMembers(tx, partyId, pageRequest(input, list)), list, memberView)
   },
 
-  /** Who is removed already is answered as they are. */
+  /** Removes a member. A member who is already removed is returned unchanged. */
   removePartyMember: async ({ userId }, context) => {
     const member = await findMember(context.tx, context.partyId, userId)
     if (member === undefined) fail('not_found', { detail: `There is no member ${userId} of this party.` })
@@ -73,7 +73,7 @@ export const partyHandlers = {
     if (partyId !== context.actor.partyId) {
       await requirePlayable(context, partyId, { call: 'Send it with an API key of that party.' })
     }
-    // It may be decided for several: the request has its own party's lock only.
+    // The party may be a customer of several others, and the request locks only the caller's own party.
     await tx.lock(`compliance ${partyId}`)
     const party = await findParty(tx, partyId)
     if (party === undefined) throw new Error(`Bug: the party ${partyId} is gone.`)
@@ -87,14 +87,18 @@ async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
   return party
 }
 
-/** The party, for one change at a time by who may change it: these requests carry no key that says so. @throws 403. */
+/**
+ * Returns the party, locked, if the caller may change it. These requests carry no idempotency key, so they take the
+ * lock here.
+ * @throws 403.
+ */
 async function changedParty(context: Context): Promise<PartyRow> {
   await requireManager(context)
   await context.tx.lockParty(context.partyId)
   return ownParty(context)
 }
 
-/** Limits replace all there were, so a window that is left out is cleared. */
+/** Replaces the limits as a whole, so an omitted window is cleared. */
 async function setLimits(context: Context, limits: Limits | null, source?: { pointer: string }) {
   const { tx, actor, nowMs } = context
   const before = await changedParty(context)
@@ -105,9 +109,10 @@ async function setLimits(context: Context, limits: Limits | null, source?: { poi
 }
 
 /**
- * Lets on whoever asks of their own party, or of a customer who granted an agent of theirs something: to an agent, itself.
- * @param needed What the grant has to include.
- * @throws 404 for any other party, 403 where the grant does not include it.
+ * Allows the caller's own party and customers with an active grant to one of its agents. An agent needs a grant to
+ * itself.
+ * @param needed The permission the grant has to include.
+ * @throws 404 for any other party, 403 if the grant does not include it.
  */
 async function requireKnown({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {
   if (partyId === actor.partyId) return

@@ -40,9 +40,9 @@ export const partyInvitationHandlers = {
   createPartyInvitations: async ({ invitations }, context) => {
     const { tx, actor, partyId } = context
     await requireManager(context)
-    // Whoever opens the address that is answered becomes a user of the party, who can do all that users can.
+    // Anyone who opens the returned address becomes a user of the party and can do everything users can.
     requireMayGive(actor, given.membership())
-    // Two requests at once ask one person once.
+    // The lock keeps two concurrent requests from inviting one person twice.
     await tx.lockParty(partyId)
     const asked = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
     requireDifferent(asked)
@@ -58,7 +58,7 @@ export const partyInvitationHandlers = {
     return { data: await Promise.all(rows.map(view)), meta: { failed } }
   },
 
-  /** An invitation that is revoked already is answered as it is. */
+  /** Revokes an invitation. An invitation that is already revoked is returned unchanged. */
   revokePartyInvitation: async ({ invitationId }, context) => {
     const { tx, partyId, nowMs } = context
     await requireManager(context)
@@ -73,7 +73,7 @@ export const partyInvitationHandlers = {
   },
 } satisfies HandlersOf<typeof partyInvitations>
 
-/** @throws 422 naming the second of two invitations to one address. */
+/** Rejects two invitations to one address. @throws 422 naming the second. */
 function requireDifferent(asked: readonly Asked[]): void {
   const second = asked.findIndex(({ email }, index) => asked.findIndex((one) => one.email === email) < index)
   if (second === -1) return
@@ -85,7 +85,9 @@ function requireDifferent(asked: readonly Asked[]): void {
 
 const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
 
-/** Invites a person, or returns the invitation that they have for the same role. A text says why they cannot be invited. */
+/**
+ * Invites a person, or returns their pending invitation for the same role. Returns a text if they cannot be invited.
+ */
 async function invite(
   context: Context,
   { email, role, from }: Asked & { from: string },
@@ -121,7 +123,7 @@ async function invite(
   return row
 }
 
-/** What shows invitations. Only who may give a membership is told where one is to be had. */
+/** Returns a function that renders invitations. Only callers who may grant membership see the address to join at. */
 async function viewsOf({
   tx,
   actor,
@@ -145,7 +147,7 @@ export function partyInvitationView(row: PartyInvitationRow, url: string | null)
       status,
       url,
       expiresAt: timestamp(partyInvitationExpiryMs(row)),
-      // An answered invitation never changes again.
+      // An answered invitation never changes again, so its last update is its acceptance.
       acceptedAt: status === 'ACCEPTED' ? timestamp(updatedAtMs) : null,
       createdAt: timestamp(createdAtMs),
       updatedAt: timestamp(updatedAtMs),

@@ -62,7 +62,7 @@ export const paymentRequestHandlers = {
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
-    // Everything is read before anything is written.
+    // All reads come before the first write.
     const [mail, show] = await Promise.all([readPayer(context, row), readRequestView(context, row)])
     await insertPaymentRequest(tx, row)
     await mail()
@@ -87,7 +87,7 @@ export const paymentRequestHandlers = {
     const list = { list: 'incomingPaymentRequests', ...scope }
     const asked = pageRequest(input, list)
     const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, asked)
-    // One that has just expired is written down when the party that sent it is next looked at.
+    // A request that has just expired is not recorded as expired until its sender's due effects are applied.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
 
@@ -124,7 +124,9 @@ export const paymentRequestHandlers = {
   },
 } satisfies HandlersOf<typeof paymentRequests>
 
-/** What still waits for its payer, what was paid in whatever way that ended, and what never was. */
+/**
+ * Statuses of requests that wait for their payer, that were paid (however the payment ended), and that were never paid.
+ */
 const awaited = ['OPEN', 'PROCESSING'] as const
 const paid = ['COMPLETED', 'FAILED', 'RETURNED'] as const
 const unpaid = ['CANCELED', 'DECLINED', 'EXPIRED'] as const
@@ -136,7 +138,7 @@ async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentReques
   return page({ rows: views, lastId }, list, (one) => one)
 }
 
-/** A request that the party sent. @throws 404, 403. */
+/** Returns a request that the party sent. @throws 404, 403. */
 async function loadSent(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequest(context.tx, context.partyId, id)
   return request === undefined ? absent(id) : requireSent(context, request)
@@ -147,7 +149,7 @@ async function requireSent({ tx, actor, operation, partyId }: Context, request: 
   return request
 }
 
-/** A request that the party is to pay. @throws 404, 403. */
+/** Returns a request that the party is asked to pay. @throws 404, 403. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequestOfAnyParty(context.tx, id)
   return request?.payerPartyId === context.partyId ? requireReceived(context, request) : absent(id)
@@ -160,8 +162,8 @@ async function requireReceived({ tx, actor, operation, partyId }: Context, reque
 }
 
 /**
- * Of whose received requests the caller is told: its party's; an agent that may not read the party's default wallet, of
- * those to itself.
+ * Returns the payer whose received requests the caller may list. That is the caller's party or, for an agent that may
+ * not read the party's default wallet, the agent itself.
  */
 async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor
@@ -179,7 +181,8 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
 }
 
 /**
- * A request that the caller's party sent, or the calling agent for a customer, and whose payer the caller may play.
+ * Returns a request whose payer the caller may simulate, sent by the caller's party or by the calling agent for a
+ * customer.
  * @throws 404, 409.
  */
 async function loadPlayed(context: Context, id: string): Promise<PaymentRequestRow> {

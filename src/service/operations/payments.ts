@@ -80,7 +80,7 @@ export const paymentHandlers = {
   },
 } satisfies HandlersOf<typeof payments>
 
-/** A payment as one of its parties sees it: the recipient is not told what the sender noted, or in which run. */
+/** Renders a payment for one of its parties. The recipient does not see the sender's notes or run. */
 export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<typeof Payment> {
   const sent = row.partyId === viewerPartyId
   const agent = (id: string | null) => ({ data: id === null ? null : { type: 'agent' as const, id } })
@@ -122,7 +122,7 @@ async function loadSent({ tx, actor, operation, partyId }: Context, id: string):
   return payment
 }
 
-/** A payment that the party received; what has not arrived yet is the sender's only. */
+/** Returns a payment that the party received. Until the money arrives, only the sender sees the payment. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRow | undefined> {
   const { tx, actor, operation, partyId } = context
   const payment = await findPaymentOfAnyParty(tx, id)
@@ -134,12 +134,12 @@ async function loadReceived(context: Context, id: string): Promise<PaymentRow | 
   return payment
 }
 
-/** A payment that the caller's party sent, or that the calling agent sent on behalf of a customer. @throws 404. */
+/** Returns a payment sent by the caller's party, or by the calling agent on behalf of a customer. @throws 404. */
 async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRow> {
   const payment = await findPaymentOfAnyParty(tx, id)
   const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
-  // What is answered tells all of it, so whoever may not read it does not play its recipient.
+  // The response contains the whole payment, so only callers who may read it can simulate its recipient.
   await requireHeldOnWallet(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
   return payment
 }

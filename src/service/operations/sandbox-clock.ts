@@ -8,7 +8,7 @@ export const sandboxClockHandlers = {
   getSandboxClock: async (_input, { nowMs }) => clockView(nowMs),
 
   advanceSandboxClock: async ({ seconds, to }, { tx, sequel }) => {
-    // Two advances at once move the clock one after the other.
+    // Concurrent advances move the clock one after the other.
     await tx.lock('clock')
     const { nowMs } = await readTimes(tx)
     const targetMs = target(nowMs, seconds, to)
@@ -20,7 +20,7 @@ export const sandboxClockHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxClock>
 
-/** Ten years, as far as `seconds` goes too: a bound on what one call can make due. */
+/** Ten years, also the maximum of `seconds`. It bounds how many effects one call can make due. */
 const longestMs = 316_224_000_000
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {

@@ -66,7 +66,7 @@ export const sandboxSnapshotHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
-/** Another world begins, at its own time, in which nothing fails on purpose but by what the start gave. */
+/** Starts another world with its own clock. Only the faults configured at startup remain. */
 async function begun({ tx, sequel }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)

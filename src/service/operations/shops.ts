@@ -90,7 +90,7 @@ function among(open: readonly ShopDefinition[], shopId: string): ShopDefinition 
   return fail('not_found', { detail, source: { parameter: 'shopId' } })
 }
 
-/** An order with the purchase that paid it. @throws 404, 403. */
+/** Returns an order with the purchase that paid for it. @throws 404, 403. */
 async function loadOrder(context: Context, id: string) {
   const { tx, actor, operation } = context
   const order = await findShopOrder(tx, cardScope(context), id)
@@ -100,7 +100,7 @@ async function loadOrder(context: Context, id: string) {
   return { order, purchase }
 }
 
-/** A slow shop answers late, and a shaky one with an error once it has charged. */
+/** Delays the response of a slow shop. An unreliable shop responds with an error after it has charged the card. */
 function answerInItsTime({ sequel }: Context, { answers }: ShopDefinition, instead?: Failure): void {
   if (answers.slowMs > 0 || instead !== undefined) sequel.otherwise = { afterMs: answers.slowMs, instead }
 }

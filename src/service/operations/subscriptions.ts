@@ -74,7 +74,7 @@ export const subscriptionHandlers = {
     return page(rows, list, await viewer(context, rows.rows))
   },
 
-  /** The last payment first, as other lists are; their numbers stand in the cursor, in the form of an id. */
+  /** Lists payments newest first, as other lists do. The cursor encodes a payment's number in the form of an id. */
   listSubscriptionPayments: async (input, context) => {
     const { id, terms, billing } = await loadSubscription(context, input.subscriptionId)
     const list = { list: 'subscriptionPayments', subscriptionId: id }
@@ -129,7 +129,7 @@ export const subscriptionHandlers = {
 
 type Decision = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed & { mandateId?: string }
 
-/** Load, decide, save, return. */
+/** Loads a subscription, applies the decision and saves the result if the billing changed. */
 async function change(context: Context, id: string, decide: Decision): Promise<SubscriptionResource> {
   const record = await loadSubscription(context, id)
   const { mandateId = record.mandateId, ...billed } = decide(record.terms, record.billing)
@@ -139,7 +139,7 @@ async function change(context: Context, id: string, decide: Decision): Promise<S
 
 const unpaid = (billing: Billing): Billed => ({ billing, charges: [] })
 
-/** A subscription of the party acted on, on a wallet of which an agent holds the permission. @throws 404, 403. */
+/** Returns a subscription of the party acted on. An agent needs the permission on its wallet. @throws 404, 403. */
 export async function loadSubscription(
   { tx, actor, partyId, operation }: Context,
   id: string,
@@ -155,8 +155,9 @@ async function view(context: Context, record: SubscriptionRecord): Promise<Subsc
 }
 
 /**
- * A view of subscriptions as they stand; while one is pending, with the way to its checkout, for whom could have asked for
- * it. Who may only read would otherwise hold what a payer pays with.
+ * Returns a function that renders subscriptions in their current state. A pending one includes its checkout address,
+ * but only for callers who could have requested the payment. Otherwise read-only callers would get the secrets a payer
+ * pays with.
  */
 async function viewer(context: Context, records: readonly SubscriptionRecord[]) {
   const { tx, publicUrl } = context

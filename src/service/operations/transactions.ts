@@ -24,14 +24,14 @@ export const transactionHandlers = {
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
-    // What the party's card or bank paid left none of its wallets.
+    // Money paid by the party's card or bank did not come from any of its wallets.
     if (walletId === null) await requireHeldOnDefault(tx, actor, operation, partyId)
     else await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
     return transactionView(row, partyId)
   },
 } satisfies HandlersOf<typeof transactions>
 
-/** Which wallet of the party the money left, or came to; null where a card or a bank paid. */
+/** Returns the party's wallet that the money left or reached; null if a card or a bank paid. */
 function walletOf({ sourcePartyId, sourceWalletId, destinationWalletId }: TransactionRow, partyId: string) {
   return sourcePartyId === partyId ? sourceWalletId : destinationWalletId
 }

@@ -18,7 +18,7 @@ import { defaultWallet, findWallet } from '../store/wallets.ts'
 import type { BankAccount } from './steps/bank-transfers.ts'
 import { moveWithin, payingWallet, send } from './steps/move-money.ts'
 
-/** Where a wire goes. */
+/** The recipient of a wire. */
 export interface Beneficiary extends BankAccount {
   routingNumber: string
   address: object
@@ -27,7 +27,8 @@ export interface Beneficiary extends BankAccount {
 export const transferHandlers = {
   createWire: async (input, context) => {
     const { name, accountNumber, routingNumber, address } = input.beneficiary
-    // First of all, and never recorded: whoever adds the address goes on with the same key (docs/service.md#wires).
+    // Checked first and never recorded, so the caller can add the address and retry with the same key
+    // (docs/service.md#wires).
     if (address === undefined) {
       fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
     }
@@ -116,7 +117,7 @@ export const transferHandlers = {
   },
 } satisfies HandlersOf<typeof transfers>
 
-/** A wallet of the party that an attribute names, on which an agent holds the permission. @throws 404, 403. */
+/** Returns the party's wallet that an attribute names. An agent needs the permission on it. @throws 404, 403. */
 async function loadNamed(context: Context, attribute: string, walletId: string): Promise<WalletRow> {
   const { tx, actor, operation, partyId } = context
   const wallet = await findWallet(tx, partyId, walletId)
@@ -128,7 +129,7 @@ async function loadNamed(context: Context, attribute: string, walletId: string):
   return wallet
 }
 
-/** How an account is shown to people. */
+/** Returns the masked account number shown to people. */
 export function accountMask(beneficiary: string): string {
   return `••••${(JSON.parse(beneficiary) as BankAccount).accountLastFour}`
 }
@@ -141,7 +142,7 @@ function destWalletOf({ id, beneficiary }: PaymentRow) {
 export function transferView(row: PaymentRow): z.output<typeof Transfer> {
   const { status, settledAtMs, failure, returned } = row
   const at = (ms: number | null) => (ms === null ? null : timestamp(ms))
-  // What no bank carries out is done at once.
+  // A transfer without a bank completes at once.
   const doneAt = status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
   const isAtBank = row.externalAccountId !== null
   return {
@@ -182,7 +183,10 @@ function typeOf({ id, kind }: PaymentRow): 'deposit' | 'withdrawal' | 'internal'
   return kind
 }
 
-/** By which way a transfer goes, and to or from which account. A linked account's digits were kept with it. */
+/**
+ * Returns the method and rail of a transfer and the mask of its account. Transfers store a linked account's last
+ * digits.
+ */
 function way({ kind, method, beneficiary }: PaymentRow) {
   const mask = beneficiary === null || kind === 'internal' ? null : accountMask(beneficiary)
   if (kind === 'wire') return { method: 'wire', rail: 'wire', externalAccountDisplayMask: mask }
@@ -200,7 +204,7 @@ function returnView(returned: string) {
   return { code, reason, returnedAt: timestamp(returnedAtMs) }
 }
 
-/** Money can be put in one's own wallets and in those of customers who are connected. @throws 404 else. */
+/** Allows the caller's own party and connected customers. @throws 404 for any other. */
 async function requireConnected({ tx, actor }: Context, partyId: string): Promise<void> {
   if (partyId === actor.partyId) return
   if (await isConnected(tx, actor, partyId)) return

@@ -27,7 +27,7 @@ export const walletAgentHandlers = {
     )
   },
 
-  /** Attaching an agent that is attached answers it as it is. */
+  /** Attaches an agent. An agent that is already attached is returned unchanged. */
   attachWalletAgent: async ({ agentId, ...input }, context) => {
     const { tx, actor, partyId, nowMs } = context
     const wallet = await loadWallet(context, input.walletId)
@@ -51,7 +51,7 @@ export const walletAgentHandlers = {
     return attachedView({ ...attached, isDefault: 1 }, context)
   },
 
-  /** No other wallet takes the place of a default that is gone: the owner decides what an agent pays from. */
+  /** Detaches an agent. No other wallet becomes its default: the owner decides which wallet an agent pays from. */
   detachWalletAgent: async (input, context) => {
     const { id, partyId } = await loadAttached(context, input)
     await detachAgent(context.tx, { partyId, walletId: input.walletId, agentId: id }, context.nowMs)
@@ -59,7 +59,10 @@ export const walletAgentHandlers = {
   },
 } satisfies HandlersOf<typeof walletAgents>
 
-/** @throws 404 for a wallet that is not the party's, and for an agent that is not attached to it. */
+/**
+ * Returns an agent attached to one of the party's wallets.
+ * @throws 404 for a wallet of another party, or an agent that is not attached to it.
+ */
 async function loadAttached(context: Context, ids: { walletId: string; agentId: string }): Promise<AttachedAgent> {
   const wallet = await loadWallet(context, ids.walletId)
   const attached = await findAttachedAgent(context.tx, wallet, ids.agentId)

@@ -54,7 +54,7 @@ export const walletHandlers = {
     if (next.status !== 'active') fail('conflict', { detail: `The wallet ${walletId} is ${next.status}.` })
     const before = await defaultWallet(tx, partyId)
     if (next.isDefault === 1) return changedView(context, next)
-    // Whoever changes several wallets takes them in the order of their ids, so that nobody waits in a circle.
+    // Wallets are updated in the order of their ids to avoid deadlocks.
     const wallets = [next, ...(before === undefined ? [] : [before])].sort((a, b) => (a.id < b.id ? -1 : 1))
     for (const wallet of wallets) await updateWallet(tx, wallet, { isDefault: wallet.id === walletId ? 1 : 0 })
     return changedView(context, { ...next, isDefault: 1 })
@@ -65,23 +65,26 @@ export const walletHandlers = {
   unfreezeWallet: ({ walletId }, context) => setStatus(context, walletId, 'active'),
 } satisfies HandlersOf<typeof wallets>
 
-/** Freezes or unfreezes. Holds from before go on: captures, claims and releases. A status that it has is no change. */
+/**
+ * Freezes or unfreezes a wallet. Existing holds can still be captured, claimed and released. Setting the current status
+ * changes nothing.
+ */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
-  // A request with an idempotency key has the party's lock already; these requests carry none.
+  // Requests with an idempotency key already hold the party's lock; these requests have none.
   await context.tx.lockParty(context.partyId)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
   return changedView(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))
 }
 
-/** A wallet of the party acted on. @throws 404 for any other. */
+/** Returns a wallet of the party acted on. @throws 404 for any other. */
 export async function loadWallet({ tx, partyId }: Context, walletId: string): Promise<WalletRow> {
   const wallet = await findWallet(tx, partyId, walletId)
   if (wallet === undefined) fail('not_found', { detail: `There is no wallet ${walletId}.` })
   return wallet
 }
 
-/** Where money is sent to from a bank: made up from the id, for no bank knows the sandbox. */
+/** Returns deposit instructions derived from the wallet's id, because no real bank knows the sandbox. */
 function depositInstructions(walletId: string) {
   const digits = BigInt(`0x${sha256(walletId).slice(0, 12)}`) % 10n ** 10n
   return { bankName, accountNumber: digits.toString().padStart(10, '0'), routingNumber: '000000000' }
@@ -93,14 +96,14 @@ async function changedView({ tx, partyId }: Context, wallet: WalletRow) {
   return walletView(wallet, await claimsOf(tx, partyId))
 }
 
-/** What waits to be claimed by the party, under the addresses that it is known by. */
+/** Returns the payments waiting for the party to claim them at its e-mail address or phone number. */
 async function claimsOf(tx: Transaction, partyId: string): Promise<Claims> {
   const party = await findParty(tx, partyId)
   const claimants = [party?.email?.toLowerCase(), party?.phone].filter((address) => typeof address === 'string')
   return claimsFor(tx, claimants)
 }
 
-/** Claims are the party's, and shown on its default wallet. */
+/** Renders a wallet. Claims belong to the party and are shown on its default wallet. */
 export function walletView(row: WalletRow, claims: Claims): z.output<typeof Wallet> {
   const { availableCents, heldCents, currency } = row
   return {

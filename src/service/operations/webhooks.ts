@@ -66,7 +66,10 @@ export const webhookHandlers = {
 
   getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
 
-  /** One that is enabled again goes on with what waited; what happened meanwhile it is not told by itself. */
+  /**
+   * Updates a webhook. Once re-enabled, it delivers what was queued; events that occurred while it was disabled are not
+   * sent.
+   */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
     const { tx, nowMs } = context
     const before = await loadWebhook(context, webhookId)
@@ -77,7 +80,8 @@ export const webhookHandlers = {
       failingSinceMs: null,
     }
     const enabled = enabledEvents === undefined ? before.enabledEvents : JSON.stringify(enabledTypes(enabledEvents))
-    // Who is told, what of, or whether at all.
+    // A new address, new event types or re-enabling changes what a machine learns, so the caller's permissions are
+    // checked.
     if (enabledEvents !== undefined) requireMayTell(context, enabled, { pointer: enabledEventsPointer })
     else if (url !== undefined || isEnabled) requireMayTell(context, enabled)
     const after = await changeWebhook(tx, before, {
@@ -98,7 +102,7 @@ export const webhookHandlers = {
     return { data: webhookView(webhook), meta: { deleted: true } as const }
   },
 
-  /** There are two at most: one that was still good from an earlier rotation ends at once. */
+  /** Rotates the secret. At most two are valid: an older one from an earlier rotation ends at once. */
   rotateWebhookSecret: async ({ webhookId, expiresInSeconds }, context) => {
     const { tx, nowMs } = context
     const before = await loadWebhook(context, webhookId)
@@ -142,7 +146,10 @@ export const webhookHandlers = {
 
 const enabledEventsPointer = '/data/attributes/enabledEvents'
 
-/** A webhook tells another machine only what whoever sets it up may read. @throws 403 `forbidden` naming what is lacking. */
+/**
+ * Requires that the caller may read every event type the webhook receives.
+ * @throws 403 `forbidden` naming the missing permission.
+ */
 function requireMayTell({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
   const told = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
   const reading = told.map((type) => eventKinds[wordOf(type)].permission)

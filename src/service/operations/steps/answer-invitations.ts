@@ -15,8 +15,8 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { connectText } from '../../tokens/record-texts.ts'
 
 /**
- * The token in the address of a new invitation's page. It is derived, not stored: the database has its hash, and the key
- * that it comes from.
+ * Returns the token in the address of a new invitation's page. The token is derived from a key; the database stores the
+ * key and the token's hash.
  */
 export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
   return (await rootKeys(tx)).sign(connectText(invitationId))
@@ -26,11 +26,11 @@ export function hashOfToken(token: string): string {
   return sha256(token)
 }
 
-/** Where the invited person answers. */
+/** Returns a function that gives the address where the invited person answers. */
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
-    // The hash tells which of the keys was the newest when it was made.
+    // The hash identifies the key that was the newest when the token was created.
     const token = await find(connectText(id), (one) => hashOfToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
     return `${publicUrl()}/connect/${token}`
@@ -38,9 +38,9 @@ export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
 }
 
 /**
- * The invited party accepts: its grant to the agent is what the invitation asked for, and what else it was asked for
- * the same agent is settled with it.
- * @throws 409 `conflict` when the invitation is not pending.
+ * Accepts an invitation for the invited party, granting the agent the requested permissions. Cancels the party's other
+ * pending invitations for the same agent.
+ * @throws 409 `conflict` if the invitation is not pending.
  */
 export async function acceptInvitation(
   { tx, system, nowMs }: ChangeContext,
@@ -54,7 +54,7 @@ export async function acceptInvitation(
   return after
 }
 
-/** The invited party declines. @throws 409 `conflict` when the invitation is not pending. */
+/** Declines an invitation for the invited party. @throws 409 `conflict` if the invitation is not pending. */
 export async function declineInvitation(
   { tx, nowMs }: ChangeContext,
   before: InvitationRecord,
@@ -63,9 +63,10 @@ export async function declineInvitation(
 }
 
 /**
- * The party that was invited. Who has none yet joins with an empty wallet: the sandbox has no accounts of customers,
- * so whoever holds the invitation is taken for the person at that address.
- * @throws 409 `conflict` when the invitation is not pending: nobody joins by it; or is to the party that sent it.
+ * Returns the invited party. An unknown recipient joins with an empty wallet. The sandbox has no customer accounts, so
+ * anyone who holds the invitation counts as the person at that address.
+ * @throws 409 `conflict` if the invitation is not pending, so that nobody joins by it; or if it is addressed to the
+ * party that sent it.
  */
 export async function invitedParty(
   { tx, system, nowMs }: ChangeContext,
@@ -73,20 +74,20 @@ export async function invitedParty(
 ): Promise<PartyRow> {
   applyToInvitation(invitation, 'accept', nowMs)
   const recipient = recipientOf(invitation)
-  // Two that accept at once for one address are one party; so are they with a payment claimed there.
+  // Concurrent acceptances for one address create one party. Claims at that address take the same lock.
   await tx.lock(`claimant ${recipient.value}`)
   const party = (await partyOfRecipient(tx, recipient)) ?? (await join({ tx, system, nowMs }, recipient))
   if (party.id === invitation.partyId) fail('conflict', { detail: 'The invitation is to the account that sent it.' })
   return party
 }
 
-/** Becomes a person or business of the sandbox's, with an empty wallet. */
+/** Creates a person or business in the sandbox, with an empty wallet. */
 export async function joinAsTestCustomer(
   { tx, system, nowMs }: ChangeContext,
   id: string,
   partyType: PartyRow['partyType'],
 ): Promise<{ handle: string; email: string }> {
-  // The random digits of the id, so that no two test customers have one handle or address.
+  // The random digits of the id keep the handle and address unique.
   const handle = `test-customer-${id.slice(-12)}`
   const email = `${handle}@sandbox.example`
   const displayName = partyType === 'ORG' ? 'Test business' : 'Test customer'
@@ -110,7 +111,7 @@ export function recipientOf({ recipientType, recipient }: InvitationRecord): Rec
   return { type: recipientType, value: recipient }
 }
 
-/** Every way to invite a party. */
+/** Returns every recipient by which the party can be invited. */
 function recipientsOf({ id, email, phone }: PartyRow): Recipient[] {
   const recipients: Recipient[] = [{ type: 'party_id', value: id }]
   if (email !== null) recipients.push({ type: 'email', value: email })

@@ -12,33 +12,34 @@ import type { UserRow } from '../../store/schema/users.ts'
 import { createUser, findUser, findUserByEmail } from '../../store/users.ts'
 import { joinText } from '../../tokens/record-texts.ts'
 
-/** The token in the address of a new invitation's page, which is derived, and its hash, which is stored. */
+/** Returns the token in the address of a new invitation's page, which is derived, and its hash, which is stored. */
 export async function partyInvitationToken(tx: Transaction, invitationId: string) {
   const token = (await rootKeys(tx)).sign(joinText(invitationId))
   return { token, tokenHash: sha256(token) }
 }
 
-/** Where the invited person joins or declines. */
+/** Returns a function that gives the address where the invited person joins or declines. */
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // The hash tells which of the keys was the newest when it was made.
+    // The hash identifies the key that was the newest when the token was created.
     const token = await find(joinText(id), (one) => sha256(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the party invitation ${id}.`)
     return `${publicUrl()}/join/${token}`
   }
 }
 
-/** Who joins: by which name, and the hash of the password that they chose (`hashOfPassword`). */
+/** The name of a joining person and the hash of the password they chose (`hashOfPassword`). */
 export interface Joining {
   name: string
   passwordHash: string
 }
 
 /**
- * The invited person becomes a member of the party, in the role that the invitation names: whoever holds its token is
- * taken for the person at that address.
- * @throws 403 `forbidden` while the party is stopped; 409 `conflict` when the invitation is not pending or has expired, or that address signs in for a party already.
+ * Makes the invited person a member of the party, in the role the invitation names. Anyone who holds the token counts
+ * as the person at that address.
+ * @throws 403 `forbidden` while the party is stopped; 409 `conflict` if the invitation is not pending or has expired,
+ * or the address already signs in for a party.
  */
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,
@@ -51,7 +52,7 @@ export async function acceptPartyInvitation(
     fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
   }
   requireStanding(await standingOf(tx, partyId), partyId, 'Joining')
-  // Two parties may have invited one address: it signs in for one of them.
+  // Two parties may have invited one address, but it can sign in for only one of them.
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {
     fail('conflict', {
@@ -67,7 +68,7 @@ export async function acceptPartyInvitation(
   return joined
 }
 
-/** The invited person stays away. @throws 409 `conflict` when the invitation is not pending. */
+/** Declines the invitation. @throws 409 `conflict` if the invitation is not pending. */
 export async function declinePartyInvitation(
   { tx, nowMs }: ChangeContext,
   before: PartyInvitationRecord,

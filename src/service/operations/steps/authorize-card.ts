@@ -7,18 +7,18 @@ import type { CardTransactionRow } from '../../store/schema/card-transactions.ts
 import { findWallet } from '../../store/wallets.ts'
 import { purchaseRefusal } from './check-spending-limits.ts'
 
-/** What a merchant tries, and who caused it. */
+/** A charge that a merchant attempts, and its initiator. */
 type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
 
-/** Nothing was tried on the card: it is frozen, or its agent would pass a limit. */
+/** The outcome if nothing was tried on the card: it is frozen, or its agent would exceed a limit. */
 interface Untried {
   untried: 'card_frozen' | 'over_agent_limit'
   refusal: Failure
 }
 
 /**
- * A merchant charges a card: the purchase is approved or declined (docs/service.md#card-declines), or nothing is tried on
- * the card (docs/service.md#frozen-cards).
+ * Charges a card for a merchant. The purchase is approved or declined (docs/service.md#card-declines), or not tried at
+ * all (docs/service.md#frozen-cards).
  */
 export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,
@@ -30,7 +30,7 @@ export async function authorizeCard(
   const wallet = await findWallet(tx, card.partyId, card.walletId)
   if (wallet === undefined) throw new Error(`Bug: the wallet ${card.walletId} of a card is gone.`)
   const { amountCents } = attempt
-  // A wallet that is frozen has nothing to spend: it has no decline code of its own (docs/service.md#card-declines).
+  // A frozen wallet has no decline code of its own; it counts as empty (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   if (declineCode === null) {

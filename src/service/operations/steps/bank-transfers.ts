@@ -12,16 +12,16 @@ import type { ExternalAccountRow } from '../../store/schema/external-accounts.ts
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 
-/** An account at a bank as a transfer keeps it: the number is cut down to what people recognize it by. */
+/** A bank account as stored with a transfer: only the last four digits of its number. */
 export interface BankAccount {
   name: string
   accountLastFour: string
 }
 
 /**
- * A transfer with the bank account that it is from or to, where the bank could begin now. Else it is refused: a deposit
- * into a wallet that takes nothing, or from an account whose bank lets nobody draw; a withdrawal that the wallet has not
- * got.
+ * Returns a transfer with its bank account, if the bank could start it now. Refuses a deposit into a wallet that
+ * accepts no money or from an account whose bank allows no debits. Also refuses a withdrawal that exceeds the wallet's
+ * balance.
  * @throws 404, 409.
  */
 export async function withBank(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
@@ -53,7 +53,7 @@ function requireLinked({ id, status }: ExternalAccountRow): void {
   })
 }
 
-/** A bank is drawn on only while its customer lets us see the account. */
+/** Requires an active connection to the bank, without which nothing can be drawn. */
 function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   if (connectionStatus === 'active') return
   const why = connectionStatus === 'login_required' ? 'wants its customer to sign in again' : 'is disconnected'
@@ -63,7 +63,7 @@ function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   })
 }
 
-/** Gives the bank a transfer that it can begin; the state it then has is for the caller to save. */
+/** Submits a transfer to the bank. The caller saves the returned state. */
 export async function submit(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { id, kind, amountCents } = transfer
@@ -74,7 +74,7 @@ export async function submit(context: ChangeContext, transfer: PaymentRow, walle
   return { ...transfer, status, heldCents, bankDueAtMs, submittedAtMs: nowMs, updatedAtMs: nowMs }
 }
 
-/** What waits for an approval when its bank account is unlinked is canceled, and the approval with it. */
+/** Cancels transfers of an unlinked bank account that wait for approval, together with their approvals. */
 export async function cancelInReview(
   { tx, nowMs }: ChangeContext,
   { partyId, id: externalAccountId }: Pick<ExternalAccountRow, 'partyId' | 'id'>,

@@ -7,14 +7,14 @@ import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { type Spender, spentBy } from '../../store/spending.ts'
 
-/** The limits of one owner, and whose spending counts into them. */
+/** The limits of one owner, and the spender whose payments count toward them. */
 interface Cap {
   whose: LimitOwner
   limits: Limits
   spender: Spender
 }
 
-/** Returns every limit that a payment passes, those of the agent or the customer's grant first. */
+/** Returns every limit that a payment exceeds, starting with those of the agent or the customer's grant. */
 export async function limitsPassed(
   tx: Transaction,
   spender: Spender,
@@ -24,7 +24,7 @@ export async function limitsPassed(
   return reasonsOf(tx, await capsOf(tx, spender), amountCents, nowMs)
 }
 
-/** Refuses a card that could buy more at once than its agent may spend at once. @throws 422 naming `maximumAmount`. */
+/** Rejects a card whose maximum exceeds its agent's limit per transaction. @throws 422 naming `maximumAmount`. */
 export async function requireCardWithinLimits(tx: Transaction, spender: Spender, maximumCents: number): Promise<void> {
   const [cap] = await capsOf(tx, spender, isOfAgent)
   const limit = cap?.limits.perTransaction ?? Number.POSITIVE_INFINITY
@@ -37,8 +37,8 @@ export async function requireCardWithinLimits(tx: Transaction, spender: Spender,
 }
 
 /**
- * Returns the refusal of a purchase that would pass a limit of its agent, a 409 `conflict` saying which: nobody can be
- * asked while a merchant waits. The limits of a party put payments in review; they refuse no purchase.
+ * Returns the refusal of a purchase that would exceed a limit of its agent: a 409 `conflict` naming the limit. A
+ * merchant cannot wait for a person to decide. The limits of a party put payments in review; they refuse no purchase.
  */
 export async function purchaseRefusal(
   tx: Transaction,
@@ -72,7 +72,7 @@ async function reasonsOf(
   return reasons
 }
 
-/** Loads the limits that cap what a spender takes from its party's wallets, of those owners that are asked for. */
+/** Loads the limits that apply when a spender uses its party's wallets, for the requested owners. */
 export async function capsOf(
   tx: Transaction,
   { agentId, partyId }: Spender,

@@ -13,7 +13,7 @@ import type { WalletRow } from '../../store/schema/wallets.ts'
 import { arrived } from '../../store/transactions.ts'
 import { defaultWallet, findWallet } from '../../store/wallets.ts'
 
-/** The recipient joins, unless somebody with that address has meanwhile, and takes what was put aside. */
+/** Pays out the reserved money. The recipient joins unless a party with that address exists by now. */
 export async function claimPayment(context: ChangeContext, before: PaymentRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const status = nextPaymentStatus(before.status, 'claim')
@@ -42,7 +42,7 @@ async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Pro
   return wallet
 }
 
-/** The party that by now has the address that a payment was sent to. */
+/** Returns the party that now has the address to which the payment was sent. */
 export async function knownClaimant(
   tx: Transaction,
   { claimant }: Pick<PaymentRow, 'claimant'>,
@@ -52,12 +52,15 @@ export async function knownClaimant(
 
 const typeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
 
-/** The default wallet of whoever has an e-mail address or phone number: somebody unknown joins, with an empty one. */
+/**
+ * Returns the default wallet of the party with an e-mail address or phone number. An unknown address joins with an
+ * empty one.
+ */
 export async function walletOfAddress(
   { tx, system, nowMs }: ChangeContext,
   address: string,
 ): Promise<WalletRow | undefined> {
-  // Two who act for one address at once make one party.
+  // Concurrent requests for one address create one party.
   await tx.lock(`claimant ${address}`)
   const type = typeOf(address)
   const known = await findPartyByAddress(tx, type, address)

@@ -11,8 +11,9 @@ import type { ComplianceCaseRow } from '../../store/schema/compliance-cases.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
 /**
- * Decides on who a party is, and lets the party be what follows. A decision that stands changes nothing.
- * @throws 409 `conflict` where the case does not lead there.
+ * Decides a party's compliance case and applies the consequences to the party. Repeating the current decision changes
+ * nothing.
+ * @throws 409 `conflict` if the case does not allow the decision.
  */
 export async function decideCompliance(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
@@ -40,7 +41,7 @@ export async function decideCompliance(
   return decided
 }
 
-/** Ends what would let somebody act by a party that may not: unused cards, and what asks people to become customers. */
+/** Ends everything through which a stopped party could act: unused cards, pending invitations and invitation links. */
 export async function stopParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   await expireUnusedCardsOfParty(tx, { partyId, agentIds: agentsOf(tx.db, partyId) }, nowMs)
   await cancelInvitationsOfParty(tx, partyId, nowMs)

@@ -26,13 +26,13 @@ import { webhookView } from './webhook-view.ts'
 
 export type EventResource = z.output<typeof Event>
 
-/** An event with what it is about, as it was then; undefined where that is gone. */
+/** An event with the record it is about, in its state at the time; undefined if that record is gone. */
 export interface EventRecord {
   event: EventRow
   record: { id: string } | undefined
 }
 
-/** Finds what events are about, each kind by one query for each party. */
+/** Loads the records of events, with one query for each kind and party. */
 export async function withRecords(tx: Transaction, events: readonly EventRow[]): Promise<EventRecord[]> {
   const groups = Map.groupBy(events, ({ partyId, type }) => `${partyId} ${wordOf(type)}`)
   const found = new Map<string, Awaited<ReturnType<typeof findRecords>>>()
@@ -47,7 +47,7 @@ export async function withRecords(tx: Transaction, events: readonly EventRow[]):
   })
 }
 
-/** Events as their party is told of them, by the API and by webhooks. Nothing of it is a secret. */
+/** Renders events as their party receives them, in the API and in webhooks. They contain no secrets. */
 export async function eventViews(tx: Transaction, records: readonly EventRecord[]): Promise<EventResource[]> {
   const { idOf } = await eventIds(tx)
   return Promise.all(
@@ -71,7 +71,7 @@ export async function eventViews(tx: Transaction, records: readonly EventRecord[
   )
 }
 
-/** What an event shows of the record it is about. */
+/** The event and record that a renderer receives. */
 interface Shown<Row> {
   tx: Transaction
   event: EventRow
@@ -82,7 +82,7 @@ type Show<Row> = (shown: Shown<Row>) => Record<string, unknown> | Promise<Record
 
 const transfer: Show<RecordOf<'transfer'>> = ({ row }) => transferView(row)
 
-/** Each kind as its own operation shows it. */
+/** The renderer for each kind of record, the same as in its own operation. */
 const shown: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
   party: ({ row }) => partyView(row),
   compliance_case: ({ row }) => complianceCaseView(row),
@@ -118,7 +118,9 @@ const shown: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
   webhook: ({ row }) => webhookView(row as WebhookRow),
 }
 
-/** Whoever has the address may answer: its reader asks for it, and nobody is sent it. */
+/**
+ * Removes the address, because anyone who has it may answer. Readers of the record request it; events do not carry it.
+ */
 function withoutUrl<View extends { attributes: object }>(view: View) {
   return { ...view, attributes: { ...view.attributes, url: null } }
 }

@@ -9,12 +9,12 @@ import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import { decidersOf } from '../../store/users.ts'
 
-/** Who can be written to: at most so many of a party's users are. */
+/** The most users of a party that receive a message. */
 const mostDeciders = 20
 
 /**
- * Reads whom to ask for a decision on a party's payment, so that a transaction reads all before it writes: its owners
- * and admins, or the party itself where it has none. The function that it gives keeps their messages.
+ * Reads the recipients of an approval message before the transaction writes: the party's owners and admins or, without
+ * any, the party itself. Returns a function that stores their messages.
  */
 export async function readDeciders(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
@@ -31,7 +31,7 @@ export async function readDeciders(context: ChangeContext, { partyId, agentId, a
   }
 }
 
-/** Reads where the payer of a new request is asked. The function that it gives keeps the message. */
+/** Reads the address at which the payer of a new request is notified. Returns a function that stores the message. */
 export async function readPayer(context: ChangeContext, request: PaymentRequestRow) {
   const { tx } = context
   const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
@@ -47,7 +47,10 @@ export async function readPayer(context: ChangeContext, request: PaymentRequestR
   }
 }
 
-/** Tells somebody without an account that money waits for them; they are not told while it may not come. */
+/**
+ * Notifies a recipient without an account that money is waiting. No message is stored while the payment is still
+ * uncertain.
+ */
 export async function mailClaimant(context: ChangeContext, payment: PaymentRow): Promise<void> {
   if (payment.status !== 'PENDING_CLAIM' || payment.claimant === null) return
   const { id, partyId, agentId, amountCents, claimant: to } = payment
@@ -55,7 +58,7 @@ export async function mailClaimant(context: ChangeContext, payment: PaymentRow):
   await keepMessage(context, { kind: 'payment_claim', to, about: { partyId, id, agentId }, from, amountCents })
 }
 
-/** The address of whoever is invited, where a party that is named by its id has one. */
+/** Returns the invitee's address. A recipient given by party id may have none. */
 export function addressOf(recipient: Recipient, party: PartyRow | undefined): string | undefined {
   return recipient.type === 'party_id' ? addressesOf(party)[0] : recipient.value
 }

@@ -18,7 +18,7 @@ import { submit, withBank } from './bank-transfers.ts'
 import { limitsPassed } from './check-spending-limits.ts'
 import { readDeciders } from './mail-people.ts'
 
-/** What a new payment or wire says of itself; the rest follows from who asks for it. */
+/** The attributes a new payment or wire specifies; the rest follows from the caller. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
   Partial<
     Pick<
@@ -35,8 +35,8 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
   >
 
 /**
- * Sends money, or has a bank move it, or puts it in review where it goes beyond a limit. Whether it can move is looked at
- * in both cases: what could not be paid now is not worth a person's decision.
+ * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. Checks in both cases
+ * that the money can move: nobody should be asked to approve a payment that would fail.
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
@@ -69,16 +69,16 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
   return inReview
 }
 
-/** What could move now, if nobody had to be asked. @throws 404, 409 else. */
+/** Returns the payment if it could move now without an approval. @throws 404, 409 otherwise. */
 async function movable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.externalAccountId !== null) return withBank(context, payment, wallet)
-  // Who pays a request does not say how much.
+  // The payer of a request does not choose the amount.
   const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
   requireFunds(wallet, payment.amountCents, pointer)
   return payment
 }
 
-/** Moves a payment's money; the state it then has is for the caller to save. @throws 409 when it cannot move now. */
+/** Moves a payment's money. The caller saves the returned state. @throws 409 if the money cannot move now. */
 export async function move(context: Context, payment: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { amountCents } = payment
@@ -103,8 +103,9 @@ export async function move(context: Context, payment: PaymentRow, wallet: Wallet
 }
 
 /**
- * Moves money between two wallets of the party. It leaves nobody, so that no limit is looked at and no transaction tells
- * of it. @throws 409 when it cannot move now.
+ * Moves money between two wallets of the party. The money stays with the party, so no limit applies and no transaction
+ * is recorded.
+ * @throws 409 if the money cannot move now.
  */
 export async function moveWithin(
   context: Context,
@@ -125,7 +126,7 @@ export async function moveWithin(
   return moved
 }
 
-/** The wallet to pay from, or to be paid into: the one that is named, else the agent's own or the party's. @throws 404, 403. */
+/** Returns the wallet to pay from or into: the named one, else the agent's default or the party's. @throws 404, 403. */
 export async function payingWallet(
   context: Context,
   walletId?: string,
@@ -153,8 +154,9 @@ export async function payingWallet(
 }
 
 /**
- * Who is to be paid, as they are paid now: by a request into the wallet that it names, an agent into its own wallet, else
- * into its party's. @throws 409.
+ * Returns the wallet that receives a payment now. A request is paid into the wallet it names, an agent into its own,
+ * and anyone else into the party's.
+ * @throws 409.
  */
 export async function receivingWallet(
   { tx }: Pick<ChangeContext, 'tx'>,

@@ -21,14 +21,14 @@ import { payingWallet, receivingWallet, send } from './move-money.ts'
 type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
 
 /**
- * Pays what was asked of the party acted on. What goes beyond a limit waits for an approval, and the request with it: it
+ * Pays a request addressed to the party acted on. A payment that exceeds a limit waits for an approval, and the request
  * follows its payment (docs/service.md#payment-requests).
- * @throws 409 `conflict` where it is not open, or the money cannot move now.
+ * @throws 409 `conflict` if it is not open, or the money cannot move now.
  */
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
   const isBank = source.type === 'external_account'
-  // Nobody's bank is drawn on for what could not be paid in.
+  // Checks that the recipient can be paid before any bank is debited.
   if (isBank)
     await receivingWallet(context, {
       recipientPartyId: request.partyId,
@@ -49,9 +49,9 @@ export async function payRequest(context: Context, request: PaymentRequestRow, s
 }
 
 /**
- * A payer pays by a card, which was charged: no wallet of theirs is touched and no limit looked at. Who is not known yet
- * joins by paying.
- * @throws 409 `conflict` where it is not open, or its wallet takes no money now: to be asked before the card is charged.
+ * Pays a request with a charged card, without using a wallet of the payer or applying limits. An unknown payer joins by
+ * paying.
+ * @throws 409 `conflict` if it is not open, or its wallet accepts no money now: call this before the card is charged.
  */
 export async function payRequestByCard(context: ChangeContext, request: PaymentRequestRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
@@ -86,7 +86,7 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
     updatedAtMs: nowMs,
   }
   const to = await receivingWallet(context, payment)
-  // The payment is the payer's, the money another party's.
+  // The payment belongs to the payer, the money to another party.
   tx.apart()
   await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
   const paid = { ...payment, transactionId: await arrived(context, payment, to) }
@@ -94,17 +94,17 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
   return paid
 }
 
-/** Its payer will not pay. @throws 409 `conflict` where it is not open. */
+/** Declines the request for its payer. @throws 409 `conflict` if it is not open. */
 export function declineRequest({ tx, nowMs }: ChangeContext, request: PaymentRequestRow): Promise<PaymentRequestRow> {
   return changePaymentRequest(tx, asOf(request, nowMs), 'decline', nowMs)
 }
 
-/** @throws 409 `conflict` where the request is not open any more, also by time. */
+/** Requires an open request. @throws 409 `conflict` if the request is no longer open or has expired. */
 function requirePayable(request: PaymentRequestRow, nowMs: number): void {
   nextRequestStatus(asOf(request, nowMs).status, 'begin')
 }
 
-/** The default wallet of who pays, which says whose payment it is. */
+/** Returns the payer's default wallet, which determines the payment's party. */
 async function payersWallet(context: ChangeContext, request: PaymentRequestRow): Promise<WalletRow> {
   const { payerPartyId, payerValue, partyId, id } = request
   const wallet =

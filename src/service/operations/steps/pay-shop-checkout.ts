@@ -13,22 +13,23 @@ import { insertShopOrder, type ShopOrderRecord } from '../../store/shop-orders.t
 import { cardDetails } from '../agent-cards.ts'
 import { authorizeCard } from './authorize-card.ts'
 
-/** Who pays at a shop, and by which moment. */
+/** The payer at a shop, and the time of the payment. */
 export interface Payer extends ChangeContext {
   agentId: string | null
   instanceId: string | null
-  /** Refuses who may not use cards on that wallet. */
+  /** Throws if the payer may not use cards on that card's wallet. */
   requireMayUse(card: AgentCardRow): Promise<void>
 }
 
-/** What was typed into the shop's form, and the amount that the buyer agrees to. */
+/** The card details typed into the shop's form, and the amount that the buyer agrees to. */
 export interface TypedPayment extends TypedCard {
   amount: number
 }
 
 /**
- * Pays a checkout: the shop charges the card of its name, as any merchant would (docs/shops.md#declines), and from then on
- * acts by the service's clock. @throws 409 for a checkout that is not open, 422 for another amount than its total.
+ * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines). From
+ * then on it acts on the service's clock.
+ * @throws 409 for a checkout that is not open, 422 for an amount other than its total.
  */
 export async function payCheckout(
   payer: Payer,
@@ -91,14 +92,14 @@ async function placeOrder(
     updatedAtMs: nowMs,
   }
   await insertShopOrder(tx, order)
-  // What ships at once is captured at once.
+  // A shop that ships immediately also captures immediately.
   const limit = Number.POSITIVE_INFINITY
   return (
     await actUntil({ tx, system }, { order, purchase, wallet, card: { ...card, usedAtMs: nowMs } }, { nowMs, limit })
   ).ordered
 }
 
-/** What the shop is going to do, as it is when the order is placed. */
+/** Returns the shop's planned actions, fixed when the order is placed. */
 function agreed(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
   const { says, captures, returns } = shop
   const goesOn = cart.extras.find(({ selected, subscription }) => selected && subscription !== null)

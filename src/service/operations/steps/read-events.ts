@@ -15,12 +15,15 @@ import { defaultWallet } from '../../store/wallets.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 import { type EventRecord, withRecords } from './event-views.ts'
 
-/** The types that the credential is told of at all (docs/events.md#who-is-told-what). */
+/** Returns the event types that the credential may receive at all (docs/events.md#who-is-told-what). */
 export function toldTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
   return eventTypes.filter((type) => allows(actor, eventKinds[wordOf(type)].permission))
 }
 
-/** @throws 403 `forbidden` where the credential, or the customer's grant, does not allow to read what it is about. */
+/**
+ * Requires permission to read events of this type.
+ * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading their records.
+ */
 export async function requireTold({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
   const { permission } = eventKinds[wordOf(type)]
   const reading = { ...operation, name: `${operation.name} of ${type}`, permission }
@@ -28,12 +31,12 @@ export async function requireTold({ tx, actor, partyId, operation }: Context, ty
   await resolveParty(tx, actor, reading, partyId)
 }
 
-/** A page is what was found within so many reads of so many numbers: then it is shorter, and goes on at its cursor. */
+/** Bounds on the work for one page: reads, and event numbers per read. A page cut short continues at its cursor. */
 const most = { reads: 5, numbers: 10_000, ofAgent: 200 }
 
 type Wanted = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeMs'>
 
-/** The newest events that the caller may read, each with what it is about. */
+/** Returns the newest events that the caller may read, each with its record. */
 export async function readEvents(context: Context, wanted: Wanted, page: PageRequest): Promise<PageOf<EventRecord>> {
   const { tx, actor, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
@@ -57,7 +60,7 @@ export async function readEvents(context: Context, wanted: Wanted, page: PageReq
   return { rows, lastId: before > ends.first ? cursor(before) : null }
 }
 
-/** An event of the party acted on that the caller may read. */
+/** Returns an event of the party acted on, if the caller may read it. */
 export async function readEvent(context: Context, id: string): Promise<EventRecord | undefined> {
   const { tx, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
@@ -68,7 +71,9 @@ export async function readEvent(context: Context, id: string): Promise<EventReco
   return found
 }
 
-/** The events that the caller may read: who may read what an event is about may read the event. */
+/**
+ * Keeps the events that the caller may read. Permission to read an event follows from permission to read its record.
+ */
 async function readable(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
   const { tx, actor, partyId } = context
   const answers = new Map<string, Promise<boolean>>()
@@ -90,7 +95,7 @@ async function readable(context: Context, events: readonly EventRow[]): Promise<
   return found
 }
 
-/** The wallet of the event's party that it is about; undefined where it is about none. */
+/** Returns the wallet of the event's party that the event concerns; undefined if there is none. */
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
   const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
@@ -100,12 +105,12 @@ async function walletOf({ tx, actor }: Context, { event, record }: EventRecord):
     return (await findCardTransaction(tx, { partyId, agentId: null }, of.cardTransactionId))?.walletId
   if (of.partyId === partyId) return of.walletId
   if (wordOf(event.type) === 'payment_request') {
-    // What the party is asked is told to who may read its default wallet, as the request itself is.
+    // As with the request itself, reading an event about it requires reading the party's default wallet.
     const { agentId } = actor
     if (of.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
   }
-  // Another party's payment, which arrived here.
+  // The record is another party's payment that arrived in this wallet.
   const transaction =
     typeof of.transactionId === 'string' ? await findTransaction(tx, partyId, of.transactionId) : undefined
   return transaction?.destinationWalletId ?? undefined

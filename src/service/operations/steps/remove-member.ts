@@ -10,9 +10,9 @@ import { hasOtherOwner, revokeUser } from '../../store/users.ts'
 import { requireManager } from './require-manager.ts'
 
 /**
- * Takes a person out of their party, with all that they alone held: where they are signed in, their tokens, and the
- * applications that they connected. The keys that they made are the party's, and stay.
- * @throws 403 `forbidden` for an owner whom no owner removes, 409 `conflict` for the last one.
+ * Removes a person from their party, with their sessions, tokens and connected applications. The keys they created
+ * belong to the party and stay.
+ * @throws 403 `forbidden` if an administrator removes an owner, 409 `conflict` for the last owner.
  */
 export async function removeMember(context: Context, member: UserRow): Promise<void> {
   const { tx, actor, partyId, nowMs } = context

@@ -3,8 +3,8 @@ import type { Context } from '../../request/handler.ts'
 import { findUser } from '../../store/users.ts'
 
 /**
- * Members use what the owners and administrators of their party set up: a user has to be one of these to change the party
- * or who belongs to it (docs/service.md#members). A party's key acts as the party.
+ * Requires an owner or administrator if the caller is a user. Only they may change the party or its membership
+ * (docs/service.md#members). A party's key acts as the party.
  * @throws 403 `forbidden`.
  */
 export async function requireManager({ tx, actor, operation }: Context): Promise<'OWNER' | 'ADMIN' | null> {

@@ -3,12 +3,12 @@ import { change, type Dependencies, unchanged } from '../../request/change.ts'
 import { lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
 import { findUserByEmail, markVerified } from '../../store/users.ts'
 
-/** `none`: the user has no app set up. `unknown`: no user signs in by that address. */
+/** The outcome of a reset. `none`: the user has no app set up. `unknown`: no user signs in by that address. */
 export type ResetResult = 'reset' | 'none' | 'unknown'
 
 /**
- * Takes a user's authenticator app away, so that they can set up another. For whoever operates the service and has the
- * database: no request leads here. No credential does it, so the activity lists a visitor.
+ * Removes a user's authenticator app so that they can set up another. For operators with access to the database: no
+ * request leads here. No credential is involved, so the activity lists a visitor.
  */
 export function resetSecondFactor(dependencies: Dependencies, email: string): Promise<ResetResult> {
   return change<ResetResult>(dependencies, async ({ tx }) => {

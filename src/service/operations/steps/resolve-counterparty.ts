@@ -3,7 +3,7 @@ import { findAgentOfAnyParty } from '../../store/agents.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty, findPartyByAddress, findPartyByHandle } from '../../store/parties.ts'
 
-/** Who is paid: a party, perhaps by one of its agents, or whoever claims what was sent to an address. */
+/** The recipient of a payment: a party, one of its agents, or an address whose owner has yet to claim it. */
 export interface Recipient {
   recipientPartyId: string | null
   recipientAgentId: string | null
@@ -16,9 +16,9 @@ export interface Counterparty {
 }
 
 /**
- * Finds who a counterparty is.
- * @param attribute Names it, and what it is to be able to.
- * @throws 422 with the pointer to its value for what has no meaning or nobody has.
+ * Resolves a counterparty to a recipient.
+ * @param attribute Its name, and the ability the counterparty needs.
+ * @throws 422 with the pointer to its value if the value is malformed or matches nobody.
  */
 export async function resolveCounterparty(
   tx: Transaction,
@@ -31,14 +31,14 @@ export async function resolveCounterparty(
   return (await finders[type](tx, value)) ?? failValue(`names nobody who can ${ability}: ${show(value)}`)
 }
 
-/** A value as it is kept and compared: letters of addresses and handles are small. */
+/** Returns a value as stored and compared: addresses and handles in lower case. */
 export function normalized({ type, value }: Counterparty): string {
   return type === 'email' || type === 'handle' ? value.toLowerCase() : value
 }
 
 type Found = Recipient | undefined
 
-/** Whoever is not known by an address may join; every other one must exist. */
+/** The lookup for each type. An unknown e-mail address or phone number may join later; all others must exist. */
 const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Found>> = {
   email: (tx, value) => byAddress(tx, 'email', value.toLowerCase()),
   phone: (tx, value) => byAddress(tx, 'phone', value),

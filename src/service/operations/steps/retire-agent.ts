@@ -7,7 +7,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { detachEverywhere } from '../../store/wallet-agents.ts'
 
-/** Ends an agent for good, with all that it could act by. Its handle is free for another agent from then on. */
+/** Retires an agent for good and revokes everything it could act with. Its handle becomes free for another agent. */
 export async function retireAgent(
   { tx, nowMs }: { tx: Transaction; nowMs: number },
   agent: AgentRow,

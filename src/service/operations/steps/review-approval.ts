@@ -13,25 +13,25 @@ import { newChallenge } from '../../tokens/mfa-challenges.ts'
 import { accountMask } from '../transfers.ts'
 import type { BankAccount } from './bank-transfers.ts'
 
-/** A payment that waits for somebody's decision, as the person sees it who is to decide. */
+/** A payment waiting for a decision, as the deciding person sees it. */
 export interface ApprovalReview {
   id: string
   status: ApprovalRow['status']
   amountCents: number
-  /** What it is for, in the words of whoever asked. */
+  /** The purpose, in the requester's words. */
   description: string | null
   payee: Payee
   initiator: {
     kind: PaymentRow['actorType']
     agent: string | null
-    /** Who has the agent, where that is another party. */
+    /** The party that owns the agent, if it is another one. */
     owner: string | null
   }
   reasons: LimitReason[]
   createdAtMs: number
   resolvedAtMs: number | null
   denialReason: string | null
-  /** The user's check, where the amount needs one; `untilMs` is null until they verify. */
+  /** The user's verification, if the amount requires one; `untilMs` is null until they verify. */
   check: { untilMs: number | null } | null
 }
 
@@ -39,15 +39,15 @@ export type Payee =
   | { kind: 'party' | 'claimant'; name: string }
   | { kind: 'agent'; name: string; owner: string }
   | { kind: 'account'; name: string; account: string }
-  /** A linked account of the party's own that is paid, or drawn from. */
+  /** A linked account of the party itself, paid or debited. */
   | { kind: 'deposit' | 'withdrawal'; name: string; account: string }
 
-/** Opens an approval for a user of the party whose money it is. */
+/** Access to approvals for users of the paying party. */
 export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
-  /** The newest that wait for the party's users, at most so many. */
+  /** Returns the newest pending approvals of the user's party, up to `limit`. */
   waiting(user: UserRow, limit: number): Promise<ApprovalReview[]>
-  /** The last part of the address where the user verifies. */
+  /** Returns the last part of the address where the user verifies. */
   challenge(user: UserRow): Promise<string>
 }
 

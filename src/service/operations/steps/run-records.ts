@@ -22,7 +22,7 @@ type Reads = Pick<Store, 'read'>
 
 const batch = 500
 
-/** What a run changed, as the activity has it: ids, the ends of the chain, and what was done for customers. */
+/** The changes a run made, from the activity log: ids, the ends of the hash chain, and changes made for customers. */
 export interface Changes {
   rows: number
   complete: boolean
@@ -45,7 +45,7 @@ export async function changesOfRun(store: Reads, run: RunRow, most: number): Pro
   let first: ActivityRow | undefined
   let last: ActivityRow | undefined
   for (let rows = 0; ; ) {
-    // One more than is told of shows that there are more.
+    // One extra row shows whether there are more.
     const [behind, limit] = [last?.sequence ?? 0, Math.min(batch, most + 1 - rows)]
     const found = await store.read((tx) => actsOfRun(tx, run, behind, limit))
     const isMore = rows + found.length > most
@@ -72,7 +72,10 @@ function addChange(byCustomer: Map<string, CustomerChanges>, partyId: string, ro
   if (row.agentId !== null) changes.agentIds.add(row.agentId)
 }
 
-/** The party's own records that a run's changes name, as they are now. Those it made, and those of others it touched. */
+/**
+ * Loads the party's own records that a run's changes name, in their current state: created by the run or only touched
+ * by it.
+ */
 export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow, ids: ReadonlySet<string>) {
   const named = (...prefixes: string[]) =>
     [...ids].filter((id) => prefixes.some((prefix) => id.startsWith(`${prefix}_`))).sort()
@@ -105,15 +108,15 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   }
 }
 
-/** A report is given away: what somebody wrote for a merchant's name may be a card's number. */
+/** Masks the merchant's name: reports are handed out, and a typed name may contain a card number. */
 const masked = <R extends { merchantName: string }>(row: R): R => ({
   ...row,
   merchantName: maskForeignText(row.merchantName),
 })
 
 /**
- * What was done for customers: how often, and what this party's agents asked for there. What came of it is the
- * customer's, and not told.
+ * Counts the changes made for customers and lists what this party's agents requested there. The results belong to the
+ * customer and are left out.
  */
 export async function doneForCustomers(
   store: Reads,

@@ -22,18 +22,21 @@ import { findUser } from '../../store/users.ts'
 import { byId, changesOfRun, doneForCustomers, recordsOfRun } from './run-records.ts'
 import { tally } from './run-tally.ts'
 
-/** How much of a run its report is made of at most. */
+/** The most entries and changes of a run that go into its report. */
 export interface Bounds {
   entries: number
   changes: number
 }
 
-/** A page is drawn at once, a download keeps the service from others for a moment only; a command may take longer. */
+/**
+ * Bounds by use: a page must render quickly, a download may block the service only briefly, and a command may take
+ * longer.
+ */
 export const boundsOfPage: Bounds = { entries: 2000, changes: 2000 }
 export const boundsOfDownload: Bounds = { entries: 50_000, changes: 5_000 }
 export const boundsOfCommand: Bounds = { entries: 1_000_000, changes: 100_000 }
 
-/** Makes the report of a run. It reads in small steps and writes nothing. */
+/** Builds the report of a run. It reads in small steps and writes nothing. */
 export async function runReport(
   store: Pick<Store, 'read'>,
   run: RunRow,
@@ -88,19 +91,21 @@ export async function runReport(
 
 type Asked = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: string; isOwn: boolean }
 
-/** What was asked for, of somebody or to be paid, and whether in this run. */
+/** Renders a payment or request with its status and whether it belongs to this run. */
 function asked({ id, status, amountCents, description, isOwn }: Asked) {
   return { id, status, amountCents, description: description === null ? null : maskForeignText(description), isOwn }
 }
 
-/** The party's chain from the first that the run changed to the last, with what happened in other runs between. */
+/**
+ * Returns the party's hash chain from the run's first change to its last, including changes of other runs in between.
+ */
 function chainOf(first: ActivityRow | undefined, last: ActivityRow | undefined): RunReport['chain'] {
   if (first === undefined || last === undefined) return { rows: 0, first: null, last: null }
   const place = ({ sequence, hash }: ActivityRow) => ({ sequence, hash })
   return { rows: last.sequence - first.sequence + 1, first: place(first), last: place(last) }
 }
 
-/** Who decided, as the activity of the approval tells it. */
+/** Returns an approval with its decider, as recorded in the activity log. */
 async function decided(store: Pick<Store, 'read'>, approval: ApprovalRow): Promise<ReportApproval> {
   const { id, partyId, paymentId, status, resolvedAtMs } = approval
   const acts = resolvedAtMs === null ? [] : await store.read((tx) => actsAbout(tx, partyId, id, 50))

@@ -6,7 +6,7 @@ import { runEntriesAfter } from '../../store/runs.ts'
 import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
 
 const batch = 500
-/** A report is read: of what there is more of, the figures tell. */
+/** The most questions listed in a report, which people read in full. */
 const mostQuestions = 500
 
 class Tally {
@@ -27,13 +27,13 @@ class Tally {
   }
 }
 
-/** What the entries of a run come to, as far as they are kept, at most so many. */
+/** Summarizes the stored entries of a run, reading at most `most` of them. */
 export async function tally(store: Pick<Store, 'read'>, run: RunRow, most: number) {
   const told = new Told()
   const scope = { partyId: run.partyId, runId: run.id }
   let afterId = ''
   for (;;) {
-    // One more than is told of shows that there are more.
+    // One extra row shows whether there are more.
     const limit = Math.min(batch, most + 1 - told.entries)
     const found = await store.read((tx) => runEntriesAfter(tx, scope, { afterId, limit }))
     const isMore = told.entries + found.length > most

@@ -11,7 +11,7 @@ import { eventIds } from '../../tokens/event-ids.ts'
 
 type Sending = Pick<Context, 'tx' | 'system'>
 
-/** Sends an event to webhooks, whatever they were told of it before. */
+/** Sends an event to the given webhooks, even if they received it before. */
 export async function sendTo({ tx, system }: Sending, event: EventRow, to: readonly WebhookRow[]): Promise<void> {
   const [ids, nowMs] = await Promise.all([eventIds(tx), realNow(tx)])
   const eventId = ids.idOf(event)
@@ -22,7 +22,7 @@ export async function sendTo({ tx, system }: Sending, event: EventRow, to: reado
   for (const { partyId, id } of to) await makeDue(tx, { partyId, id, nowMs })
 }
 
-/** Sends an event once more to every webhook that wants it. @throws 409 where none does. */
+/** Resends an event to every webhook that subscribes to it. @throws 409 if none does. */
 export async function sendAgain(sending: Sending, event: EventRow): Promise<void> {
   const scope = { partyId: event.partyId, status: 'ENABLED' } as const
   const { rows } = await listWebhooks(sending.tx, scope, { limit: mostWebhooks, beforeId: null })

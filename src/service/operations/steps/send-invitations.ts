@@ -19,10 +19,10 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { hashOfToken, invitationToken } from './answer-invitations.ts'
 import { addressOf } from './mail-people.ts'
 
-/** What one request may make: a bound on its work. */
+/** The most invitations one request may create, to bound its work. */
 const mostInvitations = 100
 
-/** An agent, and what is asked for it. */
+/** An agent, and the permissions and limits requested for it. */
 export interface Asked {
   agent: AgentRow
   permissions: readonly string[]
@@ -36,18 +36,24 @@ interface Terms {
   expiresAtMs: number
 }
 
-/** One recipient, and the address to mail; undefined: nobody is mailed. */
+/** One recipient, and the address to mail; if undefined, no message is sent. */
 interface Invited {
   recipient: Recipient
   to: string | undefined
 }
 
-/** Refuses to ask a customer for what the asker lacks: the party would reach further than its credential. @throws 403. */
+/**
+ * Refuses to request permissions the caller lacks, which would extend the party's reach beyond its credential.
+ * @throws 403.
+ */
 export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked, 'permissions'>[]): void {
   for (const { permissions } of asked) requireMayGive(actor, given.holdings(permissions))
 }
 
-/** Invites each recipient for each agent, but whom it can't and who is connected already. @throws 403, 422. */
+/**
+ * Invites each recipient for each agent, skipping unreachable recipients and those already connected.
+ * @throws 403, 422.
+ */
 export async function inviteAll(
   context: Context,
   recipients: readonly Recipient[],
@@ -81,7 +87,7 @@ export async function inviteAll(
   return { invitations, failedRecipients, alreadyConnected }
 }
 
-/** Until when they can be answered. @throws 422 naming `expiresAt`. */
+/** Returns when the invitations expire. @throws 422 naming `expiresAt`. */
 export function expiry(asked: string | undefined, nowMs: number, defaultDays: number): number {
   const askedMs = asked === undefined ? undefined : parseTimestamp(asked)
   const expiresAtMs = invitationExpiry(askedMs, nowMs, defaultDays)
@@ -89,7 +95,10 @@ export function expiry(asked: string | undefined, nowMs: number, defaultDays: nu
   return failAttribute('expiresAt', `expiresAt must be in the next ${mostInvitationDays} days, got ${show(asked)}.`)
 }
 
-/** The agents to invite for, an agent only for itself. @throws 403, 404, 409, 422 naming the one at fault. */
+/**
+ * Loads the agents to invite for. An agent may invite only for itself.
+ * @throws 403, 404, 409, 422 naming the one at fault.
+ */
 export async function loadAgents(
   { tx, actor }: Context,
   ids: readonly string[],
@@ -151,7 +160,7 @@ async function invite(
   return { ...row, developerName: developer.displayName, ...of }
 }
 
-/** Each recipient once, however it was written. @throws 422 naming the value that is none. */
+/** Returns the normalized recipients without duplicates. @throws 422 naming an invalid value. */
 export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
   const recipients = new Map<string, Recipient>()
   for (const [index, { type, value }] of sent.entries()) {
@@ -164,7 +173,7 @@ export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
   return [...recipients.values()]
 }
 
-/** Why a recipient can't be invited; null when it can. */
+/** Returns the reason a recipient cannot be invited; null if it can. */
 function unreachable(recipient: Recipient, party: PartyRow | undefined, ownPartyId: string): string | null {
   if (party?.id === ownPartyId) return 'The recipient is your own account.'
   if (recipient.type === 'party_id' && party === undefined) return 'There is no party with this id.'

@@ -14,7 +14,7 @@ import { requestText } from '../../tokens/record-texts.ts'
 
 type RequestResource = z.output<typeof PaymentRequest>
 
-/** The hash of the token in the address of a new request's page. The token is derived, not stored. */
+/** Returns the hash of the token in the address of a new request's page. The token is derived, not stored. */
 export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
   return hashOfRequestToken((await tx.shared(rootKeys)).sign(requestText(requestId)))
 }
@@ -23,11 +23,11 @@ export function hashOfRequestToken(token: string): string {
   return sha256(token)
 }
 
-/** Gives the address of a request's page, where its payer pays or declines. */
+/** Returns a function that gives the address of a request's page, where its payer pays or declines. */
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // The hash tells which of the keys was the newest when it was made.
+    // The hash identifies the key that was the newest when the token was created.
     const token = await find(requestText(id), (one) => hashOfRequestToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the payment request ${id}.`)
     return `${publicUrl()}/request/${token}`
@@ -38,17 +38,17 @@ interface Viewing {
   tx: Transaction
   nowMs: number
   publicUrl: () => string
-  /** Whoever looks: the party that asks, or its payer. */
+  /** The viewing party: the requester or the payer. */
   partyId: string
 }
 
-/** What shows requests; whom several are about is looked up once. */
+/** Returns a function that renders requests. It loads a party, agent or wallet shared by several requests only once. */
 export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Promise<RequestResource> {
   const showing = showings(viewing)
   return async (row) => (await showing(row))(row)
 }
 
-/** Reads what a request is shown with, before it is changed; gives what shows it as it is then. */
+/** Loads everything needed to render a request before it changes. Returns a function that renders its later state. */
 export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
   return showings(viewing)(row)
 }
@@ -73,7 +73,7 @@ function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: Pay
   }
 }
 
-/** Asks for each id once. */
+/** Returns a lookup that queries each id once. */
 function once<Found>(find: (id: string, partyId: string) => Promise<Found>) {
   const found = new Map<string, Promise<Found>>()
   return (id: string, partyId = '') => {
@@ -88,7 +88,7 @@ interface Around {
   initiator: PartyRow | undefined
   agent: AgentRow | undefined
   walletName: string | null
-  /** The payer is not told what the party that asks noted, in which run it was, or which wallet it is paid into. */
+  /** False for the payer, who does not see the requester's notes, run or wallet. */
   isSender: boolean
   url: string
 }

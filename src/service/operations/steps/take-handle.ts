@@ -5,16 +5,16 @@ import { areOfOthers, updateParty } from '../../store/parties.ts'
 import { areHeld, countHeldHandles, holdNoLonger, releaseHandle } from '../../store/released-handles.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
-/** How long a handle that was given up is held for who had it (docs/service.md#handles). */
+/** How long a handle is held for the party that gave it up (docs/service.md#handles). */
 const heldMs = 14 * 24 * 60 * 60_000
-/** Who goes on renaming holds no more names than these for nobody's use. */
+/** A bound on the names that a repeatedly renamed party keeps out of use. */
 const mostHeld = 10
 
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle, of a party or of an agent of its, that is another's, is held for another, or begins with the handle
- * of another and a dash: that is what the handles of its agents begin with.
+ * Refuses a handle for a party or its agent if another party has it or it is held for another. The same goes for a
+ * handle that begins with another party's handle and a dash, as the handles of that party's agents do.
  * @throws 409 `conflict`.
  */
 export async function requireFreeHandle(
@@ -31,8 +31,8 @@ export async function requireFreeHandle(
 }
 
 /**
- * Gives a party another handle. Those of its agents follow, and the one it had is held for it: it may take it back.
- * @throws 409 `conflict` when the handle, or one of an agent's, is another's.
+ * Changes a party's handle and those of its agents. The old handle is held for the party, which may take it back.
+ * @throws 409 `conflict` if the handle, or one of an agent's, belongs to another.
  */
 export async function takeHandle(context: ChangeContext, before: PartyRow, handle: string): Promise<PartyRow> {
   const { tx, nowMs } = context

@@ -2,7 +2,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import { eventsOfNumbers } from '../../store/events.ts'
 import { eventViews, withRecords } from './event-views.ts'
 
-/** What webhooks are sent of a party's events, by their numbers; what is not kept any more is missing. */
+/** Returns the webhook bodies of a party's events, by event number. Events that are no longer stored are missing. */
 export async function eventBodies(
   tx: Transaction,
   partyId: string,

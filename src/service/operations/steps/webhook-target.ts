@@ -5,8 +5,8 @@ import { addressProblem, mayBeHere } from '../../request/webhook-addresses.ts'
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
 /**
- * Returns the address of a webhook as it is kept, without its fragment.
- * @throws 422 naming `url` where nothing could ever be delivered to it.
+ * Returns the address of a webhook as it is stored, without its fragment.
+ * @throws 422 naming `url` if nothing could ever be delivered to it.
  */
 export function webhookUrl(
   given: string,
@@ -21,7 +21,7 @@ export function webhookUrl(
   )
 }
 
-/** The address without its credentials and query: nobody is to read a password in an error. */
+/** Returns the address without its credentials and query, so that no error shows a password. */
 function withoutSecrets(given: string): string {
   const url = URL.parse(given)
   return url === null ? given : `${url.protocol}//${url.host}${url.pathname}`
@@ -41,7 +41,7 @@ function withoutFragment(url: URL): string {
   return url.href
 }
 
-/** The types that a webhook is enabled for, each once. @throws 422 naming the first that is none. */
+/** Returns the enabled event types without duplicates. @throws 422 naming the first unknown type. */
 export function enabledTypes(given: readonly string[]): string[] {
   const at = given.findIndex((type) => type !== '*' && !isEventType(type))
   if (at === -1) return [...new Set(given)]
