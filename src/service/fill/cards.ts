@@ -23,13 +23,13 @@ type Purchase = NonNullable<Card['purchases']>[number]
 
 const hourMs = 60 * 60 * 1000
 
-/** A card of the world with the wallet that pays. */
+/** A card of the world with the wallet it pays from. */
 interface Issued {
   card: AgentCardRow
   wallet: WalletRow
 }
 
-/** The cards on a party's wallets, and what merchants tried on them. */
+/** Plans the cards on a party's wallets, and the purchases merchants attempted on them. */
 export function planCards(filling: Filling, index: number): void {
   for (const [at, card] of (filling.account(index).party.cards ?? []).entries()) {
     const path = ['parties', index, 'cards', at]
@@ -114,7 +114,7 @@ interface Bought extends Issued {
   purchase: CardTransactionRow
 }
 
-/** The capture or reversal of an authorized purchase, and its refunds. */
+/** Plans the capture or reversal of an authorized purchase, and its refunds. */
 function planEnd(filling: Filling, bought: Bought, { status, captured: part, ...file }: Purchase, path: Path): void {
   const { clockMs } = filling.ground
   const { wallet, purchase } = bought

@@ -24,7 +24,9 @@ type Customer = NonNullable<WorldParty['customers']>[number]
 const dayMs = 24 * 60 * 60 * 1000
 const lastsMs = 30 * dayMs
 
-/** What other parties granted a party's agents. A grant that was revoked was there until then, and so were its cards. */
+/**
+ * Plans what other parties granted a party's agents. A revoked grant exists until its revocation, and so do its cards.
+ */
 export function planGrants(filling: Filling, index: number): void {
   const { tx, clockMs } = filling.ground
   const { id: agentPartyId, party } = filling.account(index)
@@ -58,7 +60,7 @@ function grantOf(filling: Filling, index: number, customer: Customer, path: Path
   }
 }
 
-/** Whom a party asked, and its links. */
+/** Plans a party's invitations and invitation links. */
 export function planInvitations(filling: Filling, index: number): void {
   const { invitations = [], invitationLinks = [] } = filling.account(index).party
   for (const [at, invitation] of invitations.entries()) {
@@ -108,7 +110,7 @@ function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): Invitat
   return found(events.find(([, reason]) => reason === cancelReason))[0]
 }
 
-/** What an invitation is from the first to the last. */
+/** The attributes of an invitation that never change. */
 type Asked = Omit<
   CustomerInvitationRow,
   keyof InvitationState | 'tokenHash' | 'version' | 'expiresAtMs' | 'createdAtMs'
@@ -137,7 +139,7 @@ function rowOf(filling: Filling, index: number, invitation: Invitation, id: stri
   }
 }
 
-/** Who accepts grants what was asked for, unless the file says what was granted. */
+/** Accepts an invitation. The customer grants the requested permissions unless the file lists others. */
 async function accept(
   filling: Filling,
   index: number,

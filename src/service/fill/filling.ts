@@ -23,15 +23,15 @@ interface Ground {
   keys: RootKeys
   world: World
   passwords: PasswordHashes
-  /** What the service's clock shows when the world begins. */
+  /** The service's time at which the world begins. */
   clockMs: number
 }
 
-/** A party of the world with the ids of what it has, in the order of the file. */
+/** A party of the world with the ids of its records, in the order of the file. */
 export interface Account {
   party: WorldParty
   id: string
-  /** As they are while the history happens: active, and without money. */
+  /** The wallets as they are during the history: active and empty. */
   wallets: readonly WalletRow[]
   agentIds: readonly string[]
   userIds: readonly string[]
@@ -39,13 +39,13 @@ export interface Account {
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** A world on its way into the database: who is in it, and what happened to them. */
+/** A world being written to the database: its parties and their history. */
 export class Filling {
   readonly ground: Ground
   readonly names: Names
   readonly history = new History()
   readonly accounts: readonly Account[]
-  /** When everybody was there: a day before the first thing that the file dates. */
+  /** The time at which the parties were created: a day before the earliest time in the file. */
   readonly beganMs: number
   readonly #idsAt = new Map<string, number>()
 
@@ -84,7 +84,10 @@ export class Filling {
     return { party, id, wallets, agentIds, userIds }
   }
 
-  /** Its id in the file, or a new one. What was made at one moment is listed in the order of the file. */
+  /**
+   * Returns the id given in the file, or a new one. Records created at the same time are listed in the order of the
+   * file.
+   */
   id(prefix: string, given: string | undefined, atMs = this.beganMs): string {
     if (given !== undefined) return given
     const key = `${prefix} ${atMs}`
@@ -93,12 +96,14 @@ export class Filling {
     return newId(prefix, this.ground.system, atMs + others)
   }
 
-  /** A moment that the file names, wherever in time. */
+  /** Returns a time given in the file, without bounds. */
   moment(text: string | undefined, otherwiseMs: number): number {
     return text === undefined ? otherwiseMs : momentMs(text, this.ground.clockMs)
   }
 
-  /** A moment of something that has happened: between the first one that is possible and the beginning of the world. */
+  /**
+   * Returns the time of a past event, which must lie between the earliest possible time and the beginning of the world.
+   */
   past(text: string | undefined, otherwiseMs: number, path: Path, sinceMs = Number.NEGATIVE_INFINITY): number {
     const { clockMs } = this.ground
     const atMs = this.moment(text, otherwiseMs)
@@ -111,35 +116,35 @@ export class Filling {
     return found(this.accounts[index])
   }
 
-  /** The wallet of a party that is named, else its default. */
+  /** Returns the named wallet of a party, else its default. */
   wallet(index: number, name: string | undefined): WalletRow {
     const { party, wallets } = this.account(index)
     const at = name === undefined ? this.names.defaultWallet(index) : this.names.find(party.wallets, name)
     return found(wallets[at ?? 0])
   }
 
-  /** The agent that is named, where it acts for a party. */
+  /** Returns the named agent, and its position in the file. */
   agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
     if (name === undefined) return undefined
     const placed = found(this.names.agent(index, name))
     return { id: found(this.account(placed.party).agentIds[placed.at]), placed }
   }
 
-  /** What an agent pays from and is paid into on its own party, else the party's default. */
+  /** Returns the wallet that an agent of the party pays from and is paid into, else the party's default. */
   agentWallet(index: number, at: number): WalletRow {
     const attached = this.account(index).party.agents?.[at]?.wallets ?? []
     const chosen = attached.find(({ isDefault }) => isDefault === true) ?? attached[0]
     return this.wallet(index, chosen?.wallet)
   }
 
-  /** The wallet that a record names, else the one that its agent pays from, else the party's default. */
+  /** Returns the wallet that a record names, else the one its agent pays from, else the party's default. */
   payingWallet(index: number, name: string | undefined, agentName: string | undefined): WalletRow {
     const agent = this.agent(index, agentName)
     if (name !== undefined || agent?.placed.party !== index) return this.wallet(index, name)
     return this.agentWallet(index, agent.placed.at)
   }
 
-  /** Who is paid, and into which wallet; null for somebody who is not in the world. */
+  /** Returns the recipient of a payment and its wallet; null for a recipient outside the world. */
   receiver(whom: Whom): { partyId: string; agentId: string | null; wallet: WalletRow } | null {
     if (whom.kind !== 'party') return null
     const { agent, party } = whom
@@ -153,14 +158,14 @@ export class Filling {
     return name === undefined ? null : found(userIds[found(this.names.find(party.users, name))])
   }
 
-  /** Enters a posting between wallets. */
+  /** Posts an entry between wallets. */
   async post(posting: Posting, wallets: readonly WalletRow[], nowMs: number, sourceId: string | null): Promise<void> {
     const { tx, system } = this.ground
     await postBetween(tx, system, wallets, [{ posting, nowMs, sourceId }])
   }
 }
 
-/** What the checks of the schema have seen to be there. */
+/** Returns a thing that the schema's checks have already found to exist. */
 export function found<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world names what it does not have.')
   return thing
@@ -174,10 +179,12 @@ function momentsIn(value: unknown, path: Path): { text: string; path: Path }[] {
   })
 }
 
-/** A year after the first moment that an id can begin with: what was there before something happened was there then. */
+/**
+ * A year after the earliest time that an id can encode, which leaves room for records created before the first event.
+ */
 const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
 
-/** Years that ids, clocks and RFC 3339 can tell, with room for what came before and what follows. */
+/** Requires a year that ids, clocks and RFC 3339 can express, with room before and after. */
 function requireDate(ms: number, path: Path): number {
   if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
   return mistake(path, 'must be in the years 1971 to 9995')

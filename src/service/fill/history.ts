@@ -5,19 +5,19 @@ import { mistake } from '../../worlds/mistake.ts'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 
-/** Where in the world file something stands. */
+/** A position in the world file. */
 export type Path = readonly PropertyKey[]
 
-/** Something that happened before the world begins. */
+/** An event before the world begins. */
 interface Happening {
   atMs: number
   path: Path
-  /** The money that it moves. */
+  /** The money that the event moves. */
   postings: readonly Posting[]
   happen(): Promise<void>
 }
 
-/** A wallet, what it is to have when all has happened, and where the file says so. */
+/** A wallet, its balance after the whole history, and where the file states it. */
 export interface Funded {
   wallet: Pick<WalletRow, 'id'>
   balance: number | undefined
@@ -27,12 +27,12 @@ export interface Funded {
 /** More would take minutes and gigabytes: a weekly subscription of fifty years alone causes 2,600. */
 const mostEffects = 100_000
 
-/** What happened before the world begins, in the order of time; at one moment in the order of the file. */
+/** The events before the world begins, in chronological order. Simultaneous events keep the order of the file. */
 export class History {
   readonly #happenings: Happening[] = []
   #effects = 0
 
-  /** @throws WorldMistakeError for more effects than a world may cause, before any of them is played. */
+  /** Adds an event. @throws WorldMistakeError before any event is played, if a world causes too many effects. */
   add(happening: Happening): void {
     this.#effects += Math.max(1, happening.postings.length)
     if (this.#effects > mostEffects) {
@@ -49,8 +49,8 @@ export class History {
   }
 
   /**
-   * With how much each wallet has to begin, so that it has what the file says in the end; where the file says nothing,
-   * with no more than all that is paid from it takes.
+   * Returns the opening balance of each wallet, so that it ends with the balance in the file. If the file states none,
+   * the opening balance just covers all payments from it.
    */
   openings(wallets: readonly Funded[]): Map<string, number> {
     const [now, lowest] = [new Map<string, number>(), new Map<string, number>()]
@@ -79,7 +79,7 @@ export class History {
     )
   }
 
-  /** Lets all of it happen. What the service's rules refuse is a mistake of the file. */
+  /** Plays all events. An event that the service's rules refuse is a mistake in the file. */
   async happen(): Promise<void> {
     for (const { path, atMs, happen } of this.#inOrder()) {
       try {

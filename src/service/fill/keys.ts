@@ -12,7 +12,7 @@ type Kind = CredentialRow['kind']
 type AgentKey = NonNullable<NonNullable<WorldParty['agents']>[number]['keys']>[number]
 type ApiKey = Partial<NonNullable<WorldParty['apiKeys']>[number]>
 
-/** A credential of the world's. */
+/** A credential of the world. */
 interface Key {
   kind: Kind
   party: number
@@ -20,9 +20,9 @@ interface Key {
   userId: string | null
   name: string | null
   scopes: readonly string[] | null
-  /** The start may set its secret. */
+  /** True if startup may set its secret. */
   isSeeded: boolean
-  /** What its derived secret is derived from: its names in the file. */
+  /** The text its secret is derived from: its names in the file. */
   words: string
   file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
   path: Path
@@ -30,7 +30,9 @@ interface Key {
 
 const idPrefixes = { api_key: 'apy', agent_key: 'agk', user_token: 'utk' } as const satisfies Record<Kind, string>
 
-/** The credentials of all parties. The first party's first key and the first agent's first key are the seeded ones. */
+/**
+ * Inserts the credentials of all parties. The first party's first API key and the first agent key are the seeded ones.
+ */
 export async function insertKeys(filling: Filling): Promise<void> {
   const keys = filling.accounts.flatMap((_, party) => keysOf(filling, party))
   const firstOf = (kind: Kind) => keys.find((key) => key.kind === kind)
@@ -71,7 +73,7 @@ function keysOf(filling: Filling, index: number): Key[] {
       (user.tokens ?? []).map((file, token): Key => {
         const words = [...of, user.email, file.ref ?? token].join('/')
         const path = [...at, 'users', number, 'tokens', token]
-        // Who was removed has no token that works.
+        // A removed user has no working token.
         const isGone = user.status !== undefined && user.status !== 'ACTIVE'
         const ended = isGone && file.revokedAt === undefined ? { ...file, revokedAt: '+0s' } : file
         return { ...own, kind: 'user_token', userId: found(userIds[number]), words, file: ended, path }
@@ -105,7 +107,7 @@ async function insertKey(filling: Filling, key: Key, whole: string): Promise<voi
   })
 }
 
-/** A key as its holder sends it: of the secret that the file gives, else of one that the database's first key derives. */
+/** Returns the complete key, with the secret from the file or one derived from the database's first key. */
 function wholeKey({ ground: { keys, environment } }: Filling, { kind, words, file, path }: Key): string {
   const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${words}`) } = file
   const whole = wholeCredential(kind, environment, secret)

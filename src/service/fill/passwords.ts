@@ -6,14 +6,14 @@ import { hashOfPassword } from '../oauth/sign-in.ts'
 
 export type User = NonNullable<WorldParty['users']>[number]
 
-/** The hashes of passwords by the user of the world who has one. */
+/** The password hashes of the world's users. */
 export type PasswordHashes = ReadonlyMap<User, string>
 
-/** Each takes a tenth of a second on purpose. */
+/** Each hash deliberately takes a tenth of a second. */
 const mostPasswords = 100
 
 /**
- * Hashes the passwords in a world. It takes long on purpose, so that no transaction is to wait for it.
+ * Hashes the passwords in a world. Hashing is deliberately slow, so it happens outside the transaction.
  * @throws WorldMistakeError for more passwords than a world may have.
  */
 export async function hashPasswords(world: World, system: System): Promise<PasswordHashes> {

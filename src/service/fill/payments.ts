@@ -19,17 +19,17 @@ type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 type Asked = Payment | Wire
 
-/** A payment or wire of the file on its way. */
+/** A payment or wire of the file. */
 interface Sent {
   asked: Asked
   row: PaymentRow
   from: WalletRow
-  /** Null for a bank, and for who is not in the world. */
+  /** Null for a bank, and for a recipient outside the world. */
   to: WalletRow | null
   path: Path
 }
 
-/** What a party sent, was sent from outside, and moved between its wallets. */
+/** Plans a party's payments, wires, deposits and internal transfers. */
 export function planPayments(filling: Filling, index: number): void {
   const { payments = [], wires = [], deposits = [], internalTransfers = [] } = filling.account(index).party
   for (const [at, payment] of payments.entries())
@@ -133,7 +133,7 @@ interface Done {
   path: Path
 }
 
-/** Money that moved at once; what came from outside is a transaction too. */
+/** Plans money that moves at once. A deposit is recorded as a transaction too. */
 function planDone(filling: Filling, { row, wallets, posting, path }: Done, arrivedIn: WalletRow | null): void {
   const { tx, system } = filling.ground
   const nowMs = row.createdAtMs
@@ -145,7 +145,7 @@ function planDone(filling: Filling, { row, wallets, posting, path }: Done, arriv
   filling.history.add({ atMs: nowMs, path, postings: [posting], happen })
 }
 
-/** A payment or wire: asked for, perhaps reviewed, and what became of it. */
+/** Plans a payment or wire, with its review, if any, and its outcome. */
 function planSent(filling: Filling, sent: Sent): void {
   const { tx } = filling.ground
   const { asked, row, path } = sent
@@ -176,19 +176,22 @@ function planSent(filling: Filling, sent: Sent): void {
   add(endedAtMs, back, () => turn(filling, sent, asked.status, back, endedAtMs))
 }
 
-/** A party's payment waits for nobody else's decision: where it was canceled, it waited for a review or for its claim. */
+/**
+ * Returns whether the payment was reviewed. A canceled payment waited for a review or for its claim, so without a
+ * claimant it was reviewed.
+ */
 function wasReviewed({ asked, row }: Sent): boolean {
   if (asked.approval !== undefined || asked.status === 'IN_REVIEW' || asked.status === 'APPROVAL_DENIED') return true
   return asked.status === 'CANCELED' && row.claimant === null
 }
 
-/** What it was first, where it was not reviewed. */
+/** Returns the first status of a payment that was not reviewed. */
 function firstStatus(status: PaymentStatus): PaymentStatus {
   if (status === 'CANCELED') return 'PENDING_CLAIM'
   return status === 'RETURNED' ? 'PROCESSING' : status
 }
 
-/** The money that moves when it becomes that, from what it was asked for. */
+/** Returns the postings that take a new payment to the status. */
 function movesTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
   const { amountCents } = row
   if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
@@ -206,7 +209,7 @@ async function postAll(filling: Filling, { row, from, to }: Sent, postings: read
   }
 }
 
-/** The row in another status, with the transaction by which its money arrived. */
+/** Returns the row in another status, with the transaction by which its money arrived. */
 async function after({ ground }: Filling, { to }: Sent, row: PaymentRow, status: PaymentStatus, nowMs: number) {
   const { tx, system } = ground
   const transactionId = status === 'COMPLETED' ? await arrived({ tx, system, nowMs }, row, to) : null
@@ -219,7 +222,7 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
   CANCELED: 'canceled',
 }
 
-/** What had waited becomes what it is when the world begins. */
+/** Moves a waiting payment to its status at the beginning of the world. */
 async function turn(filling: Filling, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
   const { tx } = filling.ground
   const before = found(await findPayment(tx, sent.row.partyId, sent.row.id))

@@ -18,7 +18,7 @@ import type { User } from './passwords.ts'
 
 type Agent = NonNullable<WorldParty['agents']>[number]
 
-/** A party with its wallets, and the money that each begins with. */
+/** Inserts a party with its wallets and their opening balances. */
 export async function insertAccount(filling: Filling, index: number, openings: Map<string, number>): Promise<void> {
   const { tx } = filling.ground
   const { party, id, wallets } = filling.account(index)
@@ -48,14 +48,14 @@ export async function insertAccount(filling: Filling, index: number, openings: M
   }
 }
 
-/** What its compliance case makes of a party, unless the file says more. */
+/** Returns a party's status and card setting: those in the file, else those that follow from its compliance case. */
 function standing({ status, compliance, issuedCardsEnabled }: WorldParty) {
   const decided = compliance === undefined ? undefined : partyAfter('ACTIVE', compliance)
   const isEnabled = issuedCardsEnabled && decided?.issuedCardsEnabled !== 0
   return { status: status ?? decided?.status ?? 'ACTIVE', issuedCardsEnabled: isEnabled ? 1 : 0 } as const
 }
 
-/** The people and agents of a party. */
+/** Inserts the users and agents of a party. */
 export async function insertActors(filling: Filling, index: number): Promise<void> {
   const { users = [], agents = [] } = filling.account(index).party
   for (const [at, user] of users.entries()) await insertUser(filling, index, user, at)
@@ -82,7 +82,7 @@ async function addAgent(filling: Filling, index: number, agent: Agent, at: numbe
   const { id: partyId, party, agentIds } = filling.account(index)
   const path: Path = ['parties', index, 'agents', at]
   const { lastActiveAt } = agent
-  // Whose agent is gone leaves the handle to others.
+  // The handle of a deleted agent is free for others.
   const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
   const createdAtMs = filling.past(agent.createdAt, filling.beganMs, [...path, 'createdAt'])
   const id = found(agentIds[at])
@@ -116,14 +116,14 @@ async function addAgent(filling: Filling, index: number, agent: Agent, at: numbe
   filling.history.add({ atMs: revokedAtMs, path, postings: [], happen })
 }
 
-/** Ends what a party that is stopped when the world begins had asked for, or could be charged by. */
+/** Ends the invitations and cards of parties that are stopped when the world begins. */
 export async function stopParties({ ground: { tx, clockMs }, accounts }: Filling): Promise<void> {
   for (const { id, party } of accounts) {
     if (isStopped(standing(party).status)) await stopParty(tx, id, clockMs)
   }
 }
 
-/** What the wallets are when the world begins: while things happened to them they were active. */
+/** Sets the wallets' statuses at the beginning of the world; during the history, all wallets are active. */
 export async function setWalletStatuses(filling: Filling, index: number): Promise<void> {
   const { tx } = filling.ground
   const { party, id, wallets } = filling.account(index)

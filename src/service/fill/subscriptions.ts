@@ -23,17 +23,17 @@ import type { Path } from './history.ts'
 type Subscription = NonNullable<WorldParty['subscriptions']>[number]
 type Event = NonNullable<Subscription['history']>[number]
 
-/** Something that happened to a subscription, and what its billing became by it. */
+/** An event of a subscription, and the billing that results. */
 interface Step extends Billed {
   atMs: number
   path: Path
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** More payments than this have fallen due in no life. */
+/** More payments than any real subscription collects. */
 const mostSteps = 10_000
 
-/** By which payers pay a party: each as it stands after all that fell due until the world begins. */
+/** Plans a party's subscriptions, each with all payments due before the world begins. */
 export function planSubscriptions(filling: Filling, index: number): void {
   for (const [at, subscription] of (filling.account(index).party.subscriptions ?? []).entries()) {
     planSubscription(filling, index, subscription, ['parties', index, 'subscriptions', at])
@@ -97,7 +97,7 @@ interface Told {
   path: Path
 }
 
-/** All that happened to it, one thing after another. */
+/** Yields the subscription's events in order. */
 function* stepsOf(filling: Filling, { terms, billing: first, file, paidAtMs, path }: Told): Generator<Step> {
   let billing = first
   let count = 0
