@@ -5,7 +5,10 @@ import type { Store } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from './signed-tokens.ts'
 
 export interface AccessTokens {
-  /** The claims of a token of this service's that is whole, current and for this service; undefined for any other. */
+  /**
+   * Returns the claims of a token that this service issued, if it is intact, current and meant for this service;
+   * otherwise undefined.
+   */
   verify(token: string): Promise<AccessTokenClaims | undefined>
 }
 
@@ -15,21 +18,21 @@ interface Dependencies {
   publicUrl: () => string
 }
 
-/** Bounds what is kept of tokens that were seen; the one seen the longest ago goes first. */
+/** The most verified tokens remembered; the least recently verified one is dropped first. */
 const mostKnown = 10_000
-/** Asking for the keys again is how a key that another process made is learnt of. */
+/** How often keys are reloaded, which picks up keys created by other processes. */
 const keysForMs = 60_000
 
 /**
- * Verifies JWT access tokens (RFC 9068). A signature is checked once; the token's end each time. What that takes is
- * loaded by the first token.
+ * Verifies JWT access tokens (RFC 9068). A token's signature is checked once, its expiry each time. The libraries are
+ * loaded with the first token.
  */
 export function createAccessTokens({ store, system, publicUrl }: Dependencies): AccessTokens {
   const known = new Map<string, AccessTokenClaims>()
   let keys: { set: ReturnType<typeof createLocalJWKSet>; kids: readonly string[]; readAtMs: number } | undefined
   const keysFor = async (kid: string | undefined) => {
     const nowMs = system.now()
-    // A kid that nobody knows must not make every request read the keys.
+    // An unknown kid must not make every request read the keys.
     const stale = keys === undefined || nowMs - keys.readAtMs > (kid && keys.kids.includes(kid) ? keysForMs : 1000)
     if (keys !== undefined && !stale) return keys.set
     const { publishedKeys } = await import('./signed-tokens.ts')
@@ -47,7 +50,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
       }
       const { verified } = await import('./signed-tokens.ts')
       const claims = await verified(token, keysFor, publicUrl())
-      // The tolerance for clocks is for a token's beginning, not for its end.
+      // The clock tolerance applies to a token's start, not to its expiry.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
       keepNewest(known, hash, claims, mostKnown)
       return claims
@@ -55,12 +58,12 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
   }
 }
 
-/** Whether a credential has the form of a signed token; keys have none of its dots. */
+/** Returns whether a credential has the form of a signed token; keys contain no dots. */
 export function looksSigned(credential: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential)
 }
 
-/** Whether a token speaks for the user and the application that the grant which it names is of. */
+/** Returns whether a token names the same user and application as its grant. */
 export function isOfGrant(claims: AccessTokenClaims, grant: { userId: string; clientId: string }): boolean {
   return claims.userId === grant.userId && claims.clientId === grant.clientId
 }

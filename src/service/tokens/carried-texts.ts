@@ -19,19 +19,19 @@ import {
 /** A root key that is being retired. */
 export interface RetiringKey {
   id: number
-  /** Since when it makes nothing any more, by the service's clock. */
+  /** When it stopped deriving new secrets, in service time. */
   endsAtMs: number
   sign(text: string): string
 }
 
 /**
- * The texts from which the key derived something that a row still needs, by table. A table that is not here needs none:
- * what a form or a challenge carries lives for minutes, and what has ended opens nothing.
+ * The texts from which the key derived secrets that a row still needs, by table. Tables that are not listed need none:
+ * forms and challenges expire within minutes, and ended records open nothing.
  */
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Any of the keys that were there may have made the addresses that were handed out.
+  // Any of the keys that existed may have signed the addresses that were handed out.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

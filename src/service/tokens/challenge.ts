@@ -3,8 +3,8 @@ import { defaultOAuthScopes } from '../../core/permissions.ts'
 import { audiences, resourceMetadataUrl } from './resources.ts'
 
 /**
- * The header of a 401 or of a 403 that more scopes would mend (RFC 6750 section 3, RFC 9728 section 5.1).
- * @param scopes Those needed for what was asked, with those that are there already; without it, those to begin with.
+ * Returns the header of a 401, or of a 403 that more scopes would resolve (RFC 6750 section 3, RFC 9728 section 5.1).
+ * @param scopes The scopes needed for the request together with those already granted; by default, those to start with.
  */
 export function challenge(
   publicUrl: string,

@@ -6,15 +6,15 @@ import { checkoutPageText, clientSecretText, manageText } from './record-texts.t
 type Of = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 
 /**
- * The three secrets of a subscription. Each opens one thing, and none can be told from another or from the
- * subscription's id. They are derived from the root key and the record; nothing of them is stored.
+ * The three secrets of a subscription. Each opens one thing, and none can be derived from another or from the
+ * subscription's id. They are derived from the root key and the record, and never stored.
  */
 export interface CheckoutSecrets {
-  /** Pays payment 1: for the payer's browser (docs/service.md#client-secret). */
+  /** Returns the secret for the payer's browser that pays payment 1 (docs/service.md#client-secret). */
   clientSecret(of: Of): string
-  /** Stands in the address of the checkout's page, after the id. */
+  /** Returns the part of the checkout page's address after the id. */
   pageToken(of: Of): string
-  /** Ends the subscription: for who paid payment 1. */
+  /** Returns the token with which the payer of payment 1 can cancel the subscription. */
   manageToken(of: Of): string
 }
 
@@ -27,19 +27,19 @@ export async function checkoutSecrets(tx: Transaction): Promise<CheckoutSecrets>
   }
 }
 
-/** The payment intent that a client secret is of; undefined when it is none's. */
+/** Returns the id of the payment intent that a client secret belongs to; undefined for an invalid secret. */
 export async function intentOfSecret(tx: Transaction, clientSecret: string): Promise<string | undefined> {
   const [, id = '', signature = ''] = clientSecretPattern.exec(clientSecret) ?? []
   return (await isSignatureOf(tx, clientSecretText(id), signature)) ? id : undefined
 }
 
-/** The subscription that a token to manage is of; undefined when it is none's. */
+/** Returns the id of the subscription that a manage token belongs to; undefined for an invalid token. */
 export async function subscriptionOfToken(tx: Transaction, manageToken: string): Promise<string | undefined> {
   const [, id = '', signature = ''] = manageTokenPattern.exec(manageToken) ?? []
   return (await isSignatureOf(tx, manageText(id), signature)) ? id : undefined
 }
 
-/** Whether an address leads to the checkout's page. */
+/** Returns whether the token in an address opens the checkout page. */
 export async function opensPage(tx: Transaction, subscriptionId: string, pageToken: string): Promise<boolean> {
   return await isSignatureOf(tx, checkoutPageText(subscriptionId), pageToken)
 }

@@ -6,13 +6,13 @@ import type { EventRow } from '../store/schema/events.ts'
 type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
 
 /**
- * The ids of events, which are computed and not stored. An id tells its number in the party's outbox to who has the root
- * key, and nothing to anybody else. The real time of its writing is in it: a reset of the sandbox gives numbers again, and
- * no id. What is put back keeps its ids.
+ * The ids of events, which are computed and not stored. An id reveals its number in the party's outbox only to holders
+ * of the root key. It includes the real time of recording, so a reset of the sandbox reuses numbers but never ids.
+ * Restored events keep their ids.
  */
 interface EventIds {
   idOf(event: Of): string
-  /** The number that an id of the party's can be of: the event has to be read, and its id compared. */
+  /** Returns the number encoded in an id of the party. The caller must read that event and compare its id. */
   sequenceIn(partyId: string, id: string): number | undefined
 }
 
@@ -22,7 +22,7 @@ const pattern = new RegExp(`^evt_([0-9a-f]{${signDigits}})([0-9a-f]{${numberDigi
 
 export async function eventIds(tx: Transaction): Promise<EventIds> {
   const key = (await tx.shared(rootKeys)).lasting(lastingTexts.eventIds)
-  // What signs an event also hides its number.
+  // The event's signature also masks its number.
   const masked = (partyId: string, sign: string, number: bigint) =>
     number ^ BigInt(`0x${hmac(key, `number ${partyId} ${sign}`).slice(0, numberDigits)}`)
   return {

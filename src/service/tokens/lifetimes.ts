@@ -1,11 +1,11 @@
-/** Seconds, of real time. */
+/** Lifetimes in seconds of real time. */
 export const lifetimes = {
   accessToken: 15 * 60,
   authorizationCode: 60,
   deviceCode: 10 * 60,
   interaction: 60 * 60,
   session: 60 * 60,
-  /** Counted from the last use: each use makes a new one. */
+  /** Counted from the last use: each use issues a new one. */
   refreshToken: 60 * 24 * 60 * 60,
   grant: 365 * 24 * 60 * 60,
 } as const

@@ -3,24 +3,24 @@ import { mfaChallengeLifetimeMs } from '../rules/approvals.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts'
 
-/** What a challenge says: who is to verify, and until when. */
+/** The user who must verify, and the deadline. */
 export interface Challenge {
   userId: string
   expiresAtMs: number
 }
 
 /**
- * A challenge for a user: the last part of the address of their check. It is signed and not stored, because the refusal
- * that names it undoes what its handler wrote, and because refusals should not fill tables. It proves nothing: whoever
- * has it is to sign in as the user and is asked for their code.
+ * Creates a challenge for a user: the last part of the address of their check. It is signed, not stored, because the
+ * refusal that names it rolls back its handler's writes and should not fill tables. It proves nothing: its holder still
+ * has to sign in as the user and enter their code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
-  // Its time is in the id: 48 bits of it, before 80 random ones.
+  // The id encodes the time: 48 bits of it, before 80 random ones.
   const id = newId('mfc', system, nowMs)
   return `${id}_${userId}_${(await rootKeys(tx)).sign(signed(id, userId))}`
 }
 
-/** What a challenge of this service's says, also after it expired; undefined for anything else. */
+/** Returns the content of a challenge from this service, even after it has expired; undefined for anything else. */
 export async function readChallenge(tx: Transaction, text: string): Promise<Challenge | undefined> {
   const [, id, time, userId, signature] = challengePattern.exec(text) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined

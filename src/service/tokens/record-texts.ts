@@ -1,6 +1,6 @@
 /**
- * The texts of records from which secrets are derived and signatures made. A root key that is retired leaves what it made
- * of them behind (`carriedTexts`).
+ * The texts of records from which secrets are derived and signatures made. When a root key is retired, the secrets it
+ * derived from them are kept (`carriedTexts`).
  */
 export const connectText = (invitationId: string) => `connect ${invitationId}`
 export const joinText = (invitationId: string) => `join ${invitationId}`
@@ -8,7 +8,7 @@ export const requestText = (requestId: string) => `payment request ${requestId}`
 export const shopPageText = (checkoutId: string) => `page of the shop checkout ${checkoutId}`
 export const webhookText = (webhookId: string, number: number) => `webhook ${webhookId} ${number}`
 export const secondFactorText = (userId: string, nonce: string) => `second factor ${userId} ${nonce}`
-/** The id alone, for what was signed before there was anything else to sign. */
+/** The id alone, because secrets were signed this way before other texts existed. */
 export const clientSecretText = (paymentIntentId: string) => paymentIntentId
 export const checkoutPageText = (subscriptionId: string) => `checkout page ${subscriptionId}`
 export const manageText = (subscriptionId: string) => `checkout manage ${subscriptionId}`

@@ -8,17 +8,17 @@ export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchan
 /** RFC 8628 section 3.4. */
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** The grants of applications that people sign in to. */
+/** The grant types of applications that people sign in to. */
 export const signInGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant]
 
-/** The names of this service as a resource server (RFC 8707): the API, and its MCP endpoint. */
+/** Returns the names of this service as a resource server (RFC 8707): the API and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
   return [publicUrl, `${publicUrl}/mcp`]
 }
 
 /**
- * The audience that a `resource` parameter names; undefined when it is none of ours. URL libraries end an address
- * without a path in a slash, and a service on this machine has several names.
+ * Returns the audience that a `resource` parameter names; undefined if it is not ours. URL libraries append a slash to
+ * an address without a path, and a service on this machine has several names.
  */
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
   const [named, own] = [URL.parse(resource), new URL(publicUrl)]
@@ -30,7 +30,7 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
-/** The origin that a caller used for this service, where it is one of its names; else the public one. */
+/** Returns the origin that a caller used for this service, if it is one of its names; else the public one. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
   const asked = new URL(publicUrl)
   const { host } = new URL(url)
@@ -38,18 +38,22 @@ export function loopbackAlias(publicUrl: string, { url }: { url: string }): stri
   return asked.origin
 }
 
-/** All scopes that a connection can ask for, in their order. */
+/** All scopes that a connection can request, in order. */
 export const scopesSupported = Object.keys(oauthScopes)
 
-/** Where the metadata of a resource lies (RFC 9728 section 3.1): between its host and its path. */
+/**
+ * Returns the address of a resource's metadata, whose path goes between its host and its own path (RFC 9728 section
+ * 3.1).
+ */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
 }
 
 /**
- * The metadata of a resource of this service (RFC 9728 section 2). Hosts ask for all the scopes that it lists, so it lists
- * what a connection needs to begin with (MCP: Scope Selection Strategy); for a tool that needs more a host is told so then.
+ * Returns the metadata of a resource of this service (RFC 9728 section 2). Hosts request every scope it lists, so it
+ * lists those a connection starts with (MCP: Scope Selection Strategy). If a tool needs more, the host learns so when
+ * it calls the tool.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

@@ -8,22 +8,22 @@ import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 
-/** How many rows one transaction reads: some milliseconds of work, between which others have their turn. */
+/** Rows read per transaction: a few milliseconds of work, so that other transactions can run in between. */
 const batch = 200
-/** Resets of the sandbox that may come in between, each of which puts rows back that were not seen. */
+/** The most concurrent sandbox resets to allow for. Each restores rows that were not yet processed. */
 const mostPasses = 10
 
 export interface Retired {
-  /** The key in use. */
+  /** The id of the key in use. */
   rootKey: number
-  /** The ids of the keys that are gone. */
+  /** The ids of the deleted keys. */
   retired: number[]
 }
 
 /**
- * Makes a new root key and forgets all others. First it carries on what they had made, in batches: each row says which
- * key it needs, and both keys are there until the end, so that it may be killed and started again at any time, more than
- * once at a time, while other processes serve the database.
+ * Creates a new root key and deletes all others. First it carries over the secrets they derived, in batches. Each row
+ * names its key and all keys exist until the end, so it can be killed, restarted or run concurrently while other
+ * processes serve the database.
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
@@ -39,8 +39,8 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
 }
 
 /**
- * Waits for all transactions that may not know the newest key yet, and reads the time: none writes anything by an older key
- * after that.
+ * Waits for all transactions that may not know the newest key, then reads the time. After that, none writes anything
+ * with an older key.
  */
 async function timesAlone(tx: Transaction): Promise<Times> {
   await haveKeysAlone(tx)
@@ -52,7 +52,7 @@ async function carryOn(store: Store, system: System, endsAtMs: number): Promise<
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
   }
-  // A restore puts these rows back.
+  // A restore would bring these rows back.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
@@ -75,14 +75,14 @@ async function eachBatch(
       return found
     })
     last = rows.at(-1)
-    // Rows that come meanwhile are made by the newest key: the walk does not run after them.
+    // Rows inserted meanwhile use the newest key, so the walk does not have to reach them.
     if (rows.length < limit) return
   }
 }
 
 type Carry = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
-/** Keeps what the older keys had derived for rows, sealed by the newest one. */
+/** Returns a function that stores the secrets older keys derived for rows, sealed with the newest key. */
 function carrying(system: System, endsAtMs: number): Carry {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
@@ -102,7 +102,7 @@ function carrying(system: System, endsAtMs: number): Carry {
   }
 }
 
-/** Seals by the newest key what older ones seal of keys that were retired before. */
+/** Reseals with the newest key the secrets of previously retired keys that are sealed with older ones. */
 async function sealAnew(store: Store, system: System, rootKey: number): Promise<void> {
   for (let count = batch; count === batch; await nextTurn()) {
     count = await store.transaction(async (tx) => {
@@ -123,11 +123,11 @@ interface Forget {
   epoch: number
 }
 
-/** Forgets the keys older than this one; undefined where rows may have come that were not seen. */
+/** Deletes the keys older than this one; undefined if unprocessed rows may have appeared. */
 async function forget(tx: Transaction, system: System, given: Forget): Promise<number[] | undefined> {
   const { rootKey, epoch } = given
   await haveKeysAlone(tx)
-  // The world was replaced since, or another process retires keys too.
+  // The world has since been replaced, or another process is retiring keys too.
   if ((await readTimes(tx)).epoch !== epoch) return undefined
   if ((await secretsSealedBefore(tx, rootKey, 1)).length > 0) return undefined
   const retired = (await rootKeys(tx)).ids.filter((id) => id < rootKey)

@@ -5,13 +5,17 @@ import { addRootKey } from '../store/root-keys.ts'
 import { type Retired, retireRootKeys } from './retire-keys.ts'
 import { addSigningKey } from './signing-keys.ts'
 
-/** New keys take over at once; what the older ones made stays good. Processes that run learn of them by themselves. */
+/**
+ * Creates new keys that take over at once; everything issued by older ones stays valid. Running processes pick them up.
+ */
 export async function rotateKeys(store: Store, system: System): Promise<{ rootKey: number; signingKey: string }> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
   return { rootKey, signingKey: await addSigningKey(store) }
 }
 
-/** New keys take over at once, and the older root keys go. Older signing keys go by themselves, after a month. */
+/**
+ * Creates new keys that take over at once, and deletes the older root keys. Older signing keys expire after a month.
+ */
 export async function retireKeys(store: Store, system: System): Promise<Retired & { signingKey: string }> {
   return { ...(await retireRootKeys(store, system)), signingKey: await addSigningKey(store) }
 }

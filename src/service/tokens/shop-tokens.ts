@@ -3,15 +3,15 @@ import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts
 import { shopPageText } from './record-texts.ts'
 
 /**
- * What stands in the address of a checkout's page at a shop: whoever has it pays there with the buyer's card. It is derived
- * from the root key and the checkout's id; nothing of it is stored.
+ * Returns a function that gives the token in the address of a shop's checkout page. Anyone with the token can pay there
+ * with the buyer's card. It is derived from the root key and the checkout's id, and never stored.
  */
 export async function shopTokens(tx: Transaction): Promise<(checkoutId: string) => string> {
   const { sign } = await tx.shared(rootKeys)
   return (checkoutId) => `${checkoutId}_${sign(shopPageText(checkoutId))}`
 }
 
-/** The checkout that a token is of; undefined when it is none's. */
+/** Returns the id of the checkout that a token belongs to; undefined for an invalid token. */
 export async function checkoutOfShopToken(tx: Transaction, token: string): Promise<string | undefined> {
   const [, id = '', signature = ''] = tokenPattern.exec(token) ?? []
   return (await isSignatureOf(tx, shopPageText(id), signature)) ? id : undefined

@@ -4,12 +4,12 @@ import { lifetimes } from './lifetimes.ts'
 import { audiences } from './resources.ts'
 import { currentSigningKeys, signingAlgorithm } from './signing-keys.ts'
 
-/** What a valid access token says. Whether its grant still lives is another question, asked with each request. */
+/** The claims of a valid access token. Each request checks separately that its grant is still live. */
 export interface AccessTokenClaims {
   grantId: string
   userId: string
   clientId: string
-  /** The one of our names that it is for. */
+  /** The audience, which is one of our names. */
   audience: string
   scopes: readonly string[]
   expiresAtMs: number
@@ -20,14 +20,17 @@ const clockTolerance = 5
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The public parts of the keys that tokens may be signed with. */
+/** Returns the public parts of the keys that may have signed current tokens. */
 export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: string[] }> {
   const current = await currentSigningKeys(store)
   const set = createLocalJWKSet({ keys: current.map(({ d: _, ...publicKey }) => publicKey) })
   return { set, kids: current.map(({ kid }) => kid) }
 }
 
-/** The claims of a token that is whole, current and for this service; undefined for any other (RFC 9068 section 4). */
+/**
+ * Returns the claims of a token that is intact, current and for this service; undefined for any other (RFC 9068 section
+ * 4).
+ */
 export async function verified(
   token: string,
   keysFor: (kid: string | undefined) => Promise<KeySet>,
@@ -40,20 +43,22 @@ export async function verified(
       typ: 'at+jwt',
       issuer: publicUrl,
       audience: [...audiences(publicUrl)],
-      // No token of this service's is of the future, nor lives longer.
+      // This service issues no token with a start in the future or a longer lifetime.
       maxTokenAge: lifetimes.accessToken,
       clockTolerance,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'grant_id'],
     })
     return claimsOf(payload)
   } catch (error) {
-    // What jose finds wrong with a token, its form included; anything else is no fault of the token's.
+    // Errors that jose reports for a bad token, including its form. Any other error is not the token's fault.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
     throw error
   }
 }
 
-/** The audience is one of ours and nothing besides: a token for several services is as good as one of theirs. */
+/**
+ * Returns the claims if the audience is exactly one of ours. A token for several services could be used by any of them.
+ */
 function claimsOf({ aud, exp = 0, sub = '', client_id, grant_id, scope }: JWTPayload): AccessTokenClaims | undefined {
   if (typeof aud !== 'string' || typeof client_id !== 'string' || typeof grant_id !== 'string') return undefined
   const scopes = typeof scope === 'string' ? scope.split(' ') : []

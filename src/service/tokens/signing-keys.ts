@@ -4,20 +4,20 @@ import type { Store } from '../store/engine/store.ts'
 import type { SigningKeyRow } from '../store/schema/signing-keys.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/signing-keys.ts'
 
-/** RFC 7518 section 3.4: small keys and signatures, known to every library. */
+/** Small keys and signatures that every library supports (RFC 7518 section 3.4). */
 export const signingAlgorithm = 'ES256'
 
 export type SigningKey = JWK & { kid: string }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** A key signs for so long; a newer one then takes over. */
+/** How long a key signs before a newer one takes over. */
 const signsForMs = 30 * dayMs
-/** Far longer than a token lives: whoever has cached the published keys finds the one that it needs. */
+/** Far longer than a token lives, so that cached copies of the published keys still contain the right one. */
 const keptForMs = signsForMs + 2 * dayMs
 
 /**
- * The keys that access tokens may be signed with, the one that signs first. When it is time to, makes a new one and
- * forgets those that are past.
+ * Returns the keys that may have signed current access tokens, the signing one first. Creates a new key when it is due
+ * and deletes those past their time.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   const { known, knownAtMs } = await store.read(async (tx) => ({
@@ -27,7 +27,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   if (known.some(signs(knownAtMs)) && known.every(isKept(knownAtMs))) return known.map(parsed)
   const made = await newKey()
   return store.transaction(async (tx) => {
-    // Where two processes find that it is time, one makes the key.
+    // The lock keeps two processes from both creating a key.
     await tx.lock('signing keys')
     const nowMs = await realNow(tx)
     const rows = await signingKeys(tx)
@@ -40,7 +40,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   })
 }
 
-/** Makes a key that signs from now on, within minutes at every process; gives its id. */
+/** Creates a key that signs from now on, within minutes in every process. Returns its id. */
 export async function addSigningKey(store: Store): Promise<string> {
   const made = await newKey()
   await store.transaction(async (tx) => insertSigningKey(tx, rowOf(made, await realNow(tx))))

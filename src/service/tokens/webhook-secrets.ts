@@ -6,13 +6,13 @@ import { webhookText } from './record-texts.ts'
 
 type Of = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previousKeyId' | 'previousSecretUntilMs'>
 
-/** What the deliveries of webhooks are signed with, derived from the root key and the webhook: nothing of it is stored. */
+/** The secrets that sign webhook deliveries. They are derived from the root key and the webhook, and never stored. */
 interface WebhookSecrets {
-  /** The root key that a new secret is derived from. */
+  /** The root key that new secrets are derived from. */
   newestKeyId: number
-  /** The newest one, of a webhook whose secret was made just now. */
+  /** Returns the newest secret, for a webhook whose secret was just created. */
   current(of: Of): string
-  /** The newest one, and the one before while it is good still. */
+  /** Returns the newest secret, and the previous one while it is valid. */
   signing(of: Of, realNowMs: number): Promise<string[]>
 }
 
