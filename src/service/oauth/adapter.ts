@@ -11,15 +11,15 @@ import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 
 /**
- * The authorization server's storage. Ids that a bearer presents are in the database as their hashes only. What strangers
- * may do is counted here, where all that comes before was found to be right: the client is known when a sign-in of its is
- * kept, the form is the browser's own when a code is looked up.
+ * Returns the authorization server's storage. It stores ids that a bearer presents only as hashes. Requests from
+ * unauthenticated clients are counted here because the preceding checks have passed: the client of a stored sign-in is
+ * known, and a code is looked up from the browser's own form.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
   return (model) => (model === 'Grant' ? grantAdapter(dependencies) : boundAdapter(dependencies, model, limits))
 }
 
-/** The requests that a sign-in begins with, and what is kept of it then. */
+/** The requests that begin a sign-in, each with the model stored for it. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
 function boundAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
@@ -39,12 +39,14 @@ function boundAdapter(dependencies: Dependencies, model: string, limits: ClientL
   }
 }
 
-/** What the client of a request is counted by, as the bridge to Node's HTTP passed it on. */
+/** Returns the address by which the client's requests are counted, as passed on by the bridge to Node's HTTP. */
 export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
   return ctx?.req.socket.remoteAddress
 }
 
-/** RFC 6749 section 4.1.2.1: an application that began the sign-in is told too. */
+/**
+ * The error for too many requests. An application that began the sign-in receives it too (RFC 6749 section 4.1.2.1).
+ */
 class TooManyError extends errors.OIDCProviderError {
   override readonly error_description: string
   constructor(what: string) {
@@ -78,8 +80,8 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
 }
 
 /**
- * Where two use a code or a refresh token at once, one may be a thief: everything that came of it ends (RFC 9700
- * section 4.14).
+ * Consumes a code or refresh token. If it is used twice at once, one user may be a thief, so everything issued from it
+ * is revoked (RFC 9700 section 4.14).
  */
 async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
   const first = await change(dependencies, async ({ tx, nowMs, realNowMs }) => {
@@ -90,13 +92,14 @@ async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow,
   if (!first) throw new errors.InvalidGrant('it was used before')
 }
 
-/** What is listed where an application, or who has its code or token, brings its connection to an end. */
+/** Returns the activity entry for a connection ended by the application, or by the holder of its code or token. */
 function actsOf(ended: OAuthGrantRow | undefined): Act[] {
   return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
 }
 
 /**
- * Grants have a table of their own, which also says which agent they act as. Their row is made when a person consents.
+ * Returns the adapter for grants. Their table also stores the agent they act as. A row is created when a person
+ * consents.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const never = async () => {
@@ -110,7 +113,7 @@ function grantAdapter(dependencies: Dependencies): Adapter {
     find: (id) =>
       dependencies.store.read(async (tx) => {
         const grant = await findGrant(tx, id)
-        // Allowed, but not yet saved by the server.
+        // The person consented, but the server has not yet saved the grant.
         if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, await realNow(tx))) return undefined
         return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
       }),
@@ -127,8 +130,8 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * Where a record was found by something else than its id, its id is not known, only the hash: a reference stands for it.
- * It stays in here and in what is kept: what an application presents at an endpoint is never one, whatever it looks like.
+ * The prefix of a reference, which replaces the id of a record found by other means: only the hash of its id is known.
+ * References are internal. A value that an application presents at an endpoint is never treated as one.
  */
 const reference = 'hashed:'
 const presentedAt: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
@@ -142,7 +145,7 @@ function hashOf(id: string): string {
   return id.startsWith(reference) && !isPresented ? id.slice(reference.length) : sha256(id)
 }
 
-/** What of a payload is kept: not its id, nor the ids of others that stand in it. */
+/** Returns the stored columns of a payload, without its own id and the ids of other records in it. */
 function columnsOf({ jti: _, session, ...payload }: AdapterPayload) {
   const { cookie: _cookie, ...kept } = session ?? {}
   const { userCode } = payload

@@ -14,10 +14,10 @@ interface DocumentDependencies extends Dependencies {
   log: Logger
 }
 
-/** What an application publishes of itself could not be read. */
+/** The error for a client metadata document that could not be read. */
 export class UnreachableDocumentError extends Error {
   override readonly name = 'UnreachableDocumentError'
-  /** The address of the document, without what could be a secret. */
+  /** The address of the document, without parts that could be secret. */
   readonly address: string
   constructor(clientId: string, reason: string) {
     super(reason)
@@ -31,17 +31,19 @@ interface KeptDocument {
   freshUntilMs: number
 }
 
-/** How long a document counts as fresh, whatever it says of itself, seconds. */
+/** Bounds in seconds on how long a document counts as fresh, whatever its own headers say. */
 const fresh = { least: 300, most: 86_400 } as const
-/** What could not be read is not asked for again at once: the server asks twice for one page. */
+/** How long a failed read is cached: the server asks for the document twice for one page. */
 const failedForMs = 5_000
 const mostFailures = 1_000
-/** Requests by which a connection begins. All others are of a connection that exists, for which the document is kept. */
+/**
+ * Requests that begin a connection. All others belong to an existing connection, for which the stored document is used.
+ */
 const beginnings = ['authorization', 'device_authorization']
 
 /**
- * Fetches clients' metadata documents and keeps them in the database: a restart forgets none, and no refresh depends on
- * another site.
+ * Fetches clients' metadata documents and stores them in the database. They survive a restart, and no token refresh
+ * depends on another site.
  */
 export function keepingDocuments(dependencies: DocumentDependencies): typeof globalThis.fetch {
   const { store, system, log } = dependencies
@@ -69,7 +71,7 @@ export function keepingDocuments(dependencies: DocumentDependencies): typeof glo
   }
 }
 
-/** The reason why a document could not be read, if that is why a request was refused. */
+/** Returns the failed read of a document if it caused the refusal of a request. */
 export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof UnreachableDocumentError ? cause : undefined
@@ -106,7 +108,10 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
   return row && (JSON.parse(row.payload) as KeptDocument)
 }
 
-/** What is no client's document is not kept: whoever mends theirs is not to wait. Nor is more than strangers may fill. */
+/**
+ * Stores a document, up to the bound on stored clients. Invalid documents are not stored, so that a corrected one works
+ * at once.
+ */
 async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
   if (!namesItself(document.text, clientId)) return
   await settled(dependencies, async ({ tx, realNowMs }) => {
@@ -131,7 +136,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it takes no connections (ECONNREFUSED)',
 }
 
-/** In words that complete "…, because". */
+/** Returns the reason in words that complete "…, because". */
 function reasonOf(error: unknown): string {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if (cause.name === 'TimeoutError') return 'no answer came in time'

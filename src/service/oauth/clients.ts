@@ -3,27 +3,27 @@ import { type AddressBound, type AddressLimit, limitByAddress } from '../../core
 import { type Dependencies, settled } from '../request/change.ts'
 import { countClients, deleteUnusedClients } from '../store/oauth-records.ts'
 
-/** What strangers may in a minute, in one process. */
+/** Rate limits for unauthenticated clients, per minute and process. */
 const bounds = {
   mayRegister: { each: 60, all: 1200, seconds: 60 },
-  /** How often clients' metadata documents may be fetched. */
+  /** Bounds fetches of clients' metadata documents. */
   mayFetch: { each: 60, all: 1200, seconds: 60 },
-  /** Guessing a code of a device, one among 20 to the power of 8, is to be hopeless while any lives (RFC 8628, 5.1). */
+  /** Makes guessing a device code, one of 20 to the power of 8, hopeless within its lifetime (RFC 8628, 5.1). */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
-  /** Each sign-in that begins is kept until it ends or an hour is over. */
+  /** Bounds stored sign-ins: each is stored until it ends, or for an hour. */
   mayBegin: { each: 120, all: 6000, seconds: 60 },
-  /** Each page where a device is connected, the ones after its form too, may be a session that is kept for an hour. */
+  /** Bounds pages for connecting a device, including those after its form: each may store a session for an hour. */
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
-/** Clients that registered; those that nobody connected make room after a day. */
+/** The most registered clients. Those that nobody connected are deleted after a day. */
 export const mostClients = 10_000
-/** How many make room at once, where there is none. */
+/** The number of clients deleted at once when the limit is reached. */
 const madeRoomFor = 20
-/** Longer than a person takes to allow what an application asks for. */
+/** The age at which unused clients may be deleted; longer than a person takes to consent. */
 const crowdedForMs = 60 * 60 * 1000
 
-/** Whether a client may do one more of each now, by its address. */
+/** Checks by address whether a client may make one more request of each kind now. */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
   mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
@@ -42,7 +42,7 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
       if (!(await oneMoreRegistration(address))) return false
       return settled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < mostClients) return true
-        // Clients that strangers filled the room with are not to keep others out for a day.
+        // Without this, clients registered by one stranger could block all others for a day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - crowdedForMs, limit: madeRoomFor })
         return (await countClients(tx, 'Client')) < mostClients
       })
@@ -53,13 +53,13 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
 type Metadata = Record<string, unknown>
 
 /**
- * The metadata of a client as this server registers it, which RFC 7591 section 2 leaves to the server: no client gets a
- * secret, for none of them could keep it, and one that is answered on its own machine is a native one, whatever it says
- * of itself: as a web application it could be answered over plain http anywhere.
+ * Returns the metadata with which this server registers a client, as RFC 7591 section 2 allows. No client gets a
+ * secret, because none could keep it. A client with a redirect address other than https is always registered as native:
+ * as a web application, it could redirect over plain http to any host.
  */
 export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
-  // Whoever names no method would get a secret too.
+  // A client that names no method would be given a secret too.
   const withSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
@@ -73,7 +73,7 @@ function isNative(redirectUris: unknown): boolean {
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
 
-/** More than the server would read of it. */
+/** The most bytes of a document that are read, more than the server accepts. */
 const mostMetadataBytes = 8 * 1024
 
 export async function boundedText({ body }: Response): Promise<string> {
@@ -87,11 +87,12 @@ export async function boundedText({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** A client's metadata document, read as `registrable` reads what registers. */
+/** Returns a client's metadata document, normalized as `registrable` does for registrations. */
 export function readDocument(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
-    // A document that holds a secret is refused as it is, so the type alone is filled in.
+    // The server refuses a document that contains a secret, so such a document is left unchanged. In others, only the
+    // type is filled in.
     if (typeof metadata !== 'object' || metadata === null || 'client_secret' in metadata) return text
     const { application_type } = registrable(metadata as Metadata)
     return JSON.stringify(application_type === undefined ? metadata : { ...metadata, application_type })

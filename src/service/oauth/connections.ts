@@ -22,9 +22,9 @@ export interface Connection {
   grantId: string
   clientId: string
   clientName: string
-  /** Null: it acts as the user. */
+  /** Null if it acts as the user. */
   agentName: string | null
-  /** Null: it acts as the user. */
+  /** Null if it acts as the user. */
   spending: AgentSpending | null
   permissions: readonly { scope: OAuthScope; words: string }[]
   createdAtMs: number
@@ -32,11 +32,14 @@ export interface Connection {
 }
 
 export interface Connections {
-  /** The newest first. */
+  /** Lists the user's connections, newest first. */
   list(user: UserRow): Promise<Connection[]>
-  /** Ends a connection; one that has ended stays so. @throws 404 `not_found` for another user's, or none. */
+  /**
+   * Ends a connection; an ended one stays ended.
+   * @throws 404 `not_found` if it belongs to another user or does not exist.
+   */
   revoke(user: UserRow, grantId: string): Promise<void>
-  /** Leaves a connection only those of its permissions that are named. @throws 404 `not_found` as above. */
+  /** Reduces a connection's permissions to the given ones. @throws 404 `not_found` as above. */
   narrow(user: UserRow, grantId: string, scopes: readonly string[]): Promise<void>
 }
 
@@ -67,7 +70,7 @@ export function createConnections(dependencies: Dependencies): Connections {
   }
 }
 
-/** Ends a grant with all that came of it; undefined: it had ended before, or never was. */
+/** Ends a grant and everything issued from it. Returns undefined if it had already ended or never existed. */
 export async function endGrant(tx: Transaction, id: string, nowMs: number): Promise<OAuthGrantRow | undefined> {
   const grant = await findGrant(tx, id)
   await deleteRecordsOfGrant(tx, id)

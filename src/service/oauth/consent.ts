@@ -13,27 +13,27 @@ import { defaultWallet } from '../store/wallets.ts'
 import { lifetimes } from '../tokens/lifetimes.ts'
 import { type AgentSpending, newAgentSpending, spendingOf } from './agent-spending.ts'
 
-/** What an application asks for. */
+/** A request for consent by an application. */
 export interface ConsentRequest {
-  /** The id of the interaction, in which one decision is made. */
+  /** The id of the interaction, which allows one decision. */
   uid: string
   client: {
     id: string
     name: string
-    /** Its own page, where it told one. */
+    /** The client's own page, if it provided one. */
     uri: string | null
-    /** Where the browser goes with the answer; null: to no browser (a device). */
+    /** The address to which the browser returns with the answer; null for a device. */
     redirectUri: string | null
   }
-  /** The service's scopes among those asked for. */
+  /** The requested scopes that belong to the service. */
   scopes: readonly OAuthScope[]
 }
 
-/** What a person decides on. */
+/** The facts shown to the person who decides. */
 export interface ConsentView {
-  /** In words. */
+  /** The requested permissions in words. */
   permissions: readonly { scope: OAuthScope; words: string }[]
-  /** The one used last first. */
+  /** The agents to choose from, most recently used first. */
   agents: readonly {
     id: string
     name: string
@@ -41,12 +41,12 @@ export interface ConsentView {
     lastActiveAtMs: number | null
     spending: AgentSpending
   }[]
-  /** The name of an agent that is created now. */
+  /** The spending bounds of a new agent. */
   newAgentSpending: AgentSpending
-  /** The agent that this application acts as already. */
+  /** The agent that this application already acts as. */
   currentAgentId: string | null
   mayCreate: boolean
-  /** There is no agent to pick and none can be created (docs/service.md#sign-in). */
+  /** True if there is no agent to choose and none can be created (docs/service.md#sign-in). */
   actsAsUser: boolean
 }
 
@@ -58,8 +58,8 @@ export type AgentChoice =
 export interface Consent {
   view(user: UserRow, request: ConsentRequest): Promise<ConsentView>
   /**
-   * Carries out what the person decided; the same decision again, by a double click, has no further effect.
-   * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` for what the user may not do.
+   * Carries out the person's decision. Repeating it, by a double click, has no further effect.
+   * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` if the user may not do this.
    */
   allow(user: UserRow, request: ConsentRequest, choice: AgentChoice): Promise<AllowedGrant>
 }
@@ -69,7 +69,7 @@ export interface AllowedGrant {
   scopes: readonly OAuthScope[]
 }
 
-/** What no agent's policy ever allows (docs/service.md#agent-policy). */
+/** Scopes that no agent policy ever allows (docs/service.md#agent-policy). */
 const usersOnly: readonly OAuthScope[] = ['account:read']
 
 export function createConsent(dependencies: Dependencies): Consent {
@@ -94,7 +94,7 @@ export function createConsent(dependencies: Dependencies): Consent {
     allow: (user, request, choice) =>
       change(dependencies, async (context) => {
         const { tx, realNowMs } = context
-        // The second click of two finds what the first did.
+        // The second of two clicks finds the first one's decision.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
         const made = await findRecord(tx, decision)
@@ -114,7 +114,7 @@ export function createConsent(dependencies: Dependencies): Consent {
   }
 }
 
-/** Members of a team use what its owner and administrators set up. */
+/** Returns whether the user may create agents. Members use what their owners and administrators set up. */
 function mayCreate({ role }: UserRow): boolean {
   return role !== 'MEMBER'
 }
@@ -149,7 +149,10 @@ async function newAgent(
   return (await createAgent(context, { partyId, name, description, createdBy }, wallet.id, delegable)).id
 }
 
-/** One grant for each application and agent: connecting again extends it, and revoking it ends all there is. */
+/**
+ * Stores one grant for each application and agent. Connecting again extends it, and revoking it ends the whole
+ * connection.
+ */
 async function keepGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,
   user: UserRow,

@@ -1,4 +1,4 @@
-/** Where the server's endpoints are, in the service's own paths. */
+/** Paths of the authorization server's endpoints within the service. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',

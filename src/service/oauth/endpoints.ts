@@ -32,14 +32,14 @@ interface OAuthEndpoints extends ExchangeDependencies {
 /** More than any request to these endpoints needs. */
 const mostBodyBytes = 16 * 1024
 
-/** Seconds between two requests of a device for its token (RFC 8628 section 3.2). The window of a code begins with an answer. */
+/** Seconds between a device's token requests (RFC 8628 section 3.2). A code's window starts with a response. */
 const pollSeconds = 5
-/** Networks deliver sooner and later: a request that comes this much too early is in time. */
+/** How early a request may arrive, because network delays vary. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
 
-/** For pages of other sites, which the listener has let through; no cookie says who they are. */
+/** For pages of other sites, which the listener has let through; no cookie identifies them. */
 const preflight = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, POST',
@@ -47,7 +47,7 @@ const preflight = {
   'Access-Control-Max-Age': '600',
 }
 
-/** The OAuth authorization server's endpoints, and what tells where they are. */
+/** Mounts the OAuth authorization server's endpoints and its discovery documents. */
 export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   const { providers, publicUrl, clientLimits, system } = endpoints
   const polls = new Tries(system, pollSeconds * 1000 - pollToleranceMs)
@@ -91,7 +91,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const begun = await serve(c, { body: formWithScope(await c.req.text(), defaultOAuthScopes.join(' ')) })
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
-  // Each of them may answer the form for a code, which is a session that is kept, to whoever has none.
+  // For clients without a session, each of these may show the code form, which stores one.
   const bounded: MiddlewareHandler = async (c, next) => {
     if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busy('Too many pages were opened. Try again in a minute.')
@@ -126,9 +126,9 @@ function busy(description: string): Response {
   return refused(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
-/** The server does not know that other parts of the service serve more than it does. */
+/** Completes the discovery document: other parts of the service support more than the server knows. */
 async function completed(response: Response, method: string, members: object): Promise<Response> {
-  // What the server refuses, and what has no body, is handed on as it is.
+  // Errors and responses without a body are passed through.
   if (response.status !== 200 || method === 'HEAD') return response
   const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
   return withMembers(response, {
@@ -139,15 +139,16 @@ async function completed(response: Response, method: string, members: object): P
 }
 
 /**
- * Clients that publish who they are do so where this is announced, instead of registering. A service on a person's
- * machine may not reach the internet, and needs it for nothing else; those that connected that way before still do.
+ * Hides support for client metadata documents on loopback services, so that clients register instead. A service on a
+ * person's machine may have no internet access and needs it for nothing else. Clients already connected that way keep
+ * working.
  */
 function announced(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
   const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
   return isHidden ? { client_id_metadata_document_supported: undefined } : {}
 }
 
-/** A JSON answer of the server's, with members added or replaced. */
+/** Returns a JSON response with members added or replaced. */
 async function withMembers(response: Response, members: object): Promise<Response> {
   const headers = new Headers(response.headers)
   headers.delete('content-length')
@@ -155,7 +156,10 @@ async function withMembers(response: Response, members: object): Promise<Respons
   return new Response(body, { status: response.status, headers })
 }
 
-/** RFC 9728 section 3: of the API at the root, of the MCP endpoint below its path. The caller's own name for us is kept. */
+/**
+ * Serves resource metadata: the API's at the root, the MCP endpoint's below its path (RFC 9728 section 3). It keeps the
+ * host name the caller used.
+ */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')
   const resource = `${loopbackAlias(publicUrl, c.req)}${path === '/' ? '' : path}`
@@ -165,9 +169,9 @@ function showResource(c: Context, publicUrl: string): Response {
 }
 
 /**
- * RFC 6749 section 3.3: a request that names no scope is one for the default. And a person is asked at each connection,
- * so each counts as one with `prompt=consent`: without that the server would take `offline_access` out of what is asked
- * for, and refuse the refresh of a client that names it again.
+ * Fills in the default scope if the request names none (RFC 6749 section 3.3) and `prompt=consent`. A person decides on
+ * every connection. Without the prompt, the server would drop `offline_access` and refuse a client's refresh that names
+ * it again.
  */
 function withDefaults(url: string): string {
   const completed = new URL(url)
@@ -180,7 +184,7 @@ function withDefaults(url: string): string {
   return completed.href
 }
 
-/** A code in the address is filled in and no more: a person looks at it, compares it, and sends it. */
+/** Turns a code in the address into a hint that only fills the form. The person compares the code and submits it. */
 function withCodeHint(url: string): string {
   const hinted = new URL(url)
   const code = hinted.searchParams.get('user_code')
@@ -189,7 +193,7 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-/** The form with its scopes by our names, or with those that are asked for where it names none. */
+/** Returns the form with its scopes by our names, or with the usual ones if it names none. */
 function formWithScope(body: string, usual?: string): string {
   const form = new URLSearchParams(body)
   nameScopes(form)
@@ -197,7 +201,7 @@ function formWithScope(body: string, usual?: string): string {
   return form.toString()
 }
 
-/** What stands there twice is the server's to refuse. */
+/** Renames the scopes. A repeated parameter is left for the server to refuse. */
 function nameScopes(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
   if (scope !== undefined && more.length === 0) params.set('scope', namedScopes(scope))

@@ -4,13 +4,13 @@ import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
-/** The authorization requests that wait for a person's decision, by the cookie of the browser that began them. */
+/** The authorization requests that wait for a person's decision, found by the cookie of the browser that began them. */
 export interface Interactions {
-  /** What is asked for; undefined: the browser is in no such request, or it has ended. */
+  /** Returns the pending request; undefined if the browser has none or it has ended. */
   request(request: Request): Promise<ConsentRequest | undefined>
-  /** Leads the browser back to the application with the grant. */
+  /** Redirects the browser to the application with the grant. */
   allow(request: Request, user: UserRow, asked: ConsentRequest, allowed: AllowedGrant): Promise<Response>
-  /** Leads the browser back to the application with `access_denied`. */
+  /** Redirects the browser to the application with `access_denied`. */
   deny(request: Request): Promise<Response>
 }
 
@@ -24,7 +24,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
   return {
     request: async (request) => {
       let found: ConsentRequest | undefined
-      // Only the request is looked at: what is answered to it goes nowhere.
+      // Only reads the request; the response is discarded.
       await within(request, async (provider, req, res) => {
         found = await requestOf(provider, req, res)
         res.end()
@@ -35,7 +35,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       within(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, asked, allowed)
         const interaction = await provider.interactionDetails(req, res)
-        // Who was signed in when the request began may have changed since, with the session that the server knew.
+        // The signed-in user may have changed since the request began, and the server's session with it.
         delete interaction.session
         await interaction.persist()
         const login = { accountId: user.id, remember: false }
@@ -76,7 +76,7 @@ async function requestOf(
   }
 }
 
-/** What is allowed, for each resource asked for; all else that was asked for counts as refused. */
+/** Saves the allowed scopes for each requested resource. All other requested scopes count as refused. */
 async function saveGrant(
   provider: Provider,
   { req, res, publicUrl }: { req: IncomingMessage; res: ServerResponse; publicUrl: string },
@@ -87,7 +87,7 @@ async function saveGrant(
   const { params } = await provider.interactionDetails(req, res)
   const grant = (await provider.Grant.find(id)) ?? new provider.Grant({ accountId: user.id, clientId: client.id })
   grant.jti = id
-  // What was refused before may be allowed now.
+  // Scopes refused earlier may be allowed now.
   delete grant.rejected
   grant.addOIDCScope('openid offline_access')
   const named = [params.resource ?? publicUrl].flat().map(String)

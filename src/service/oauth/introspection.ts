@@ -13,8 +13,9 @@ interface IntrospectionDependencies extends Dependencies {
 }
 
 /**
- * RFC 7662 for signed access tokens: a resource server asks whether a token still works, with an API key of the party
- * that the token acts for. Undefined: the token is no signed one, and the authorization server's own to answer.
+ * Answers a resource server that asks whether a signed access token still works (RFC 7662). The resource server
+ * authenticates with an API key of the party the token acts for. Returns undefined if the token is not signed; the
+ * authorization server then answers.
  */
 export async function introspect(
   dependencies: IntrospectionDependencies,

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { Failure } from '../../core/errors.ts'
 
-/** What is answered at an endpoint may hold a token or speak of one: it is stored nowhere (RFC 6749 section 5.1). */
+/** Returns a JSON response that must not be cached, because it may contain a token (RFC 6749 section 5.1). */
 export function jsonAnswer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
   const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
   return new Response(JSON.stringify(body), { status, headers: { ...common, ...headers } })
@@ -11,7 +11,7 @@ export function refused(status: number, error: string, description: string, head
   return jsonAnswer(status, { error, error_description: description }, headers)
 }
 
-/** Answers a request that is refused only for the moment, in the words of OAuth (RFC 6749 section 4.1.2.1). */
+/** Responds to a temporarily refused request with an OAuth error (RFC 6749 section 4.1.2.1). */
 export function refusedForNow(_: Context, { status, message, retryAfterSeconds = 1 }: Failure): Response {
   return refused(status, 'temporarily_unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
 }

@@ -7,14 +7,14 @@ import { createInteractions, type Interactions } from './interactions.ts'
 import type { DevicePages } from './provider.ts'
 import { createProviders } from './providers.ts'
 
-/** What the authorization server needs besides what every request does. */
+/** The authorization server's dependencies in addition to those of every request. */
 export interface OAuthDependencies extends Dependencies {
-  /** Fetches what applications describe themselves by, which lies anywhere. */
+  /** Fetches the documents that describe applications, from any public address. */
   publicFetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
 }
 
-/** The authorization server. It leads people to the pages that answer the interactions it gives. */
+/** Mounts the authorization server. It redirects people to the pages that handle the returned interactions. */
 export function mountOAuth(app: Hono, dependencies: OAuthDependencies & { devicePages: DevicePages }): Interactions {
   const { store, system, publicUrl, log, devicePages, publicFetch: fetch, clientMetadata } = dependencies
   const clientLimits = createClientLimits(dependencies)

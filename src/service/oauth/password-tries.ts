@@ -13,45 +13,42 @@ import {
 } from '../store/passwords.ts'
 import type { UserRow } from '../store/schema/users.ts'
 
-/** Where somebody signs in. */
+/** The place of a sign-in attempt. */
 export interface SignInPlace {
-  /** What the client is counted by; undefined: it calls within this process. */
+  /** The address by which the client's requests are counted; undefined for calls within this process. */
   address: string | undefined
-  /** The secret of a browser in which somebody signed in before, as its cookie has it. */
+  /** The secret from the cookie of a browser in which somebody signed in before. */
   browser: string | undefined
 }
 
 /**
- * Wrong passwords of an account at one place within the time, after which even the right one is not looked at there.
+ * Wrong passwords for an account at one place within the period. After that, not even the right one is checked there.
  */
 const mostHere = 10
-/**
- * How many wrong passwords an account takes from all places where nobody signed in before: many machines guess no
- * faster than one with patience.
- */
+/** Wrong passwords for an account from all unknown places together, so that many machines guess no faster than one. */
 const mostAnywhere = 500
-/** Passwords looked at in a minute, in one process: each costs much time and memory. */
+/** Password checks per minute and process: each costs much time and memory. */
 const looked = { each: 30, all: 300, seconds: 60 } as const
 
 /**
- * Bounds how often passwords are tried without letting strangers lock anybody out (OWASP: Device Cookies): what counts is
- * the account and the place together, and a browser in which the user signed in before is a place of its own.
+ * Bounds password attempts without letting strangers lock anybody out (OWASP: Device Cookies). Attempts are counted by
+ * account and place, and a browser in which the user signed in before is its own place.
  */
 export function createPasswordTries(system: System) {
   const ofStrangers = limitByAddress(system, looked)
   const ofBrowsers = limitByAddress(system, looked)
   const sinceMs = async (tx: Transaction) => (await realNow(tx)) - refusalCountsMs
   return {
-    /** The place, as it is counted. */
+    /** Returns the place under which attempts are counted. */
     sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
       const known = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
       const isTheirs = known !== undefined && known.userId === user?.id && (await realNow(tx)) < known.expiresAtMs
       return isTheirs ? browserSource(known.idHash) : address
     },
-    /** Whether one more password may be looked at there. */
+    /** Returns whether one more password may be checked there. */
     mayLook: (source: string | undefined) =>
       source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
-    /** Whether the account is closed at the place. To be asked, with what follows, under the account's lock. */
+    /** Returns whether the account is closed at the place. Call this and act on it under the account's lock. */
     isClosed: async (tx: Transaction, account: string, source = nowhere) => {
       const refused = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
       return refused.here >= mostHere || (!isBrowser(source) && refused.anywhere >= mostAnywhere)
@@ -65,5 +62,5 @@ export function createPasswordTries(system: System) {
   }
 }
 
-/** Calls within this process have no address. */
+/** The place of calls within this process, which have no address. */
 const nowhere = 'nowhere'

@@ -14,14 +14,14 @@ import { keepingDocuments, unreachableIn } from './client-documents.ts'
 import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 
-/** The pages of the device flow, which the server shows itself; each answers a whole document. */
+/** The pages of the device flow, which the server shows itself. Each returns a whole document. */
 export interface DevicePages {
-  /** @param hint What the address says the code is; undefined: nothing. */
+  /** Asks for the code. @param hint The code from the address; undefined if there is none. */
   enterCode(form: { action: string; token: string }, error: string | undefined, hint: string | undefined): string
   confirmCode(form: { action: string; token: string }, client: { name: string }, code: string): string
   done(client: { name: string }): string
   failed(error: { code: string; description: string }): string
-  /** What the application publishes of itself at the address could not be read. */
+  /** Explains that the application's metadata document at this address could not be read. */
   unreachable(document: { address: string; reason: string }): string
   headers: Readonly<Record<string, string>>
 }
@@ -32,7 +32,7 @@ export interface ProviderDependencies {
   publicUrl: () => string
   clientLimits: ClientLimits
   devicePages: DevicePages
-  /** Fetches the documents that clients describe themselves by. */
+  /** Fetches clients' metadata documents. */
   fetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
   log: Logger
@@ -43,10 +43,10 @@ export async function createProvider(
   keys: readonly SigningKey[],
 ): Promise<Provider> {
   const publicUrl = dependencies.publicUrl()
-  // The first signs; a cookie that an older key signed is still good.
+  // The first key signs; cookies signed by an older key remain valid.
   const cookieKeys = (await dependencies.store.read(rootKeys)).signatures('oauth cookies')
   const provider = new Provider(publicUrl, configuration({ ...dependencies, publicUrl }, keys, cookieKeys))
-  // Whoever is told that it is too much is told when to try again, whatever the answer looks like.
+  // Tells rate-limited clients when to retry, whatever the format of the response.
   provider.use(async (ctx, next) => {
     await next()
     if (ctx.status === 429) ctx.set('Retry-After', '60')
@@ -57,7 +57,7 @@ export async function createProvider(
   return provider
 }
 
-/** What the configuration is made from, the service's address being known. */
+/** The dependencies of the configuration, with the service's address resolved. */
 type ConfigurationDependencies = Omit<ProviderDependencies, 'publicUrl'> & { publicUrl: string }
 
 function configuration(
@@ -95,9 +95,9 @@ function configuration(
       Session: lifetimes.session,
     },
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
-    // A person signs in there too.
+    // The sign-in is on the same page.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
-    // Whatever was allowed before, a person decides at each connection; what was decided just now is the grant.
+    // A person decides on every connection, whatever was allowed before. The grant is the decision just made.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
@@ -107,13 +107,13 @@ function configuration(
       return user && { accountId: user.id, claims: async () => ({ sub: user.id }) }
     },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // The person's browser session ends soon; what they connected stays until it is revoked.
+    // The browser session ends soon; connections last until they are revoked.
     expiresWithSession: async () => false,
     rotateRefreshToken: true,
     extraTokenClaims: (_ctx, token) => ('grantId' in token ? { grant_id: token.grantId } : undefined),
-    // Every client is told the same subject, so no sector is ever fetched for one.
+    // Every client gets the same subject, so no sector identifier is ever fetched.
     sectorIdentifierUriValidate: () => false,
-    // No cookie says who asks at the endpoints that scripts may use.
+    // Endpoints that scripts may use identify the caller without cookies.
     clientBasedCORS: () => true,
     renderError: (ctx, { error, error_description = '' }, failure) => {
       const unread = unreachableIn(failure)
@@ -201,7 +201,7 @@ function deviceFlow(pages: DevicePages): object {
   }
 }
 
-/** A session that begins with the page of an error was not kept yet; without it the page's form would be nobody's. */
+/** Saves a session that begins with an error page. Without it, the page's form would not be accepted. */
 async function keepSession({ oidc }: KoaContextWithOIDC): Promise<void> {
   const { session, cookies } = oidc
   if (session === undefined || session.exp !== undefined) return

@@ -1,12 +1,12 @@
 import type Provider from 'oidc-provider'
 import type { ProviderDependencies } from './provider.ts'
 
-/** Looked at this often: a key that another process made comes into use with it. */
+/** How often signing keys are reloaded, which picks up keys created by other processes. */
 const keysForMs = 10 * 60_000
 
 /**
- * Gives the authorization server, made anew when its signing keys change. It is loaded by the first request for it: no
- * start waits for it.
+ * Returns a function that gives the authorization server and recreates it when its signing keys change. The first
+ * request loads it, so that it does not delay startup.
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {
   const { store, system } = dependencies

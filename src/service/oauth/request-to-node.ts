@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toFetchResponse, toReqRes } from 'fetch-to-node'
 
-/** What a request must be for the authorization server, which speaks Node's own HTTP. */
+/** A request to the authorization server, which uses Node's own HTTP. */
 interface BridgedRequest {
-  /** The service's address as browsers see it: what it believes of its own host and protocol. */
+  /** The service's address as browsers see it, from which the server derives its host and protocol. */
   publicUrl: string
   request: Request
-  /** Sent in place of the request's own. */
+  /** The body to send in place of the request's own. */
   body: string
-  /** Headers that are added or replaced. */
+  /** Headers to add or replace. */
   headers?: Readonly<Record<string, string>>
-  /** What the client is counted by; undefined: it calls within this process. */
+  /** The address by which the client's requests are counted; undefined for calls within this process. */
   address?: string | undefined
 }
 
-/** Hands a request to a handler of Node's kind and gives back what it answers. */
+/** Passes a request to a Node handler and returns its response. */
 export async function throughNode(
   { publicUrl, request, body, headers = {}, address }: BridgedRequest,
   handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
@@ -29,14 +29,14 @@ export async function throughNode(
   const { pathname, search } = new URL(request.url)
   const init: RequestInit = { method: request.method, headers: sent, ...(hasBody ? { body } : {}) }
   const { req, res } = toReqRes(new Request(publicUrl + pathname + search, init))
-  // All that is asked of the connection is whether it is a safe one, which decides on the cookies, and whose it is.
+  // The server only asks whether the connection is encrypted, which affects cookies, and for its remote address.
   Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:', remoteAddress: address } })
-  // What fails before it answers would leave the answer waiting.
+  // Promise.all rejects if the handler fails before it responds; the response alone would wait forever.
   const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
   return withoutHops(response)
 }
 
-/** RFC 9110 section 7.6.1: these are of one connection, and there is none between here and the authorization server. */
+/** Headers of a single connection (RFC 9110 section 7.6.1); there is no connection to the authorization server. */
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
 function withoutHops(response: Response): Response {

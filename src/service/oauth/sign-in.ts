@@ -22,32 +22,32 @@ import type { UserRow } from '../store/schema/users.ts'
 import { findUser, findUserByEmail, firstOwner } from '../store/users.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
-/** A user who is signed in, and the text that forms of this session carry. */
+/** A signed-in user, with the tokens for this session's forms. */
 export interface SignedIn {
   user: UserRow
-  /** False after signing in by one click, which any program on the sandbox's machine can do, an agent too. */
+  /** False after signing in by one click, which any program on the sandbox's machine can do, including an agent. */
   isProven: boolean
-  /** The token of a form, by what the form is for: another site cannot know it. */
+  /** Returns the token of a form for the given purpose, which another site cannot know. */
   formToken(purpose: string): string
 }
 
 /** Secrets for the cookies of a browser in which somebody signed in. */
 export interface Begun {
   session: string
-  /** Says later that somebody signed in here before. It signs nobody in. */
+  /** Shows later that somebody signed in here before; it signs nobody in. */
   browser: string
 }
 
 /** How long a browser stays signed in, seconds. */
 export const sessionSeconds = 12 * 60 * 60
 
-/** How long a browser is known after somebody signed in; browsers keep no cookie for longer than 400 days. */
+/** How long a browser stays known after a sign-in. Browsers keep no cookie longer than 400 days. */
 export const browserSeconds = 365 * 24 * 60 * 60
 
-/** How long a one-time link signs somebody in, seconds. */
+/** How long a one-time link is valid, seconds. */
 export const linkSeconds = 10 * 60
 
-/** Signs users in at browsers, and tells who is signed in. */
+/** The sign-in of users in browsers, and the lookup of their sessions. */
 export class SignIn {
   readonly #dependencies: Dependencies
   readonly #tries: ReturnType<typeof createPasswordTries>
@@ -57,7 +57,7 @@ export class SignIn {
     this.#tries = createPasswordTries(dependencies.system)
   }
 
-  /** What the browser keeps; or why there is nothing. */
+  /** Signs in by password. Returns the secrets for the browser's cookies, or the reason for the refusal. */
   async byPassword(email: string, password: string, place: SignInPlace): Promise<Begun | 'wrong' | 'too_many'> {
     const tries = this.#tries
     const address = email.trim().toLowerCase()
@@ -67,7 +67,7 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayLook(found.source)) return 'too_many'
-    // Somebody who is not there takes as long as a wrong password, and as many: nobody learns who has an account.
+    // An unknown account takes as long as a wrong password and counts the same, so nobody learns which accounts exist.
     const right = await matches(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
@@ -76,7 +76,7 @@ export class SignIn {
     const [account, { user, source }] = [sha256(address), found]
     return change<Begun | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
       const { tx } = context
-      // Two tries at once are judged one after the other.
+      // The lock judges concurrent attempts one after the other.
       await tx.lock(`sign-in ${account}`)
       if (await tries.isClosed(tx, account, source)) return unchanged('too_many')
       const stored = user && (await findPassword(tx, user.id))
@@ -89,7 +89,7 @@ export class SignIn {
     })
   }
 
-  /** Signs in the sandbox's owner without a password. Whether the caller may is to be asked before. */
+  /** Signs in the sandbox's owner without a password. The caller must first check that this is allowed. */
   asOwner(place: SignInPlace): Promise<Begun | undefined> {
     return change<Begun | undefined>(this.#dependencies, async (context) => {
       const user = await firstOwner(context.tx)
@@ -97,14 +97,14 @@ export class SignIn {
     })
   }
 
-  /** Who would be signed in by `asOwner`. */
+  /** Returns the user whom `asOwner` would sign in. */
   owner(): Promise<UserRow | undefined> {
     return this.#dependencies.store.read(firstOwner)
   }
 
   /**
-   * Makes a one-time link below `page` for the first owner, with a code of 128 bits; undefined where there is no owner. No
-   * request leads here: only a command that has the database open, so that an agent cannot make one over HTTP.
+   * Creates a one-time link below `page` for the first owner, with a code of 128 bits; undefined if there is no owner.
+   * Only a command with direct access to the database calls this, so an agent cannot create a link over HTTP.
    */
   linkTo(page: string, next: string): Promise<string | undefined> {
     const code = newSecret(this.#dependencies.system, 16)
@@ -117,12 +117,12 @@ export class SignIn {
     })
   }
 
-  /** Returns the user whom a one-time link would sign in, and leaves the link as it is. */
+  /** Returns the user whom a one-time link would sign in, without using the link. */
   atLink(code: string): Promise<UserRow | undefined> {
     return this.#dependencies.store.read(async (tx) => userOfLink(tx, code, await realNow(tx)))
   }
 
-  /** Signs in by a one-time link and uses it up; undefined where it was used before or has expired. */
+  /** Signs in by a one-time link and uses it up; undefined if it was already used or has expired. */
   byLink(code: string, place: SignInPlace): Promise<Begun | undefined> {
     return change<Begun | undefined>(this.#dependencies, async (context) => {
       const { tx, realNowMs } = context
@@ -132,20 +132,22 @@ export class SignIn {
     })
   }
 
-  /** Marks a session as proven, when its user's second factor was accepted. */
+  /** Marks a session as proven after its user's second factor was accepted. */
   prove(session: string): Promise<void> {
     return settled(this.#dependencies, ({ tx }) => markSessionProven(tx, sha256(session)))
   }
 
-  /** Who is signed in by the session. */
+  /**
+   * Returns the user signed in by the session. Form tokens derive from the session, of which the database stores only a
+   * hash, so reading the database does not reveal them.
+   */
   of(session: string | undefined): Promise<SignedIn | undefined> {
     return this.#dependencies.store.read(async (tx) => {
       if (session === undefined) return undefined
       const row = await findSession(tx, sha256(session))
       if (row === undefined || (await realNow(tx)) >= row.expiresAtMs) return undefined
       const user = await findUser(tx, row.userId)
-      // The database has the session's hash only, so nobody who reads it knows what the session's forms carry.
-      // Somebody may have been removed while they signed in.
+      // The user may have been removed while signing in.
       if (user?.status !== 'ACTIVE') return undefined
       return { user, isProven: row.oneClick === 0, formToken: (purpose) => hmac(session, `form ${purpose}`) }
     })
@@ -160,7 +162,10 @@ export class SignIn {
     })
   }
 
-  /** Sets the owner's password, or makes one where there is none; null: there is one, which is not known, or no owner. */
+  /**
+   * Sets the owner's password, or generates one if there is none. The password is null if an unknown one exists or
+   * there is no owner.
+   */
   async seedPassword(given: string | undefined): Promise<{ email: string | null; password: string | null }> {
     const { store, system } = this.#dependencies
     const { user, stored } = await store.read(async (tx) => {
@@ -200,7 +205,7 @@ async function begin(
   return { result: { session, browser }, acts: [actOfUser(user, { operation: 'sign_in' })] }
 }
 
-/** Gives a user a password in place of the one it had. */
+/** Replaces a user's password. */
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
   await keepHash({ store, system }, userId, await hashOfPassword(password, system))
 }
@@ -208,14 +213,14 @@ export async function replacePassword(store: Store, system: System, userId: stri
 async function keepHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
   await settled(dependencies, async ({ tx }) => {
     await savePassword(tx, { userId, hash })
-    // Whoever knew the one before is signed out, and known nowhere.
+    // Anyone who knew the old password is signed out, and their browsers are forgotten.
     await deleteSessionsOf(tx, userId)
     await deleteSignInLinksOf(tx, userId)
     await deleteKnownBrowsersOf(tx, userId)
   })
 }
 
-/** What is kept of a password that somebody chose. */
+/** Returns the stored hash of a password that a person chose. */
 export function hashOfPassword(password: string, system: System): Promise<string> {
   return hashed(password, newSecret(system, 16), system)
 }
@@ -226,8 +231,8 @@ async function hashed(password: string, salt: string, { passwordCost }: System):
 }
 
 /**
- * The hash of a password that was made here: nobody can guess its 96 random bits, so nothing is gained by a hash that takes
- * long, and the first start is not kept waiting for one.
+ * Returns the hash of a generated password. Its 96 random bits cannot be guessed, so a slow hash would gain nothing and
+ * delay the first start.
  */
 function hashOfMade(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
@@ -237,7 +242,7 @@ async function matches(password: string, stored: string, { passwordCost }: Syste
   const [scheme, ...parts] = stored.split('$')
   if (scheme === 'made') {
     const [salt = ''] = parts
-    // A try takes as long whoever it is for.
+    // Every attempt takes equally long, whatever the account.
     await passwordHash(password, salt, passwordCost)
     return equalSecrets(hashOfMade(password, salt), stored)
   }
@@ -246,7 +251,7 @@ async function matches(password: string, stored: string, { passwordCost }: Syste
   return equalSecrets(await passwordHash(password, salt, itsCost), hash)
 }
 
-/** Returns a stored hash that no password matches, for an account that does not exist: checking it takes as long. */
+/** Returns a stored hash that no password matches, for an account that does not exist; checking it takes as long. */
 function hashOfNobody({ passwordCost: { blocks, size, lanes } }: System): string {
   return ['scrypt', blocks, size, lanes, 'nobody', ''].join('$')
 }

@@ -22,12 +22,15 @@ export interface ExchangeDependencies extends Dependencies {
   accessTokens: AccessTokens
 }
 
-/** How long a token works, in real time (docs/service.md#short-lived-tokens). */
+/** How long a token is valid, in real time (docs/service.md#short-lived-tokens). */
 const lifetimeSeconds = 15 * 60
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 
-/** What a token request may hold; each at most once (RFC 6749 section 3.2). Others are ignored, as it asks. */
+/**
+ * The parameters of a token request, each allowed at most once (RFC 6749 section 3.2). Others are ignored, as the RFC
+ * requires.
+ */
 const known = [
   'grant_type',
   'subject_token',
@@ -39,7 +42,10 @@ const known = [
 ] as const
 type Form = Partial<Record<(typeof known)[number], string>>
 
-/** An error of RFC 6749 section 5.2; `temporarily_unavailable` is of section 4.1.2.1, as nothing there says "later". */
+/**
+ * An error of RFC 6749 section 5.2. `temporarily_unavailable` is from section 4.1.2.1, because 5.2 has no retryable
+ * error.
+ */
 class TokenError extends Error {
   readonly code: string
   readonly status: 400 | 429
@@ -54,8 +60,8 @@ class TokenError extends Error {
 }
 
 /**
- * RFC 8693: a key, or an access token of a grant, for a short-lived token of the same identity. Whoever holds the
- * subject token needs no other authentication. Undefined: the request is for another grant type.
+ * Exchanges a key, or an access token of a grant, for a short-lived token of the same identity (RFC 8693). The subject
+ * token is the only authentication. Returns undefined if the request is for another grant type.
  */
 export async function exchangeToken(
   dependencies: ExchangeDependencies,
@@ -74,7 +80,10 @@ export async function exchangeToken(
   }
 }
 
-/** What the request presents; undefined where it is no exchange. @throws TokenError for an exchange that is not right. */
+/**
+ * Returns the subject token; undefined if the request is not an exchange.
+ * @throws TokenError for an invalid exchange.
+ */
 function readRequest(contentType: string | undefined, body: string): string | undefined {
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType ?? '')) {
     throw new TokenError('invalid_request', 'The body must be application/x-www-form-urlencoded.')
@@ -84,7 +93,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   for (const name of known) {
     const values = parameters.getAll(name)
     if (values.length > 1) throw new TokenError('invalid_request', `${name} is given more than once.`)
-    // One without a value is as if it were left out (RFC 6749 section 3.2).
+    // An empty value counts as omitted (RFC 6749 section 3.2).
     if (values[0]) form[name] = values[0]
   }
   if (form.grant_type === undefined) throw new TokenError('invalid_request', 'grant_type is missing.')
@@ -105,7 +114,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   if (form.actor_token !== undefined || form.actor_token_type !== undefined) {
     throw new TokenError('invalid_request', 'A token is of the identity of its key: actor_token is not supported.')
   }
-  // Ignoring it would hand out more than was asked for.
+  // Ignoring the scope would issue more than was requested.
   if (form.scope !== undefined) {
     throw new TokenError('invalid_request', 'A token has the scopes of its key: scope is not supported.')
   }
@@ -115,7 +124,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
 async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   const { system, environment, accessTokens, rateLimit, lastUses } = dependencies
   const claims = looksSigned(subjectToken) ? await accessTokens.verify(subjectToken) : undefined
-  // A token that was exchanged is no subject: exchanging it again would let it live on without end.
+  // An exchanged token cannot be exchanged again, because it could then be extended without end.
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
   if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notASubject()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
@@ -124,11 +133,11 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
     const { realNowMs } = context
     const subject = claims === undefined ? keySubject(context, sha256(subjectToken)) : grantSubject(context, claims)
     const { keyId, agentId, partyId, save } = await subject
-    // A transaction that is run again does not count the request again.
+    // A retried transaction does not count the request again.
     if (!counted) refuseTooMany(await rateLimit(keyId))
     counted = true
     lastUses.note({ keyId, agentId, partyId }, context)
-    // The end of a signed token is by the clock of this machine, which judges it.
+    // The expiry of a signed token is judged by this machine's clock.
     const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
     const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)
     await save({ id: newId('xtk', system, realNowMs), secretHash: stored.secretHash, expiresAtMs: realNowMs + tokenMs })
@@ -142,7 +151,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   }
 }
 
-/** What a token is exchanged for, and how the new one is saved with it. */
+/** The identity behind a subject token, and a function that saves the new token with it. */
 interface Subject {
   keyId: string
   partyId: string
@@ -158,7 +167,7 @@ async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Pr
   return { keyId: key.id, agentId: key.agentId, partyId: key.partyId, save }
 }
 
-/** The token never outlives the one it is made from, nor its grant. */
+/** Returns the subject of a grant's token. The new token never outlives the original token or its grant. */
 async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTokenClaims): Promise<Subject> {
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
@@ -173,7 +182,7 @@ function refuseTooMany({ failure }: RateLimit): void {
   throw new TokenError('temporarily_unavailable', failure.message, 429, headers)
 }
 
-/** What is wrong with it is not told: whoever has a key that does not work may not be its owner. */
+/** Returns an error without the reason: the holder of a key that does not work may not be its owner. */
 function notASubject(): TokenError {
   return new TokenError(
     'invalid_grant',

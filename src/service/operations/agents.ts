@@ -47,7 +47,7 @@ export const agentHandlers = {
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
-    // The agent gets only those permissions on its wallet that its creator has. More are granted by attaching it again.
+    // The agent gets only those permissions on its wallet that its creator has; attaching it to a wallet grants all.
     const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
     return agentView(await createAgent(context, agent, wallet.id, holdings), context)
   },
