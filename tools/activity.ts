@@ -4,9 +4,9 @@ import { reading } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
- * One thing that a credential of the party did, or was refused, or that a person did on a page: a user, or a visitor whom
- * the link of a record let in, whose id then is the `keyId`. `hash` covers all else and `previousHash`, the hash of
- * the party's activity before it, so that a change of what is past shows.
+ * An action that a credential of the party performed or was refused, or that a person performed on a page. The person
+ * is a user, or a visitor admitted by the link of a record, whose id then is the `keyId`. `hash` covers all other
+ * attributes and `previousHash`, the hash of the party's previous activity, so that changes to the past are detectable.
  */
 export const Activity = resource(
   'activity',

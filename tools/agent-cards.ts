@@ -38,7 +38,7 @@ export const AgentCard = resource(
   { party: toOne('party', 'pty'), wallet: toOne('wallet', 'wal'), agent: toOne('agent', 'agt') },
 )
 
-/** The only place where a card number appears (docs/service.md#card-details). */
+/** The details of a card: the only place where its number appears (docs/service.md#card-details). */
 export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   number: secret(z.string()),
   cvv: secret(z.string()),
@@ -46,7 +46,7 @@ export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   expirationYear: z.int(),
 })
 
-/** A page that shows a person the number of the card, whose id it has, once. */
+/** A page that shows a person the card's number once. Its id is the card's. */
 export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), {
   url: secret(z.string()),
   expiresAt: Timestamp,

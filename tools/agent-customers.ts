@@ -13,14 +13,14 @@ import {
 import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** A to-one relationship with the agent that tells some of its attributes. */
+/** Returns a to-one relationship that includes some of the agent's attributes. */
 function toAgent<S extends z.ZodRawShape>(attributes: S) {
   return z.object({
     data: z.object({ type: z.literal('agent'), id: Id('agt'), attributes: z.object(attributes) }),
   })
 }
 
-/** Who granted something to an agent or was asked to; the id is the party's, or how it was invited. */
+/** A party that granted an agent access or was invited to. The id is the party's, or the address of the invitation. */
 export const AgentCustomer = resource(
   'customer',
   z.string(),
@@ -36,7 +36,7 @@ export const AgentCustomer = resource(
   { agent: toAgent({ name: z.string().nullable() }) },
 )
 
-/** An invitation as an agent's own list of customers makes it. */
+/** An invitation as created from an agent's own list of customers. */
 export const AgentCustomerInvite = resource(
   'customerInvitation',
   Id('adi'),

@@ -21,9 +21,9 @@ const key = z.string().describe('Secret, shown once')
 
 /** A key that acts as one agent (docs/service.md#agent-keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
-/** The key as its creation answers it: whole, as no other answer shows it. */
+/** A new key as returned by its creation, the only response that contains the complete key. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
-/** The replacement. `previousKeyExpiresAt` is null where the old key ended at once. */
+/** The replacement of a rotated key. `previousKeyExpiresAt` is null if the old key ended at once. */
 export const RotatedAgentKey = resource(
   'agentKey',
   Id('agk'),
@@ -32,7 +32,7 @@ export const RotatedAgentKey = resource(
 )
 
 const keyParams = z.strictObject({ keyId: ArgumentId('agk') })
-/** A rotated key works on for a day at most (docs/service.md#agent-key-rotation). */
+/** The longest grace period of a rotated key: a day (docs/service.md#agent-key-rotation). */
 const longestGraceSeconds = 86_400
 
 const shared = {

@@ -17,7 +17,10 @@ import {
 
 const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, cents; null: no limit`).optional()
 
-/** Caps on what an agent starts on its owner's party, cents; null or left out: no limit. Days and months are UTC. */
+/**
+ * Caps on what an agent spends from its owner's party, in cents; null or omitted means no limit. Days and months are
+ * UTC.
+ */
 export const AgentLimits = z.strictObject({
   perTransaction: cap('at once'),
   perDay: cap('a day'),

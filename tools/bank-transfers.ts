@@ -24,7 +24,7 @@ const details = {
   ...actingParty,
 }
 
-/** What the bank does with a deposit or withdrawal, played in the sandbox. */
+/** The members shared by operations that simulate the bank's handling of a deposit or withdrawal in the sandbox. */
 const simulation = {
   ...simulating,
   params: z.strictObject({ transferId: ArgumentId('tfr') }),

@@ -28,7 +28,7 @@ export const cardTransactionStatuses = [
   'refunded',
 ] as const
 
-/** Why a purchase is declined: each code with what it says to whoever was declined (docs/service.md#card-declines). */
+/** The reasons for declining a purchase: each code with the message for the caller (docs/service.md#card-declines). */
 export const declines = {
   single_use_card_expired: 'The card has expired. Issue a new card.',
   single_use_card_used: 'The card already made its one purchase. Issue a new card.',

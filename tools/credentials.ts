@@ -3,7 +3,7 @@ import { defineOperation } from '../src/core/operation.ts'
 import { reading } from './kinds.ts'
 import { Id, resource } from './schemas.ts'
 
-/** Whom a credential acts as (docs/service.md#who-am-i). The id is the party's. */
+/** The identity a credential acts as (docs/service.md#who-am-i). The id is the party's. */
 export const Whoami = resource('whoami', Id('pty'), {
   actorType: z.enum(['user', 'party', 'agent']),
   partyId: Id('pty'),

@@ -13,7 +13,7 @@ export const cancelReasons = [
   'CONNECTION_ESTABLISHED',
 ] as const
 
-/** What a customer caps an agent at, in cents; null and absent mean no limit. */
+/** A customer's caps on an agent, in cents; null and absent mean no limit. */
 export const Limits = z.object({
   perTransaction: Cents.nullable().describe('Most at once, cents; null: no limit').optional(),
 })
@@ -23,11 +23,11 @@ export const Permissions = z
   .max(delegable.length)
   .describe('e.g. payments.create, payments.read, wallets.read, cards.read')
 export const SentLimits = z.strictObject(Limits.shape).describe('What the agent may spend')
-/** What a developer notes on an invitation. */
+/** A developer's notes on an invitation. */
 export const Tags = z
   .record(z.string().min(1).max(100), z.string().max(500).describe('What it says'))
   .describe('Notes of your own')
-/** What would prefill a new customer's account; accepted, and not kept. */
+/** Details to prefill a new customer's account; accepted, but not stored. */
 const hints = {
   accountType: z.enum(['individual', 'business']).describe('What they are').optional(),
   firstName: z.string().describe('Given name').optional(),
@@ -47,7 +47,7 @@ export const Recipients = z
   .max(50)
   .describe('Whom to ask')
 
-/** Asks one recipient to delegate to one agent (docs/service.md#invitation). */
+/** An invitation for one recipient to delegate to one agent (docs/service.md#invitation). */
 export const AgentDelegationInvitation = resource(
   'agentDelegationInvitation',
   Id('adi'),
@@ -72,7 +72,7 @@ export const AgentDelegationInvitation = resource(
   { agent: toOne('agent', 'agt'), customerParty: toOne('party', 'pty') },
 )
 
-/** The pending invitations of one recipient; the id is its email address, or its phone number or party id. */
+/** The pending invitations of one recipient. The id is their email address, phone number or party id. */
 export const CustomerInvitationGroup = resource('customerInvitation', z.string(), {
   status: z.enum(invitationStatuses),
   party: z
@@ -104,7 +104,7 @@ const invitation = {
   extension: false,
 } as const
 
-/** Nobody has answered yet. */
+/** The relationship of an invitation that is not yet answered. */
 export const unanswered = { customerParty: { data: null } } as const
 
 export const customerInvitations = {

@@ -38,7 +38,7 @@ export const Customer = resource('customer', Id('pty'), {
   ),
 })
 
-/** `deleted` stands only in an answer after which nothing connects the customer and the party any more. */
+/** The marker of a response after which the customer and the party are no longer connected. */
 const Ended = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: ArgumentId('pty') })

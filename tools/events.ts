@@ -4,7 +4,7 @@ import { reading, writing } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** What happened to a record, as it was then. */
+/** A change to a record, with the record's state at the time. */
 export const Event = resource(
   'event',
   Id('evt'),

@@ -7,7 +7,7 @@ import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './s
 export const externalAccountStatuses = ['pending', 'new', 'active', 'disabled', 'deleted', 'unknown'] as const
 export const connectionStatuses = ['active', 'login_required', 'disconnected'] as const
 
-/** Why an account at the bank was not linked, as the service's published description names it. */
+/** The reasons why a bank account was not linked, as named in the service's published description. */
 export const accountRejections = [
   'profile_identity_missing',
   'bank_identity_unavailable',
@@ -17,7 +17,7 @@ export const accountRejections = [
   'bank_account_verification_failed',
 ] as const
 
-/** An account at a bank, from which a party deposits and to which it withdraws. */
+/** A bank account from which a party deposits and to which it withdraws. */
 export const ExternalAccount = resource(
   'externalAccount',
   Id('eac'),
@@ -33,7 +33,7 @@ export const ExternalAccount = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** Tells of the accounts that were linked, as a page that is whole, and of those that were not. */
+/** The linked accounts, as a single complete page, and the rejected ones. */
 const Linked = z.object({
   pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
   rejectedAccounts: z.array(

@@ -30,7 +30,7 @@ import { walletAgents } from './wallet-agents.ts'
 import { wallets } from './wallets.ts'
 import { webhooks } from './webhooks.ts'
 
-/** The routes with literal segments come before those with {customerId}. */
+/** Routes with literal segments come before those with {customerId}. */
 const { listCustomers, ...customersById } = customers
 
 /** Every operation, in the order of the documents. */
@@ -41,7 +41,7 @@ export const catalogue = {
   ...payments,
   ...paymentRequests,
   ...externalAccounts,
-  // The routes with literal segments come before those with {transferId}.
+  // Routes with literal segments come before those with {transferId}.
   ...bankTransfers,
   ...transfers,
   ...transactions,
@@ -53,7 +53,7 @@ export const catalogue = {
   ...agentCards,
   ...cardTransactions,
   ...subscriptions,
-  // The routes with literal segments come before those with {agentId}.
+  // Routes with literal segments come before those with {agentId}.
   ...agentCustomers,
   ...agents,
   ...apiKeys,
@@ -73,7 +73,7 @@ export const catalogue = {
 export type Catalogue = typeof catalogue
 export type OperationKey = keyof Catalogue
 
-/** The operations by their names, which are those of the tools. */
+/** The operations by name, which is also the name of the tool. */
 export const operationsByName: ReadonlyMap<string, OperationDefinition> = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )

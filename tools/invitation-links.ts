@@ -19,14 +19,14 @@ const attributes = {
 }
 const relationships = { delegateeParty: toOne('party', 'pty') }
 
-/** An address at which anybody who has it can become a customer (client: Invitation links). */
+/** An address at which anyone who has it can become a customer (client: Invitation links). */
 export const InvitationLink = resource(
   'invitationLink',
   Id('ivl'),
   { ...attributes, maskedToken: z.string() },
   relationships,
 )
-/** The link as its creation answers it: with its token, alone and in its address, as no other answer shows it. */
+/** A new link as returned by its creation, the only response that contains its token, alone and in its address. */
 export const CreatedInvitationLink = resource(
   'invitationLink',
   Id('ivl'),

@@ -1,4 +1,4 @@
-/** The members that operations of one kind share; an operation spreads its kind, and then says what it has otherwise. */
+/** The members that operations of one kind share. An operation spreads its kind and then overrides members. */
 
 const everywhere = ['sandbox', 'production'] as const
 
@@ -22,11 +22,11 @@ export const writing = {
 
 export const removing = { ...writing, method: 'DELETE', effect: 'destructive' } as const
 
-/** Moves money: an agent names its run. */
+/** Operations that move money; an agent must name its run. */
 export const paying = { ...writing, instanceId: 'agents', effect: 'destructive' } as const
 
-/** Manages the sandbox: a repeat finds it done. */
+/** Operations that manage the sandbox; repeating one has no further effect. */
 export const managing = { ...writing, environments: ['sandbox'], idempotency: 'ignored' } as const
 
-/** Plays somebody else's part in the sandbox. */
+/** Operations that simulate another participant in the sandbox. */
 export const simulating = { ...writing, environments: ['sandbox'], instanceId: 'agents' } as const

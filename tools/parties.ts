@@ -33,7 +33,9 @@ export const Party = resource('party', Id('pty'), {
 
 const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
 
-/** What leaves a party's wallets without an approval at most, in cents; null: no limit. Days and months are UTC. */
+/**
+ * The most that leaves a party's wallets without an approval, in cents; null means no limit. Days and months are UTC.
+ */
 export const PartyLimits = resource(
   'partyLimitPolicy',
   Id('pty'),
@@ -68,10 +70,10 @@ export const Member = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** What a removal answers: who is gone. */
+/** The response to a removal, with the removed user. */
 const RemovedMember = z.object({ type: z.literal('user'), id: Id('usr') })
 
-/** Whether the service knows enough of a party; null while nobody asked. */
+/** The state of a party's identity review; null if none was started. */
 export const ComplianceCase = resource('compliance_case', Id('cmp'), {
   partyId: Id('pty'),
   status: z.enum(['preparingSubmission', 'submitted', 'actionRequired', 'approved', 'rejected']),

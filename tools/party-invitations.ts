@@ -7,7 +7,7 @@ import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas
 export const partyInvitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'REVOKED'] as const
 const roles = ['ADMIN', 'MEMBER'] as const
 
-/** A person is asked to join a party. */
+/** An invitation for a person to join a party. */
 export const PartyInvitation = resource(
   'invitation',
   Id('inv'),

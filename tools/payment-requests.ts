@@ -34,7 +34,7 @@ export const paymentRequestStatuses = [
   'EXPIRED',
 ] as const
 
-/** Money that a party asks another for. Amounts in cents. */
+/** A request by one party for money from another. Amounts in cents. */
 export const PaymentRequest = resource(
   'paymentRequest',
   Id('prq'),
@@ -78,7 +78,7 @@ export const PaymentRequest = resource(
 
 const params = z.strictObject({ paymentRequestId: ArgumentId('prq') })
 
-/** A flag as a query carries it. */
+/** Returns a flag in the form that a query carries it. */
 const Included = (words: string) => z.enum(['true', 'false']).describe(words).optional()
 
 const read = {
@@ -96,7 +96,7 @@ const command = {
   extension: false,
 } as const
 
-/** Who is asked and what comes of it, played in the sandbox. */
+/** The members shared by operations that simulate the payer of a request in the sandbox. */
 const simulation = {
   ...command,
   ...simulating,

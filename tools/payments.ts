@@ -55,10 +55,10 @@ const relationships = {
   paymentRequest: toOne('paymentRequest', 'prq'),
 }
 
-/** Money from one party to another, or to somebody who still has to claim it. Amounts in cents. */
+/** A payment from one party to another, or to a recipient who has yet to claim it. Amounts in cents. */
 export const Payment = resource('payment', Id('pay'), attributes, relationships)
 
-/** The payment as its creation answers it: with the link by which an unknown recipient takes the money. */
+/** A new payment as returned by its creation, with the link by which an unknown recipient claims the money. */
 const CreatedPayment = resource(
   'payment',
   Id('pay'),
@@ -67,7 +67,10 @@ const CreatedPayment = resource(
 )
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
-/** The published client names the party in reads as `partyId`; both words mean the same, and a model is told one. */
+/**
+ * The parameters for the party in reads. The published client calls it `partyId`; both mean the same, and models see
+ * only one.
+ */
 export const actingParty = {
   customerPartyId: CustomerPartyId,
   partyId: ArgumentId('pty', 'Another word for customerPartyId: send one of the two').optional(),

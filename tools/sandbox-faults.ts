@@ -12,7 +12,7 @@ const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)
 
-/** A rule of the sandbox's faults, as the operation and a file give it (docs/sandbox.md#faults). */
+/** A fault rule of the sandbox, as accepted by the operation and in a file (docs/sandbox.md#faults). */
 export const FaultRule = z.strictObject({
   id: FaultId.optional().describe('Its name; a rule of the same name is replaced'),
   operation: z
@@ -44,11 +44,11 @@ export const FaultRule = z.strictObject({
 
 export type FaultRule = z.output<typeof FaultRule>
 
-/** A rule as the sandbox has it. The counts of a built-in rule are not kept. */
+/** A rule as stored in the sandbox. Built-in rules keep no counts. */
 export const SandboxFault = resource('sandboxFault', FaultId, {
   operation: z.string().nullable(),
   path: z.string().nullable(),
-  /** Whose card authorizations a built-in rule hits. */
+  /** The merchant whose card authorizations a built-in rule affects. */
   merchant: z.string().nullable(),
   when: z.object({
     nth: Count.nullable(),

@@ -3,7 +3,7 @@ import { defineOperation } from '../src/core/operation.ts'
 import { reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** What a message is about; the payer of a subscription, whose address nobody knows, is mailed as `payer`. */
+/** The kinds of messages. Messages to the payer of a subscription, whose address is unknown, go to `payer`. */
 export const messageKinds = [
   'payment_claim',
   'payment_request',
@@ -13,7 +13,7 @@ export const messageKinds = [
   'subscription_canceled',
 ] as const
 
-/** A mail or text message that the service would have sent; the sandbox sends none. */
+/** An email or text message that the service would have sent; the sandbox sends none. */
 export const SandboxMessage = resource(
   'sandboxMessage',
   Id('msg'),

@@ -3,7 +3,7 @@ import { defineOperation } from '../src/core/operation.ts'
 import { managing, reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
-/** How many snapshots there are at most, and how many characters their rows take together. */
+/** The most snapshots, and the most characters all their rows may take. */
 export const mostSnapshots = 100
 export const mostSnapshotCharacters = 256 * 1024 * 1024
 
@@ -14,13 +14,13 @@ const name = z
     'must be 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first',
   )
 
-/** The world that the sandbox is in, as of a moment. */
+/** The sandbox's world at a point in time. */
 export const Sandbox = resource('sandbox', z.literal('sandbox'), {
   now: Timestamp.describe("The sandbox's time"),
   snapshot: z.string().nullable().describe('The snapshot that was restored; null: the world as it was filled'),
 })
 
-/** A state of the world that can be gone back to. `now` is the time that it brings back. */
+/** A state of the world that can be restored. `now` is the time it restores. */
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
   now: Timestamp.describe('The time it brings back'),
@@ -36,7 +36,7 @@ const shared = {
 
 const params = z.strictObject({ name: name.describe('As it was saved') })
 
-/** Back to a known state of the whole sandbox (docs/sandbox.md#reset-save-restore). */
+/** Operations that return the whole sandbox to a known state (docs/sandbox.md#reset-save-restore). */
 export const sandboxSnapshots = {
   resetSandbox: defineOperation({
     ...shared,

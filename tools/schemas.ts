@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { amountInCents } from '../src/core/schema-fields.ts'
 
-/** Prefixes whose ids clients may rely on to be 32 lower-case hexadecimal digits (docs/service.md#identifiers). */
+/** Prefixes whose ids are guaranteed to have 32 lower-case hexadecimal digits (docs/service.md#identifiers). */
 const fixedPrefixes = ['sub', 'pty', 'pmi', 'mdt', 'apr', 'adi', 'agt'] as const
-/** Prefixes of which only the prefix is promised. */
+/** Prefixes of ids for which only the prefix is guaranteed. */
 const openPrefixes = [
   'pcd',
   'cit',
@@ -34,47 +34,47 @@ const openPrefixes = [
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]
 
-/** An id of the kind that the prefix names. */
+/** Returns the schema of an id with the prefix. */
 export function Id(prefix: IdPrefix) {
   const rest = (fixedPrefixes as readonly string[]).includes(prefix) ? '[0-9a-f]{32}' : '[0-9A-Za-z_-]{1,100}'
   return z.string().regex(new RegExp(`^${prefix}_${rest}$`))
 }
 
-/** An id that a request names, with words for whoever fills it in: what it begins with, or where it comes from. */
+/** Returns the schema of an id in a request. The words tell its author what it begins with or where it comes from. */
 export const ArgumentId = (prefix: IdPrefix, words = `${prefix}_…`) => Id(prefix).describe(words)
 
 /** A positive amount in minor units (cents for USD). */
 export const Cents = amountInCents(z.int().positive())
-/** An amount that a request asks to move, hold or allow: no card payment or transfer is larger. */
+/** An amount that a request may move, hold or allow: no card payment or transfer is larger. */
 export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
 /** An amount that may be zero. */
 export const CentsOrZero = amountInCents(z.int().nonnegative())
-/** An amount that may be below zero. */
+/** An amount that may be negative. */
 export const SignedCents = amountInCents(z.int())
 export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('USD')
-/** RFC 3339, UTC. */
+/** A time in RFC 3339, UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })
-/** Escapes of two digits, and no lookahead: JavaScript, Python and Go read these patterns alike. */
+/** Two-digit escapes and no lookahead, so that JavaScript, Python and Go read these patterns alike. */
 const control = String.raw`\x00-\x1f\x7f-\x9f`
 const controlInLines = String.raw`\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
 const line = new RegExp(`^ *[^${control} ][^${control}]*$`)
 const lines = new RegExp(String.raw`^[\t\n\r ]*[^${control} ][^${controlInLines}]*$`)
 
-/** Refuses what no portable pattern can: blanks beyond ASCII, and halves of a surrogate pair. */
+/** Refuses text that no portable pattern can exclude: blanks beyond ASCII, and lone surrogates. */
 const isShown = (text: string) => text.trim() !== '' && text.isWellFormed()
 
 function shownText(max: number, form: RegExp, words: string) {
   return z.string().max(max).regex(form, words).refine(isShown, words)
 }
 
-/** A text that a person reads: one line, 1 to `max` characters, not blank. */
+/** Returns the schema of a text that a person reads: one line, 1 to `max` characters, not blank. */
 export const Text = (max: number) => shownText(max, line, 'must be one line of text that is not blank')
 
-/** A description, which may have several lines: tabs and line breaks are the only control characters in it. */
+/** Returns the schema of a description of one or more lines. Tabs and line breaks are its only control characters. */
 export const Description = (max: number) => shownText(max, lines, 'must be text that is not blank')
 
-/** A whole number as a path or query carries it: digits and nothing else, so that `1e1`, `0x10` and ` 5` are none. */
+/** Returns the schema of a whole number in a path or query: digits only, so that `1e1`, `0x10` and ` 5` are invalid. */
 export function Digits<S extends z.ZodType<number>>(number: S) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value),
@@ -82,28 +82,28 @@ export function Digits<S extends z.ZodType<number>>(number: S) {
   )
 }
 
-/** A text of a form that the words name, for whoever fills it in. */
+/** Returns the schema of a text whose form the words describe to its author. */
 export const Formed = (form: RegExp, words: string) => z.string().regex(form, `must be ${words}`).describe(words)
 
 const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
 
-/** What an owner notes on a record, at most 50 words and their values. */
+/** An owner's notes on a record: at most 50 names with their values. */
 export const Tags = z
   .record(z.string().regex(tagName), z.string().max(500).describe('What it says'))
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
   .describe('Notes of your own')
 
-/** Changes of tags: they merge, and null deletes one. */
+/** Changes to tags: they are merged, and null deletes one. */
 export const TagChanges = z
   .record(z.string().regex(tagName), z.string().max(500).nullable().describe('What it says; null deletes it'))
   .describe('Notes to add, change or delete; the others stay')
 
 export const CustomerPartyId = Id('pty').optional().describe('For whom')
 
-/** How long to wait for what is read to change its status (docs/service.md#waiting). */
+/** How long to wait for the record to change its status (docs/service.md#waiting). */
 export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('For a change')
 
-/** The query of every list (docs/service.md#lists). */
+/** Returns the query schema of a list (docs/service.md#lists). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
   return z.strictObject({
     ...shape,
@@ -112,12 +112,12 @@ export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) 
   })
 }
 
-/** A to-one relationship; `{data: null}` when absent. */
+/** Returns a to-one relationship; `{data: null}` when absent. */
 export function toOne(type: string, prefix: IdPrefix) {
   return z.object({ data: z.object({ type: z.literal(type), id: Id(prefix) }).nullable() })
 }
 
-/** A resource as responses carry it. */
+/** Returns the schema of a resource in a response. */
 export function resource<T extends string, A extends z.ZodRawShape, R extends z.ZodRawShape>(
   type: T,
   id: z.ZodType<string>,
@@ -132,7 +132,7 @@ export function resource<T extends string, A extends z.ZodRawShape, R extends z.
   })
 }
 
-/** The agent and the run that caused a record; null where a party or user did. */
+/** The agent and the run that caused a record; null if a party or user did. */
 export const cause = {
   agentId: Id('agt').nullable(),
   instanceId: z.string().nullable(),

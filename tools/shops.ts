@@ -19,7 +19,7 @@ import {
   WaitSeconds,
 } from './schemas.ts'
 
-/** The id of a shop, of a product or of an extra: words between hyphens, as they stand in addresses. */
+/** The id of a shop, product or extra: words joined by hyphens, as used in addresses. */
 export const Slug = z
   .string()
   .max(60)
@@ -30,7 +30,7 @@ export const shopCheckoutStatuses = ['open', 'paid', 'expired'] as const
 export const shopOrderStatuses = ['placed', 'shipped', 'partly_shipped', 'canceled', 'returning', 'returned'] as const
 
 /**
- * Why a shop takes no card: the codes of the API's declines, and those that exist in shops only, each with what it says
+ * The reasons a shop rejects a card: the API's decline codes and those that only shops have, each with its message
  * (docs/shops.md#declines).
  */
 export const shopDeclines = {
@@ -47,7 +47,7 @@ export const shopDeclines = {
 
 export type ShopDeclineCode = keyof typeof shopDeclines
 
-/** A product as the shop tells it. Cents. */
+/** A product as the shop presents it. Cents. */
 const product = {
   productId: Slug,
   name: z.string(),
@@ -64,7 +64,7 @@ export const Shop = resource('shop', Slug, {
   products: z.array(z.object(product)),
 })
 
-/** A cart with the total that the shop asks, and its terms. Cents. */
+/** A cart with the total that the shop charges, and its terms. Cents. */
 export const ShopCheckout = resource(
   'shopCheckout',
   Id('sco'),
@@ -95,7 +95,7 @@ export const ShopCheckout = resource(
   { party: toOne('party', 'pty'), shopOrder: toOne('shopOrder', 'sor') },
 )
 
-/** What was bought, and what became of it. Cents. */
+/** An order with its purchase and outcome. Cents. */
 export const ShopOrder = resource(
   'shopOrder',
   Id('sor'),
@@ -158,7 +158,7 @@ const command = {
 const shopParams = z.strictObject({ shopId: Slug.describe('From list_shops') })
 const orderParams = z.strictObject({ orderId: ArgumentId('sor') })
 
-/** Merchants of the sandbox, honest and hostile, at which cards are used as at real ones (docs/shops.md). */
+/** Operations on the sandbox's merchants, honest and hostile, where cards work as at real ones (docs/shops.md). */
 export const shops = {
   listShops: defineOperation({
     ...read,

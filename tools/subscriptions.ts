@@ -36,7 +36,7 @@ export const attentionReasons = [
   'card_removed',
 ] as const
 
-/** The payer's cards of the sandbox, named after how they behave. */
+/** The payer's test cards, named after their behavior. */
 export const cardBehaviors = [
   'approves',
   'declines_once',
@@ -55,7 +55,7 @@ const Every = z.strictObject({
 
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
-/** Frozen when the subscription was created: without end, or in 2 to 4 payments that add up to a total. Cents. */
+/** Terms fixed when the subscription is created: endless, or 2 to 4 payments that add up to a total. Cents. */
 const Terms = z.union([
   z.object({ ...terms, amount: Cents, paymentCount: z.null() }),
   z.object({
@@ -66,7 +66,10 @@ const Terms = z.union([
   }),
 ])
 
-/** Payments by card at an interval, agreed to in a hosted checkout (docs/service.md#subscription). Amounts in cents. */
+/**
+ * A series of card payments at an interval, agreed to in a hosted checkout (docs/service.md#subscription). Amounts in
+ * cents.
+ */
 export const Subscription = resource(
   'subscription',
   Id('sub'),
@@ -96,7 +99,7 @@ export const Subscription = resource(
   { paymentIntent: toOne('paymentIntent', 'pmi') },
 )
 
-/** One payment of a subscription, and how it stands; cents. */
+/** One payment of a subscription and its status; cents. */
 export const SubscriptionPayment = resource(
   'subscriptionPayment',
   z.string(),

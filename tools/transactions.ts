@@ -4,7 +4,7 @@ import { reading } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** Money that arrived or left, as the party that reads it sees it. Amounts in cents. */
+/** Incoming or outgoing money, as seen by the reading party. Amounts in cents. */
 export const Transaction = resource(
   'transaction',
   Id('txn'),

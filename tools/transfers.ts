@@ -24,7 +24,7 @@ import {
 
 const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
 
-/** Money into a wallet from outside, out of it to a bank account, or to another of the party's. Amounts in cents. */
+/** A transfer into a wallet from outside, to a bank account, or to another of the party's wallets. Amounts in cents. */
 export const Transfer = resource(
   'transfer',
   Id('tfr'),
@@ -73,7 +73,7 @@ const read = {
 } as const
 
 const withdrawal = { attributes: { status: 'COMPLETED', type: 'withdrawal' } } as const
-/** Nothing outside of the service takes part. */
+/** The attributes of a transfer that involves nothing outside the service. */
 const inside = { status: 'COMPLETED', rail: null, externalAccountDisplayMask: null } as const
 
 export const transfers = {

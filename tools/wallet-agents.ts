@@ -4,7 +4,7 @@ import { Agent } from './agents.ts'
 import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, Timestamp } from './schemas.ts'
 
-/** An agent with how it may use the wallet that it was asked for by. */
+/** An agent with its access to the requested wallet. */
 const WalletAgent = Agent.extend({
   meta: z.object({ walletAccess: z.object({ isDefault: z.boolean(), attachedAt: Timestamp }) }),
 })

@@ -18,7 +18,7 @@ import {
   toOne,
 } from './schemas.ts'
 
-/** A pool of money. `total` is what the wallet owns, `available` that less what is on hold; cents. */
+/** A pool of money. `total` is the wallet's balance, `available` the same less holds; cents. */
 export const Wallet = resource(
   'wallet',
   Id('wal'),
@@ -52,7 +52,7 @@ const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 const walletName = Text(32).describe('What people call it')
 const walletDescription = Description(100).nullable().describe('What it is for')
 
-/** The lifecycle of wallets, which is never an agent's (docs/service.md#agent-policy). */
+/** Commands on the lifecycle of wallets, which agents may never use (docs/service.md#agent-policy). */
 const command = {
   ...writing,
   output: Wallet,

@@ -19,10 +19,10 @@ const attributes = {
 
 const relationships = { party: toOne('party', 'pty') }
 
-/** An address that is told of a party's events as Standard Webhooks say. */
+/** An address that receives a party's events by the Standard Webhooks specification. */
 export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
 
-/** With the secret that its deliveries are signed with. */
+/** A webhook with the secret that signs its deliveries. */
 const CreatedWebhook = resource(
   'webhook',
   Id('whk'),
@@ -43,7 +43,7 @@ const RotatedWebhook = resource(
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
 
-/** An event on its way to a webhook: what was tried, and when it is tried again. Times are real, not of the sandbox's clock. */
+/** The delivery of an event to a webhook: its attempts and the next retry. Times are real, not the sandbox clock's. */
 export const WebhookDelivery = resource(
   'webhookDelivery',
   Id('whd'),
@@ -61,7 +61,7 @@ export const WebhookDelivery = resource(
   { webhook: z.object({ data: z.object({ type: z.literal('webhook'), id: Id('whk') }) }) },
 )
 
-/** A party that wants more lets one webhook be told more. */
+/** The most webhooks of a party. A party that needs more can subscribe one webhook to more events. */
 export const mostWebhooks = 100
 
 const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also takes http to it')
