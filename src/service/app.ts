@@ -26,21 +26,24 @@ import type { Readiness } from './request/readiness.ts'
 import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
 import { answerInTime } from './request/waiting.ts'
 
-/** What the service's parts are given at the start. */
+/** The dependencies of the service's parts, created at startup. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {
   readiness: Readiness
   about: About
   observe?: Observe | undefined
 }
 
-/** What the service answers by its address. */
+/** The HTTP side of the service. */
 export interface App {
   routes: readonly { method: string; path: string }[]
-  /** @param caller What the listener knows of who asks. */
+  /** Answers a request. @param caller The listener's information about the caller. */
   fetch(request: Request, caller?: unknown): Promise<Response>
 }
 
-/** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
+/**
+ * Creates the REST API of an environment as a fetch function, with a route for each operation and the routes that are
+ * no resources.
+ */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()
   if (dependencies.observe !== undefined) app.use(observed(dependencies.observe, dependencies.system))
@@ -67,7 +70,7 @@ export function createApp(dependencies: Dependencies): App {
   }
 }
 
-/** Answers the requests of a client in this process by the operation that it names: no route has to be found. */
+/** Creates a transport for clients in this process. It dispatches by operation name, so no route has to be matched. */
 export function createCarrier(dependencies: Dependencies): (caller?: typeof counted) => Carrier {
   const { system, observe } = dependencies
   const keys = new Map<string, OperationKey>()
@@ -94,7 +97,7 @@ function arrived({ status, body, headers }: Reply): ApiAnswer {
   return { status, body, headers: new Headers(headers) }
 }
 
-/** Reads the body at once where that costs next to nothing. */
+/** Reads small bodies immediately and leaves others unread. */
 async function incoming(c: Context): Promise<Incoming | Unread> {
   const request = c.req.raw
   const { pathname, searchParams } = new URL(request.url)
@@ -112,7 +115,10 @@ function respond({ status, body, headers }: Reply): Response {
   return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
-/** Whoever has a credential is told of its limit here as well, and held to it. */
+/**
+ * Responds to an unknown route. A caller with a valid credential gets its rate limit headers here as well, and the
+ * request counts.
+ */
 async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
   const reply = refuse(dependencies, noOperation(req.method, req.path))
   const authorization = req.header('authorization') ?? null
@@ -133,15 +139,15 @@ function noOperation(method: string, path: string): Failure {
   return new Failure('not_found', { detail })
 }
 
-/** The answer to what failed outside the pipeline. */
+/** Responds to an error outside the pipeline. */
 function failed(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
-  // No answer is wanted: whoever called `fetch` cuts the connection.
+  // No response is wanted: the caller of `fetch` cuts the connection.
   if (error instanceof ConnectionCutError) throw error
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
   const failure = failureOf(error)
-  // Nobody is there to be answered, and nothing is wrong here.
+  // The client has left, so this is not an error.
   if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
   else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busy)
   else log.error({ supportId, err: error }, 'a request failed outside the pipeline')
@@ -150,7 +156,7 @@ function failed(dependencies: Dependencies, { req }: Context, error: unknown): R
 
 const busy = 'the database could not take the request'
 
-/** The answer to a request that does not reach the pipeline. */
+/** Responds to a request that does not reach the pipeline. */
 function refuse({ system }: Dependencies, failure: Failure): Reply {
   const supportId = newId('req', system, system.now())
   return named(refusal(failure, supportId), supportId)

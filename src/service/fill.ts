@@ -18,16 +18,16 @@ interface Into {
   tx: Transaction
   system: System
   environment: Environment
-  /** By which the world is known again. */
+  /** The digest by which the same world is recognized later. */
   digest: string
   passwords: PasswordHashes
 }
 
 /**
- * Fills an empty database, within an open transaction, with a world (docs/sandbox.md#worlds): its parties first, then
- * what happened to them, in the order of time and by the rules that would have let it happen. The secrets of the seeded
- * keys are left for the start to set.
- * @throws WorldMistakeError for what cannot be, or cannot have happened.
+ * Fills an empty database with a world within an open transaction (docs/sandbox.md#worlds). It inserts the parties,
+ * then plays their history in chronological order under the service's rules. Startup sets the secrets of the seeded
+ * keys later.
+ * @throws WorldMistakeError for a world that is invalid or whose history cannot have happened.
  */
 export async function fillWorld({ tx, system, environment, digest, passwords }: Into, world: World): Promise<void> {
   const { nowMs } = await readTimes(tx)

@@ -17,56 +17,54 @@ import { refusal, requestId } from './request/reply.ts'
 export interface ListenOptions {
   fetch: (request: Request, caller: Caller) => Promise<Response>
   host: string
-  /** 0 takes any free port. */
+  /** 0 picks any free port. */
   port: number
-  /** The address that people reach it at where that is another one, such as a proxy's. */
+  /** The public address if it differs, such as a proxy's. */
   publicUrl?: string | undefined
-  /** Which paths pages of other sites may call: those on this machine, and of `allowedOrigins`. */
+  /** Returns whether pages of other sites may call a path: those on this machine and those of `allowedOrigins`. */
   corsPaths?: (path: string) => boolean
-  /** Which documents pages of any site may read: what is public, and the same for everybody. */
+  /** Returns whether pages of any site may read a document that is public and the same for everyone. */
   publicPaths?: (path: string) => boolean
-  /** Such as `https://inspector.example`. */
+  /** For example `https://inspector.example`. */
   allowedOrigins?: readonly string[]
-  /**
-   * Addresses and ranges of the proxies in front, such as `10.0.0.0/8`: their X-Forwarded-For tells who the client is.
-   */
+  /** Addresses and ranges of trusted proxies, such as `10.0.0.0/8`. Their X-Forwarded-For identifies the client. */
   trustedProxies?: readonly string[]
-  /** From then on each answer says that the connection is used no more. */
+  /** Once true, every response closes its connection. */
   isEnding?: () => boolean
-  /** How long `close` waits for answers that are under way. */
+  /** How long `close` waits for requests in progress. */
   closeWithinMs?: number
-  /** Beyond it a new connection is closed at once. */
+  /** Beyond this limit, new connections are closed at once. */
   mostConnections?: number
-  /** The most bytes of request bodies that are read at one time. */
+  /** The most bytes of request bodies read at one time. */
   bodyBounds?: BodyBounds
   system: System
   log: Logger
 }
 
 export interface Listener {
-  /** The address to reach it at, without a slash at its end. */
+  /** The address of the listener, without a trailing slash. */
   url: string
-  /** The request bytes that are being read now. */
+  /** The request bytes being read now. */
   bodies: Pick<BodyBudget, 'held'>
-  /** Stops taking requests and resolves when those under way are answered, or cut off after a while. */
+  /** Stops accepting requests and resolves once those in progress are answered, or cut off after a deadline. */
   close(): Promise<void>
 }
 
-/** A request's head comes in one piece from any host that means well; its body may take its time. */
+/** A well-behaved host sends a request's headers in one piece; its body may take longer. */
 const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**
- * A connection is kept longer than proxies do, 60 s as a rule: who sends on one that is just being closed loses the request.
- * Of a body that nobody reads yet, one part is taken in and no second one.
+ * Connections are kept longer than the usual 60 s of proxies: a request sent on a closing connection is lost. Only one
+ * chunk of an unread body is buffered.
  */
 const timeouts = { ...arriving, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
 const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
 
-/** A year (RFC 6797 section 6.1.1), of this host alone: its subdomains may be somebody else's. */
+/** A year (RFC 6797 section 6.1.1), for this host alone: its subdomains may belong to others. */
 const strictTransport = 'max-age=31536000'
 
-/** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
+/** Serves a fetch function over HTTP. Requests redirected here by another site's name or page are refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log, bodyBounds } = options
   const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
@@ -86,7 +84,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         : refusedAs(new Failure('forbidden', { detail }), supportId)
     const response = await unlessCut(answered).finally(() => admission.bodyOf(incoming)?.end())
     if (response === undefined) {
-      // A request that was read whole lets go of its socket without ending it.
+      // Once a request is read to its end, destroying it would leave its socket open.
       incoming.socket.destroy()
       return RESPONSE_ALREADY_SENT
     }
@@ -101,7 +99,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.maxConnections = mostConnections
   let closing = false
   let running = 0
-  // Whoever has no request under way, or has sent only a part of one, keeps a closing server waiting for nothing.
+  // While closing, ends connections without a complete request in progress, so that they do not delay it.
   const closeUnused = () => {
     if (!closing) return
     if (running === 0) server.closeAllConnections()
@@ -125,7 +123,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     close: () =>
       new Promise((resolve, reject) => {
         closing = true
-        // Whoever sends half of a body, or reads half of an answer, does not keep a process from ending.
+        // A client that sends half a body or reads half a response must not keep the process alive.
         const timer = deadline(closeWithinMs, () => server.closeAllConnections())
         server.close((error) => {
           timer.clear()
@@ -137,19 +135,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
-/** Returns what sets the headers that every answer has, and gives the request's support id. */
+/** Returns a function that sets the headers common to all responses and returns the request's support id. */
 function preparing({ system, publicUrl, isEnding }: ListenOptions) {
   return (outgoing: ServerResponse): string => {
     const supportId = newId('req', system, system.now())
     if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
     if (isEnding?.()) outgoing.setHeader('Connection', 'close')
-    // A header that the answer itself sets takes precedence over these.
+    // Headers set by the response itself take precedence over these.
     for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
     return supportId
   }
 }
 
-/** Undefined: the connection is to be cut. */
+/** Returns the response; undefined if the connection must be cut. */
 async function unlessCut(answered: Response | Promise<Response>): Promise<Response | undefined> {
   try {
     return await answered
@@ -165,15 +163,18 @@ function refusedAs(failure: Failure, supportId: string): Response {
 }
 
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
-/** What proxies add. One that adds nothing cannot be told from a person at this machine. */
+/** Headers that proxies add. A proxy that adds none looks like a person at this machine. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
-/** The address of the connection counts: anybody can write a name of this machine into Host. */
+/**
+ * Returns whether the request comes from this machine. Only the connection's address counts, because anyone can put a
+ * local name into Host.
+ */
 function isLocal({ socket, headers }: HttpBindings['incoming']): boolean {
   return ownAddress.test(socket.remoteAddress ?? '') && !proxyHeaders.some((name) => name in headers)
 }
 
-/** Whether pages of that origin may call where pages of other sites may. */
+/** Returns whether pages of the origin may make the calls allowed to other sites. */
 export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[]): boolean {
   const url = URL.parse(origin)
   if (url === null || url.origin !== origin) return false
@@ -181,8 +182,8 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
 }
 
 /**
- * Tells why a request must not be served, undefined when it may: a name that was rebound to this machine stands in
- * Host, a page of another site in Origin.
+ * Returns a check that gives the reason a request must be refused, or undefined. Host reveals a name rebound to this
+ * machine, Origin a page of another site.
  */
 function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)
@@ -195,7 +196,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // The public address counts with its own scheme only: a page that came over plain HTTP may be anybody's.
+    // The public address counts only with its own scheme, because a page served over plain HTTP could come from anyone.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
@@ -204,12 +205,12 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
   }
 }
 
-/** OPTIONS asks in a browser's name whether it may read. */
+/** OPTIONS is a browser's preflight before reading. */
 const reading = /^(?:GET|HEAD|OPTIONS)$/
 
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()
   if (isLoopbackHost(name) || name === bound) return true
-  // Bound to every address: any of them may stand in Host, but no name, for only names can be rebound.
+  // When bound to every address, Host may contain any address but no name, because only names can be rebound.
   return (bound === '0.0.0.0' || bound === '[::]') && (/^\d+\.\d+\.\d+\.\d+$/.test(name) || name.startsWith('['))
 }

@@ -13,25 +13,27 @@ import { keepAsFilled } from './store/snapshots.ts'
 import { findWorld } from './store/world.ts'
 import { displayPrefix, wholeCredential } from './tokens/secrets.ts'
 
-/** Secrets for the seeded keys that the start was given. */
+/** Secrets for the seeded keys, given at startup. */
 export interface SeedSecrets {
   apiKey: string | undefined
   agentKey: string | undefined
 }
 
 export interface SeededCredentials {
-  /** The whole credential; null where it was given or made otherwise at an earlier start, has ended, or is not there. */
+  /**
+   * The complete credential; null if its secret was set at an earlier start, or if the key has ended or does not exist.
+   */
   apiKey: string | null
   agentKey: string | null
-  /** A key got its first secret by this start. */
+  /** True if this start set a key's first secret. */
   isFirst: boolean
-  /** Nobody has an account: production begins so. */
+  /** True if there is no account, as in a new production store. */
   isEmpty: boolean
-  /** Whether there are keys whose secrets a start may set. */
+  /** Whether there are keys whose secrets startup may set. */
   hasKeys: boolean
 }
 
-/** Where a world is to be, and which: the package's own unless it is given. */
+/** The store to seed and its world; by default, the package's own. */
 export interface Seeding {
   store: Store
   system: System
@@ -39,10 +41,10 @@ export interface Seeding {
   world?: World | undefined
 }
 
-/** With what was made ready outside the transaction. */
+/** The seeding with the passwords hashed outside the transaction. */
 type Filler = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
 
-/** The database holds another world than the start was given. */
+/** The error for a database that holds a different world from the one given at startup. */
 export class AnotherWorldError extends Error {
   readonly held: string
   readonly given: string
@@ -59,7 +61,10 @@ export class AnotherWorldError extends Error {
 type Kind = 'api_key' | 'agent_key'
 type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 
-/** Fills an empty store with the world and sets the secrets of its keys. @throws AnotherWorldError, WorldMistakeError. */
+/**
+ * Fills an empty store with the world and sets the secrets of its keys.
+ * @throws AnotherWorldError, WorldMistakeError.
+ */
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
   const passwords = await passwordsAhead(seeding)
@@ -82,8 +87,8 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
 }
 
 /**
- * The sandbox's own secrets by each root key, the newest first: they can be told at each start and are stored nowhere,
- * since who has the database has the sandbox. In production nobody can tell them again.
+ * Returns the sandbox's own secrets derived from each root key, newest first. They are not stored and can be shown at
+ * each start, because access to the database is access to the sandbox. Production's secrets cannot be shown again.
  */
 async function derivedSecrets(tx: Transaction): Promise<Record<Kind, string[]>> {
   const { signatures } = await rootKeys(tx)
@@ -95,14 +100,14 @@ function randomSecrets(system: System): Record<Kind, string[]> {
   return { api_key: [newSecret(system)], agent_key: [newSecret(system)] }
 }
 
-/** The id of the seeded agent's key, in a store that is seeded first where it is empty. @throws as `seed`. */
+/** Returns the id of the seeded agent's key, seeding the store first if it is empty. @throws as `seed`. */
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   const passwords = await passwordsAhead(seeding)
   const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
   return agent_key?.id ?? mistake(['parties'], 'have no agent with a key, as which this program could act')
 }
 
-/** Hashed before the transaction, and only where a world with passwords is still to be filled in. */
+/** Hashes passwords before the transaction, and only if a world with passwords has yet to be filled in. */
 async function passwordsAhead({ store, system, world }: Seeding): Promise<PasswordHashes> {
   const hasPasswords = world?.parties.some(({ users }) => users?.some(({ password }) => password !== undefined))
   if (world === undefined || hasPasswords !== true || (await store.read(findWorld)) !== undefined) return new Map()
@@ -111,7 +116,9 @@ async function passwordsAhead({ store, system, world }: Seeding): Promise<Passwo
 
 const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(unset) === true
 
-/** Sets the secret that was given, or the first of its own where it never had one. A key keeps whichever works. */
+/**
+ * Sets the given secret, or the first derived one if the key never had a secret. Otherwise the key keeps its secret.
+ */
 async function setSecret(
   tx: Transaction,
   key: CredentialRow | undefined,
@@ -132,12 +139,15 @@ async function setSecret(
   return hasEnded ? null : credential
 }
 
-/** @param hasSecrets Whether the start is given the secret of a key, for which production gets a party. */
+/**
+ * Returns the seeded keys, filling an empty store first.
+ * @param hasSecrets Whether startup was given a key's secret, for which production gets a party.
+ */
 async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false): Promise<SeededKeys> {
   let rows = await seededCredentials(tx)
   let held = await findWorld(tx)
   if (rows.length === 0 && held === undefined) {
-    // Two processes that start on an empty database make one world.
+    // The lock keeps two processes that start on an empty database from creating two worlds.
     await tx.lock('seed')
     held = await findWorld(tx)
     if (held === undefined) await begin(tx, seeding, hasSecrets)
@@ -150,7 +160,9 @@ async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false):
   return keys
 }
 
-/** Fills an empty store. A production one stays empty, unless it is given keys, until somebody makes its first party. */
+/**
+ * Fills an empty store. A production store stays empty until someone creates its first party, unless it is given keys.
+ */
 async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Promise<void> {
   if (seeding.environment === 'sandbox' || seeding.world !== undefined) return fill(tx, seeding)
   if (!hasSecrets) return
@@ -158,7 +170,9 @@ async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Pro
   await fill(tx, seeding, () => productionWorld('keys'))
 }
 
-/** Makes the first party of a production store, with its owner and without money; false where there is a party. */
+/**
+ * Creates the first party of a production store, with its owner and without money; false if there already is a party.
+ */
 export async function foundParty(
   { store, ...seeding }: Omit<Seeding, 'world'>,
   owner: { email: string; name: string },
@@ -172,13 +186,13 @@ export async function foundParty(
   })
 }
 
-/** @throws AnotherWorldError */
+/** Requires that the store holds the given world. @throws AnotherWorldError */
 function requireSame(held: string | null, world: World | undefined): void {
   const other = otherWorld(held, world)
   if (other !== undefined) throw new AnotherWorldError(other.held, other.given)
 }
 
-/** A store that is filled already loads none of it. What it is filled with is kept for a reset. */
+/** Loads the world's code only when a store has to be filled. The filled state is kept for a reset. */
 async function fill(
   tx: Transaction,
   { system, environment, world, passwords }: Filler,

@@ -51,82 +51,89 @@ export interface ServiceOptions {
   /** Requests per minute per credential. */
   rateLimit: number
   log: Logger
-  /** The address that people reach the service's pages at, without a slash at its end. */
+  /** The public address of the service's pages, without a trailing slash. */
   publicUrl?: () => string
   /** Fetches the metadata documents of applications that sign in. */
   publicFetch?: typeof globalThis.fetch
-  /** Sends what webhooks are told. */
+  /** Sends webhook deliveries. */
   send?: Send
   clientMetadata?: Config['clientMetadata']
-  /** Told of each request when it is answered. */
+  /** Called for each request when it is answered. */
   observe?: Observe | undefined
-  /** What the page at `/` and the documents for hosts tell of this deployment. */
+  /** Details of this deployment for the page at `/` and the documents for hosts. */
   about?: About
-  /** What an empty store is filled with; the package's own world unless it is given. */
+  /** The world that fills an empty store; by default, the package's own. */
   world?: World | undefined
-  /** Whether it is kept what happens in runs, for the console; so it is unless it is said. */
+  /** Whether events in runs are recorded for the console; true by default. */
   keepsRuns?: boolean
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
 export interface Service {
-  /** Every method and path that is answered, with `:name` for what varies: what a table of all doors is held against. */
+  /** Every method and path served, with `:name` for parameters. Tests compare it with the table of all entry points. */
   readonly routes: readonly { method: string; path: string }[]
-  /** `caller` is who sent it over a network; within this process there is none. */
+  /** Answers a request. `caller` is the sender over a network; requests within this process have none. */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
-  /** What `fetch` does for the operations, for a client in this process: no request of HTTP has to be made. */
+  /**
+   * Returns a transport for a client in this process that calls operations as `fetch` does, without building an HTTP
+   * request.
+   */
   carry(caller?: typeof counted): Carrier
-  /** Counts a request that comes in by another door against the limit of its credential. */
+  /** Counts a request from another entry point against its credential's rate limit. */
   limit(keyId: string): Promise<RateLimit>
   /**
-   * Fills an empty store with the world; sets the secrets of its first keys that are given or were never made.
-   * @throws AnotherWorldError where the store holds another one, WorldMistakeError for what cannot be.
+   * Fills an empty store with the world. Sets those secrets of its first keys that are given or were never created.
+   * @throws AnotherWorldError if the store holds a different world, WorldMistakeError for an invalid one.
    */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
-  /** Makes the first party and its owner in an empty store, without money; false where there is a party already. */
+  /** Creates the first party and its owner in an empty store, without money; false if there already is a party. */
   found(owner: { email: string; name: string }): Promise<boolean>
-  /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
+  /** Creates a credential of the seeded agent that lives only in this process's memory. Seeds an empty store. */
   localAgentKey(): Promise<string>
-  /** Sets the owner's password, or makes one where there is none; null: there is one, which is not known, or no owner. */
+  /**
+   * Sets the owner's password, or generates one if there is none. The password is null if an unknown one exists or
+   * there is no owner.
+   */
   seedPassword(given: string | undefined): Promise<{ email: string | null; password: string | null }>
   /**
-   * Makes a one-time link that signs the first owner in, with proof, and leads to `next`; undefined where there is no
-   * owner. It is a secret: show it to a person at a terminal or in a browser, never in a pipe or a log.
+   * Creates a one-time link that signs in the first owner, with proof, and leads to `next`; undefined if there is no
+   * owner. The link is a secret: show it to a person at a terminal or in a browser, never in a pipe or a log.
    */
   signInLink(next: string): Promise<string | undefined>
-  /** What goes wrong on purpose in the sandbox (docs/sandbox.md#faults). */
+  /** The sandbox's deliberate faults (docs/sandbox.md#faults). */
   readonly faults: {
     /**
-     * What befalls a request at the MCP door, counted and told to the activity; undefined: nothing. It asks the rules
-     * that have a path. @throws Failure 400 or 403 for the header X-Sandbox-Fault.
+     * Returns the fault for a request at the MCP endpoint, counted and recorded in the activity; undefined if there is
+     * none. Only rules with a path apply.
+     * @throws Failure 400 or 403 for the header X-Sandbox-Fault.
      */
     plan(request: DoorRequest): Promise<Fault | undefined>
-    /** Takes the rules of a file for those of an earlier one. @throws FaultRuleError for one that cannot be used. */
+    /** Replaces the rules of an earlier file with these. @throws FaultRuleError for an unusable rule. */
     load(rules: readonly FaultRule[]): Promise<void>
   }
   readonly upkeep: Upkeep
-  /** Tells webhooks of events, beside all requests. */
+  /** Delivers events to webhooks, apart from all requests. */
   readonly deliveries: Pick<Deliveries, 'start' | 'connect' | 'once' | 'stop'>
   readonly readiness: Readiness
-  /** What happens in runs, for the console. */
+  /** The log of events in runs, for the console. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
-  /** Enters into a run what no request tells. */
+  /** Records events in a run that no request reports. */
   readonly tell: Tell
   readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
-  /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
+  /** Creates new keys to derive secrets and sign tokens; everything issued by older ones stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
-  /** The same, and forgets the older root keys: what they made is carried on first. */
+  /** Creates new keys and deletes the older root keys, after carrying over the secrets they derived. */
   retireKeys(): Promise<Retired & { signingKey: string }>
   /**
-   * A secret for one purpose, the same in every process on this database, whatever keys come and go: for what processes
-   * agree on for as long as they run.
+   * Returns a secret for one purpose that is the same in every process on this database, whatever keys are added or
+   * retired. Processes use it to agree for as long as they run.
    */
   derivedSecret(purpose: 'sentCalls' | 'mcpQuestions'): Promise<string>
-  /** Such secrets by each key, the newest first: what an older one sealed opens still. */
+  /** Returns such secrets derived from each key, newest first, so that data sealed with an older one still opens. */
   derivedSecrets(purpose: 'mcpRequestState'): Promise<string[]>
-  /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
+  /** Returns the actor of a credential, as a request with it would see it; undefined if it is invalid. */
   identify(credential: string): Promise<Actor | undefined>
-  /** Carries an operation out for a user, as a page does where they are signed in. */
+  /** Performs an operation for a user, as a page does for its signed-in user. */
   actAs(
     user: Pick<UserRow, 'id' | 'partyId'>,
     key: OperationKey,
@@ -134,10 +141,10 @@ export interface Service {
   ): Promise<Reply>
 }
 
-/** Where `serve` listens unless it is told otherwise. */
+/** The address at which `serve` listens by default. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
-/** Nobody set anything up: what a service in another program tells. */
+/** The details shown by a service embedded in another program, which nobody configured. */
 const aboutItself: About = {
   name: 'payments-mcp/service',
   version: '0.0.0',
@@ -225,7 +232,7 @@ export function createService({
   }
 }
 
-/** Makes a credential of the seeded agent's that only this process knows. */
+/** Creates a credential of the seeded agent that only this process knows. */
 async function localAgentKey(seeding: Seeding, local: Map<string, string>): Promise<string> {
   const keyId = await seededAgentKeyId(seeding)
   const credential = `${credentialPrefix('agent_key', seeding.environment)}${newSecret(seeding.system)}`
@@ -233,7 +240,7 @@ async function localAgentKey(seeding: Seeding, local: Map<string, string>): Prom
   return credential
 }
 
-/** Whom a credential acts as; undefined: nobody. */
+/** Returns the actor of a credential; undefined if it is invalid. */
 async function identified(admission: Parameters<typeof actorNow>[0], credential: string): Promise<Actor | undefined> {
   try {
     return await actorNow(admission, `Bearer ${credential}`)
