@@ -108,7 +108,7 @@ async function tellRun(
   })
 }
 
-/** Names the decider for the party that owns the run. Of another party's people, only their party is named. */
+/** Names the decider for the party that owns the run. For people of another party, it names only their party. */
 async function deciderIn({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
     return 'The sandbox, in the customer’s place,'
