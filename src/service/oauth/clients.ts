@@ -6,24 +6,24 @@ import { countClients, deleteUnusedClients } from '../store/oauth-records.ts'
 /** Rate limits for unauthenticated clients, per minute and process. */
 const bounds = {
   mayRegister: { each: 60, all: 1200, seconds: 60 },
-  /** Bounds fetches of clients' metadata documents. */
+  /** The limit on fetches of clients' metadata documents. */
   mayFetch: { each: 60, all: 1200, seconds: 60 },
-  /** Makes guessing a device code, one of 20 to the power of 8, hopeless within its lifetime (RFC 8628, 5.1). */
+  /** The limit that makes guessing a device code, one of 20 to the power of 8, hopeless (RFC 8628, 5.1). */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
-  /** Bounds stored sign-ins: each is stored until it ends, or for an hour. */
+  /** The limit on new sign-ins: each is stored until it ends, or for an hour. */
   mayBegin: { each: 120, all: 6000, seconds: 60 },
-  /** Bounds pages for connecting a device, including those after its form: each may store a session for an hour. */
+  /** The limit on pages for connecting a device, also after its form: each may store a session for an hour. */
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
-/** The most registered clients. Those that nobody connected are deleted after a day. */
+/** The most registered clients. Clients that nobody connected are deleted after a day. */
 export const mostClients = 10_000
 /** The number of clients deleted at once when the limit is reached. */
 const madeRoomFor = 20
 /** The age at which unused clients may be deleted; longer than a person takes to consent. */
 const crowdedForMs = 60 * 60 * 1000
 
-/** Checks by address whether a client may make one more request of each kind now. */
+/** The limits by address, which tell whether a client may make one more request of each kind now. */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
   mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
