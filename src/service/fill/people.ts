@@ -48,7 +48,7 @@ export async function insertAccount(filling: Filling, index: number, openings: M
   }
 }
 
-/** Returns a party's status and card setting: those in the file, else those that follow from its compliance case. */
+/** Returns a party's status and whether it may issue cards, from the file and the party's compliance case. */
 function standing({ status, compliance, issuedCardsEnabled }: WorldParty) {
   const decided = compliance === undefined ? undefined : partyAfter('ACTIVE', compliance)
   const isEnabled = issuedCardsEnabled && decided?.issuedCardsEnabled !== 0
