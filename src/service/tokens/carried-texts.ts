@@ -16,7 +16,6 @@ import {
   webhookText,
 } from './record-texts.ts'
 
-/** A root key that is being retired. */
 export interface RetiringKey {
   id: number
   /** When it stopped deriving new secrets, in service time. */

@@ -2,7 +2,7 @@ import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 
-/** The first letters of each kind. Those of keys are documented for callers (docs/service.md#credential-modes). */
+/** The first letters of each kind. The letters of keys are part of the docs (docs/service.md#credential-modes). */
 const letters = { api_key: 'sk', agent_key: 'ak', user_token: 'ut', exchanged_token: 'xt' } as const satisfies Record<
   CredentialRow['kind'] | 'exchanged_token',
   string
