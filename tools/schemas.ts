@@ -47,9 +47,7 @@ export const ArgumentId = (prefix: IdPrefix, words = `${prefix}_…`) => Id(pref
 export const Cents = amountInCents(z.int().positive())
 /** An amount that a request may move, hold or allow: no card payment or transfer is larger. */
 export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
-/** An amount that may be zero. */
 export const CentsOrZero = amountInCents(z.int().nonnegative())
-/** An amount that may be negative. */
 export const SignedCents = amountInCents(z.int())
 export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('USD')
