@@ -64,7 +64,7 @@ const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
 /** A year (RFC 6797 section 6.1.1), for this host alone: its subdomains may belong to others. */
 const strictTransport = 'max-age=31536000'
 
-/** Serves a fetch function over HTTP. Requests redirected here by another site's name or page are refused with 403. */
+/** Serves a fetch function over HTTP. Requests caused by another site's name or page are refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log, bodyBounds } = options
   const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
