@@ -3,18 +3,18 @@ import { sha256Base64 } from '../core/system.ts'
 import { iconSvg, markPath } from './mark.ts'
 import { markColor } from './tokens.ts'
 
-/** The mark and the name, above what a page says. */
+/** The mark and the product name, shown at the top of a page. */
 export const brand = `<div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span></div>`
 
 interface LonePage {
   title: string
   style: string
   script?: string
-  /** HTML. */
+  /** The page's content, as HTML. */
   body: string
 }
 
-/** Returns a document that loads nothing, so that it can be saved, sent and opened anywhere. */
+/** Returns a self-contained document: it loads nothing, so it can be saved, sent and opened anywhere. */
 export function lonePage({ title, style, script, body }: LonePage): string {
   return `<!doctype html>
 <html lang="en">
@@ -37,7 +37,7 @@ ${script === undefined ? '' : `<script>${script}</script>\n`}</body>
 `
 }
 
-/** Returns the policy under which such a document has its own style, its own script and the mark, and nothing else. */
+/** Returns a policy that allows only the document's own style, its own script and the mark. */
 export function lonePolicy(style: string, script?: string): string {
   return [
     "default-src 'none'",

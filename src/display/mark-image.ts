@@ -2,11 +2,11 @@ import { crc32, deflateSync } from 'node:zlib'
 import { card, stripe } from './mark.ts'
 import { markColor } from './tokens.ts'
 
-/** The mark as a PNG file of so many pixels a side, for whoever shows no SVG. */
+/** Returns the mark as a PNG of `side` pixels square, for clients that cannot show SVG. */
 export function markPng(side: number): Buffer {
   const colour = [...Buffer.from(markColor.slice(1), 'hex'), 0xff]
   const rows = Array.from({ length: side }, (_, y) => {
-    // A row begins with its filter: none.
+    // Each row starts with its filter byte; 0 means none.
     const row = Buffer.alloc(1 + side * 4)
     for (let x = 0; x < side; x++) {
       const at = [((x + 0.5) * 16) / side, ((y + 0.5) * 16) / side] as const
@@ -17,18 +17,18 @@ export function markPng(side: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)
   header.writeUInt32BE(side, 4)
-  // Eight bits a channel, and four channels: red, green, blue, opacity.
+  // Eight bits a channel and four channels: red, green, blue, alpha.
   header.set([8, 6, 0, 0, 0], 8)
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
   const data = deflateSync(Buffer.concat(rows), { level: 9 })
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** The mark as an ICO file, which is a directory of one entry before a PNG. */
+/** Returns the mark as an ICO file: a directory with one entry, followed by a PNG. */
 export function markIco(side: number): Buffer {
   const png = markPng(side)
   const directory = Buffer.alloc(22)
-  // The kind (an icon) and the number of entries; then the entry: size, planes, bits a pixel, length and place.
+  // Type (icon) and number of entries; then the entry: size, planes, bits a pixel, length and offset.
   directory.writeUInt16LE(1, 2)
   directory.writeUInt16LE(1, 4)
   directory.set([side, side], 6)

@@ -4,41 +4,43 @@ import type { Html } from './html.ts'
 import { type Scale, type Tick, valueTicks } from './scales.ts'
 import type { Column } from './table.ts'
 
-/** A line of a plot; its pattern tells it from the others without color. */
+/** A line of a plot. Its pattern distinguishes it without color. */
 export interface Line<Point> {
   name: string
   pattern: 'solid' | 'dashed' | 'dotted'
   cents: (point: Point) => number
 }
 
-/** A moment with the numbers of the steps that lead there. */
+/** A moment, with the numbers of the steps that led to it. */
 export interface Mark {
   atMs: number
   steps: number[]
 }
 
 interface Plot<Point> {
-  /** Begins the ids within. */
+  /** The prefix of the ids within the plot. */
   id: string
   title: string
-  /** What the plot shows, in words. */
+  /** A description of the plot in words. */
   told?: string
   caption?: Html
-  /** The oldest first. */
+  /** The points, oldest first. */
   points: readonly Point[]
   lines: readonly Line<Point>[]
   x: Scale
   marks?: readonly Mark[]
 }
 
-/** Pixels from above; sideways all is told in shares of the width, so that letters keep their size on a phone. */
+/**
+ * Vertical positions in pixels. Horizontal ones are shares of the width, so that letters keep their size on a phone.
+ */
 const top = 28
 const bottom = 188
 const height = 216
-/** The field of the lines, which is stretched to its place. */
+/** The width of the lines' drawing area, which is stretched to fit. */
 const field = 1000
 
-/** Shows amounts over time. Money stays what it is until it changes: lines of steps, not of slopes. */
+/** Plots amounts over time. Balances change at discrete moments, so the lines are steps, not slopes. */
 export function plot<Point extends { atMs: number }>(plotted: Plot<Point>): Html {
   const { id, title, told, caption, points, lines, x, marks = [] } = plotted
   const y = valueTicks(points.flatMap((point) => lines.map(({ cents }) => cents(point))))
@@ -61,7 +63,7 @@ ${markTexts(marks, x)}
 </figure>`
 }
 
-/** Returns the columns of a table that tells the same as the lines. */
+/** Returns table columns with the same data as the lines. */
 export function amountColumns<Point>(lines: readonly Line<Point>[]): Column<Point>[] {
   return lines.map(({ name, cents }) => ({ name, isNumber: true, of: (point) => money(cents(point)) }))
 }
@@ -86,7 +88,7 @@ function timeTick({ share, label }: Tick): Html {
   return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${bottom}" y2="${bottom + 5}"/><text x="${at}%" y="${bottom + 20}" text-anchor="${anchor}">${label}</text>`
 }
 
-/** A triangle above each moment, and the number of its step where there is room for it. */
+/** Draws a triangle above each moment, with its step number if there is room. */
 function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   let lastNumber = -Infinity
   return marks.map(({ atMs, steps }) => {
@@ -99,10 +101,10 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   })
 }
 
-/** Share of the width that a number takes on a phone. */
+/** The share of the width that a number needs on a phone. */
 const leastBetweenNumbers = 0.06
 
-/** How far down a share of the amounts is drawn, in pixels. */
+/** Converts a share of the amount range to a vertical position in pixels. */
 function down(share: number): number {
   return round(bottom - share * (bottom - top))
 }

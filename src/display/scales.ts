@@ -1,7 +1,7 @@
 import { money } from '../core/money.ts'
 import { elapsed } from './moments.ts'
 
-/** A labelled place of an axis, as a share of its length. */
+/** A labelled position on an axis, as a share of its length. */
 export interface Tick {
   share: number
   label: string
@@ -13,8 +13,8 @@ export interface Scale {
 }
 
 /**
- * The sandbox's time. An agent acts within seconds, and what a shop does comes days later: each wait is drawn by the
- * logarithm of its length, so that both can be seen. The moments are the only ones that have a place.
+ * Returns a scale for the sandbox's time. An agent acts within seconds but a shop responds days later, so each gap is
+ * drawn by the logarithm of its length. Only the given moments have a position.
  */
 export function timeScale(moments: readonly number[]): Scale {
   const times = [...new Set(moments)].toSorted((one, other) => one - other)
@@ -31,18 +31,18 @@ export function timeScale(moments: readonly number[]): Scale {
   return { shareOf, ticks: apart(times.map((atMs) => ({ share: shareOf(atMs), label: elapsed(atMs - began) }))) }
 }
 
-/** Time from one moment to another as a clock measures it, with a label for each end. */
+/** Returns a linear time scale with a label at each end. */
 export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [string, string]): Scale {
-  // A single moment becomes a line over the whole width.
+  // A single moment is drawn as a line over the whole width.
   const sinceMs = Math.min(fromMs, toMs - 1)
   const ticks = labels.map((label, share) => ({ share, label }))
   return { shareOf: (atMs) => (atMs - sinceMs) / (toMs - sinceMs), ticks }
 }
 
-/** What came of the last change is seen right of it. */
+/** The position of the last moment. The rest of the width shows the values after it. */
 const lastShare = 0.95
 
-/** The first tick, the last one, and those between that have room for their labels. */
+/** Returns the first tick, the last one, and those in between that have room for their labels. */
 function apart(ticks: readonly Tick[]): Tick[] {
   const [first, last] = [ticks[0], ticks.at(-1)]
   if (first === undefined || last === undefined || first === last) return first === undefined ? [] : [first]
@@ -54,10 +54,13 @@ function apart(ticks: readonly Tick[]): Tick[] {
   return [...kept, last]
 }
 
-/** Share of the width that a label takes on a phone. */
+/** The share of the width that a label needs on a phone. */
 const leastBetween = 0.17
 
-/** Amounts with some round ones between: from 0 (or less), or from near the least where they hardly differ. */
+/**
+ * Returns a scale with ticks at round amounts. It starts at 0 or below, or near the lowest amount if the amounts hardly
+ * differ.
+ */
 export function valueTicks(cents: readonly number[]): Scale {
   const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]
   const span = highest - lowest
@@ -72,7 +75,7 @@ export function valueTicks(cents: readonly number[]): Scale {
   return { shareOf, ticks }
 }
 
-/** At least so many cents: 1, 2 or 5 with zeros. */
+/** Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least` cents. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)))
   return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power

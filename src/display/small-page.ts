@@ -3,11 +3,13 @@ import { baseStyle } from './style.ts'
 
 interface SmallPage {
   heading: string
-  /** Sentences of our own: they are not escaped. */
+  /** Our own sentences, as HTML: they are not escaped. */
   lines: readonly string[]
 }
 
-/** Returns a page of a command that listens on this machine for a moment, with its headers. Its address may hold a code. */
+/**
+ * Returns a page, with its headers, for a command that briefly listens on this machine. Its address may hold a code.
+ */
 export function smallPage({ heading, lines }: SmallPage): { page: string; headers: Record<string, string> } {
   const style = baseStyle()
   const said = lines.map((line) => `<p>${line}</p>`).join('\n')

@@ -3,22 +3,24 @@ import { tokensByBrowser, tokensByPage } from './tokens.ts'
 
 const files = builtin<typeof import('node:fs')>('node:fs')
 
-/** Returns what even the smallest page looks like: the tokens, and the elements that every page has. */
+/** Returns the style of even the smallest page: the tokens and the basic elements. */
 export function baseStyle(): string {
   return `${tokensByBrowser}${file('base.css')}`
 }
 
-/** Returns the look of the parts that pages, reports and views are composed of. It stands behind the base. */
+/** Returns the style of the parts that make up pages, reports and views. It must follow the base style. */
 export function partsStyle(): string {
   return file('parts.css')
 }
 
-/** Returns the whole style of a document within another page, which may ask for the light or the dark. */
+/**
+ * Returns the complete style of a document embedded in another page, which may request the light or the dark scheme.
+ */
 export function framedStyle(): string {
   return `${tokensByPage}${file('base.css')}${file('parts.css')}`
 }
 
-/** The files lie beside this one, in `dist` and in the bundle too. */
+/** Reads a file next to this one, which holds in `dist` and in the bundle too. */
 function file(name: 'base.css' | 'parts.css'): string {
   return files().readFileSync(new URL(`./styles/${name}`, import.meta.url), 'utf8')
 }

@@ -1,20 +1,20 @@
 import { html } from 'hono/html'
 import type { Html } from './html.ts'
 
-/** A column: its name, and what it shows of a row. */
+/** A column: its name, and the cell of a row. */
 export interface Column<Row> {
   name: string
   isNumber?: boolean
-  /** Whether its cells say what they are, so that no name is to be seen. */
+  /** Whether the cells are self-explanatory, so that the column name is hidden. */
   isUnseen?: boolean
   of: (row: Row) => Html | string | readonly Html[]
 }
 
 /**
- * Shows rows under named columns, the first of which names each row. On a phone a row is a block in which every other cell
- * has its column's name.
- * @param caption A text is for those who listen only.
- * @param idOf The id of each row, where something leads to it.
+ * Renders rows under named columns; the first column names each row. On a phone, a row is a block in which every other
+ * cell shows its column's name.
+ * @param caption A plain text is for screen readers only.
+ * @param idOf Returns the id of each row, if something links to it.
  */
 export function table<Row>(
   caption: string | Html,

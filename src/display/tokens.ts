@@ -1,4 +1,4 @@
-/** The colors of everything that people see, by what they are for: in the light, and in the dark. */
+/** The colors of all pages by purpose, for the light and the dark scheme. */
 const palette = {
   page: ['#f3f4f6', '#101216'],
   surface: ['#ffffff', '#1a1d23'],
@@ -15,7 +15,7 @@ const palette = {
   'on-sandbox': ['#5c4400', '#f6dd97'],
 } as const satisfies Record<string, readonly [light: string, dark: string]>
 
-/** Sizes, type and edges that recur. */
+/** Common sizes, type and edges. */
 const measures = {
   small: '0.8125rem',
   gap: '0.75rem',
@@ -24,13 +24,13 @@ const measures = {
   mono: 'ui-monospace, monospace',
 } as const
 
-/** Where a page around the view may ask for the light or the dark whatever the browser is set to. */
+/** Tokens for a view whose host page may request the light or the dark scheme, whatever the browser's setting. */
 export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
 
-/** The color of the mark, between the two accents: to be told from what is behind it in the light and in the dark. */
+/** The color of the mark, between the two accents: it stands out in the light and in the dark. */
 export const markColor = '#6b7cff'
 
-/** As the browser is set, for browsers also that are too old to know `light-dark`. */
+/** Tokens that follow the browser's setting, also for browsers too old to support `light-dark`. */
 export const tokensByBrowser = `${root((light) => light)}
 @media (prefers-color-scheme: dark) {
 ${root((_, dark) => dark)}}
