@@ -4,7 +4,7 @@ import { framedStyle } from '../../display/style.ts'
 
 const files = builtin<typeof import('node:fs/promises')>('node:fs/promises')
 
-/** A page that a host shows beside the result of a tool (MCP Apps, 2026-01-26): one document, which loads nothing. */
+/** A page that a host shows beside a tool's result (MCP Apps, 2026-01-26): one document that loads nothing. */
 interface AppResource {
   uri: string
   name: string
@@ -15,7 +15,7 @@ interface AppResource {
   read(): Promise<string>
 }
 
-/** The key of the protocol, and the one that hosts from before it look for. */
+/** The key of the protocol, and the one that older hosts look for. */
 type ToolUiMeta = {
   ui: { resourceUri: string }
   'ui/resourceUri': string
@@ -24,11 +24,11 @@ type ToolUiMeta = {
 interface View {
   title: string
   description: string
-  /** Above the title. */
+  /** The line above the title. */
   kind: string
-  /** The title until there is something to show. */
+  /** The title shown until the first result arrives. */
   waiting: string
-  /** Whose results it shows. None of them ever carries a card's number. */
+  /** The tools whose results the view shows. None of them ever returns a card's number. */
   tools: readonly string[]
 }
 
@@ -69,13 +69,15 @@ const byTool: ReadonlyMap<string, string> = new Map(
   Object.entries<View>(views).flatMap(([name, { tools }]) => tools.map((tool) => [tool, uriOf(name)] as const)),
 )
 
-/** What the tool's `_meta` says about the view of its results; undefined where it has none. */
+/** Returns the tool's `_meta` that names the view of its results; undefined if it has no view. */
 export function toolUiMeta(toolName: string): ToolUiMeta | undefined {
   const resourceUri = byTool.get(toolName)
   return resourceUri === undefined ? undefined : { ui: { resourceUri }, 'ui/resourceUri': resourceUri }
 }
 
-/** The views as resources; those of the sandbox offer its simulations. The files are read when a view is. */
+/**
+ * Returns the views as resources; the sandbox's views offer its simulations. Files are read when a view is requested.
+ */
 export function appResources(environment: Environment): readonly AppResource[] {
   return Object.entries<View>(views).map(([name, { title, description }]) => ({
     uri: uriOf(name),
@@ -83,13 +85,13 @@ export function appResources(environment: Environment): readonly AppResource[] {
     title,
     description,
     mimeType: 'text/html;profile=mcp-app',
-    // No domain at all: a host lets the view reach nothing but the host itself.
+    // No domains at all: a host then lets the view reach only the host itself.
     _meta: { ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } },
     read: () => documentOf(name as ViewName, environment),
   }))
 }
 
-/** The views with the tools that they belong to, as the server takes them. */
+/** Returns the views and the metadata of their tools, as the server takes them. */
 export function appViews(environment: Environment) {
   return { toolMeta: toolUiMeta, resources: appResources(environment) }
 }
@@ -98,7 +100,7 @@ function uriOf(name: string): string {
   return `ui://payments/${name}`
 }
 
-/** What every view is made of; a script stands behind those that it imports. */
+/** The scripts that all views share. A script comes after those that it imports. */
 const sharedScripts = [
   'elements.js',
   'answers.js',
@@ -144,12 +146,12 @@ ${(await scripts).map(inOneModule).join('\n')}</script>
 `
 }
 
-/** They lie beside this file, in `dist` and in the bundle too. */
+/** Reads a file next to this one, which holds in `dist` and in the bundle too. */
 function readView(file: string): Promise<string> {
   return files().readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
 }
 
-/** The module as a part of one that holds all it imports: an inline script has nothing to import from. */
+/** Strips imports and exports, so that all modules fit into one: an inline script cannot import files. */
 function inOneModule(text: string): string {
   return text.replace(/^import [^']*'\.\/[^']+'\n/gm, '').replace(/^export /gm, '')
 }

@@ -1,29 +1,30 @@
 import { Refusal } from './answers.js'
 import { byId, write } from './elements.js'
 
-/** Longer than a double click takes, so that its second click meets buttons that rest. */
+/** Longer than a double click takes, so that its second click meets inactive buttons. */
 const leastMs = 500
 
 /**
- * What buttons do: one thing at a time, with one key for a thing and its repetitions.
+ * Creates the handler of button actions. It runs one action at a time and reuses the idempotency key when an action is
+ * retried.
  * @param {{ call(name: string, input: Record<string, unknown>): Promise<any> }} host
  * @param {() => void} onRest called when the buttons may be pressed again
  */
 export function createActions(host, onRest) {
   let busy = false
-  /** The call whose outcome is not known, and the key that it was sent with. */
+  /** The call whose outcome is unknown, and the idempotency key that it was sent with. */
   let open = { call: '', idempotencyKey: '' }
 
   /**
    * @param {HTMLButtonElement} button
-   * @param {string} doing what the button says meanwhile
+   * @param {string} doing the button's text while the action runs
    * @param {() => Promise<void>} work
    */
   async function press(button, doing, work) {
     if (busy) return
     busy = true
     const label = button.textContent
-    // Not `disabled`, which would take the focus away.
+    // We avoid `disabled` because it would take the focus away.
     rest(true)
     button.textContent = doing
     tell('')
@@ -64,7 +65,7 @@ export function createActions(host, onRest) {
 }
 
 /**
- * Says what went wrong, at once where a screen reader is used.
+ * Shows a problem; a screen reader announces it immediately.
  * @param {string} problem
  */
 export function tell(problem) {
@@ -77,7 +78,7 @@ function rest(resting) {
 }
 
 /**
- * Leaves a button that is about to go, so that the focus is not lost with it.
+ * Hides an element. If it contains the focus, the focus moves to the title first.
  * @param {HTMLElement} element
  */
 export function hide(element) {
@@ -91,7 +92,7 @@ function sentence(text) {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/** Not `randomUUID`, which a page without a secure origin does not have. */
+/** We avoid `randomUUID` because it is missing on pages without a secure origin. */
 function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `view_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -8,7 +8,7 @@ import { purchaseLine, purchaseState } from './words.js'
 /** @typedef {import('./words.js').Card} Card */
 /** @typedef {{ card: Card, purchases: Purchase[] }} Shown */
 
-/** The newest of them. */
+/** The number of purchases shown, newest first. */
 const mostPurchases = 20
 
 const amount = createAmount()
@@ -67,7 +67,10 @@ function news(before, after) {
     : `The card is ${after.card.attributes.status}.`
 }
 
-/** @typedef {{ text: string, tone: string, pauseMs?: number }} CardState how it shows, and how soon to look again */
+/**
+ * @typedef {{ text: string, tone: string, pauseMs?: number }} CardState its text and tone, and the delay until the next
+ * look
+ */
 
 /** @typedef {typeof import('../../../../tools/agent-cards.ts').agentCardStatuses[number]} CardStatus */
 /** @type {Record<CardStatus, CardState>} */
@@ -79,7 +82,7 @@ const cardStates = {
 }
 
 /**
- * A deployed API may know states that this view does not.
+ * Returns how a status is shown. A deployed API may know statuses that this view does not.
  * @param {string} status
  * @returns {CardState}
  */
@@ -106,12 +109,12 @@ function render({ card: found, purchases }) {
   byId('about', HTMLElement).hidden = false
   byId('story', HTMLElement).hidden = purchases.length === 0
   const section = byId('sandbox', HTMLElement)
-  // Its button speaks until the call is over.
+  // The button shows its progress text until the call ends.
   if (frame.busy()) return
   if (!frame.maySimulate() || status !== 'active') return hide(section)
   section.hidden = false
   const hint = `The card allows ${money(maximumAmount, currency)}.`
-  // Also more may be tried, to see it declined.
+  // Higher amounts are allowed, so that people can see them declined.
   amount.offer({ offeredCents: maximumAmount, mostCents: 10 ** 11, currency, hint })
   label()
 }

@@ -1,7 +1,7 @@
 import { byId, centsOf, decimal, money, write } from './elements.js'
 
 /**
- * The field of an amount, at most so many cents. It holds them until somebody types another.
+ * Creates the amount field, with an upper limit in cents. It keeps the offered amount until the person types another.
  */
 export function createAmount() {
   const input = byId('amount', HTMLInputElement)
@@ -23,12 +23,12 @@ export function createAmount() {
       offered = next
       input.value = next
     },
-    /** What stands there; undefined for what is no amount, or too much. */
+    /** Returns the entered cents; undefined for an invalid or excessive amount. */
     cents() {
       const cents = centsOf(input.value)
       return cents === undefined || cents === 0 || cents > most ? undefined : cents
     },
-    /** What is wrong with it, which is shown at the field too. */
+    /** Returns the problem with the entry and marks the field as invalid. */
     problem() {
       input.setAttribute('aria-invalid', 'true')
       input.focus()

@@ -1,12 +1,12 @@
 /** @typedef {{ type?: string, text?: string }} Content */
 /** @typedef {{ isError?: boolean, content?: Content[], structuredContent?: { data?: unknown } }} ToolResult */
 
-/** What a tool refused, in words for a person. */
+/** A refusal of a tool, in words for a person. */
 export class Refusal extends Error {
   /**
    * @param {string} message
    * @param {{ advice?: string, certain?: boolean, keepsKey?: boolean }} [more] certain: it did not happen; keepsKey:
-   *   the next try is a repetition of this one
+   * the next try repeats this one
    */
   constructor(message, { advice = '', certain = true, keepsKey = !certain } = {}) {
     super(message)
@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What a person can do about an error of the API or of the server, by its code. */
+/** The advice for a person about each error code of the API or the server. */
 const advice = /** @type {Record<string, string>} */ ({
   card_purchase_simulation_not_allowed: 'It changed meanwhile: this is how it stands now.',
   conflict: 'It changed meanwhile: this is how it stands now.',
@@ -32,18 +32,18 @@ const advice = /** @type {Record<string, string>} */ ({
   rate_limited: 'Wait a moment, then press the button again.',
 })
 
-/** Answers after which it is not known whether it happened, or which ask to be sent again as they were. */
+/** Statuses that leave the outcome unknown, or that ask the caller to repeat the request unchanged. */
 const unsettled = [408, 425, 429, 502, 503, 504]
 
 /**
- * What the tool answered: the resource or the list. Its text is for the model.
+ * Returns the resource or the list that the tool answered with. Its text is for the model.
  * @param {ToolResult} result
  * @returns {any}
  * @throws {Refusal}
  */
 export function dataOf(result) {
   const text = result.content?.find(({ type }) => type === 'text')?.text ?? ''
-  // An error is a sentence, and its fields on the last line.
+  // An error is a sentence followed by its fields as JSON on the last line.
   if (result.isError === true) throw refusalOf(jsonOf(text.slice(text.lastIndexOf('\n') + 1))?.error, text)
   const data = result.structuredContent?.data
   if (data === undefined) throw new Refusal(text || 'The tool answered nothing.')
@@ -58,12 +58,13 @@ function refusalOf(error, text) {
   if (typeof error?.detail !== 'string') return new Refusal(text || 'The tool failed.', { advice: 'Try again.' })
   const repeat = unsettled.includes(Number(error.status))
   const known = advice[String(error.code)] ?? (repeat ? again : 'Try again.')
-  // The error names the key where only an unchanged repeat is safe: a conflict may be with this very call, still running.
+  // The error names the key where only an unchanged repeat is safe: a conflict may be with this very call, still
+  // running.
   const keepsKey = repeat || error.idempotencyKey !== undefined
   return new Refusal(error.detail, { certain: !repeat, keepsKey, advice: known })
 }
 
-/** The same key is sent again. */
+/** The advice when the outcome is unknown: the next press sends the same key. */
 export const again = 'Press the button again: nothing happens twice.'
 
 /** @param {string} text */

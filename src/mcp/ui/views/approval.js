@@ -65,7 +65,7 @@ function wiredTo({ attributes: { wire } }) {
 }
 
 /**
- * Whom the payment is to, and what for. The tool that tells may not be offered, and then it stays unsaid.
+ * Returns the payee and the note of the payment. The tool that reads them may be unavailable; then both stay empty.
  * @param {Approval} found
  */
 async function paymentOf(found) {

@@ -9,7 +9,7 @@ import { purchaseState, releases } from './words.js'
 /** @typedef {{ purchase: Purchase, card: Card | undefined, refunds: Purchase[] }} Story */
 /** @typedef {{ title: string, detail: string, at?: string | null, tone: string, cause?: Purchase['attributes'] }} Event */
 
-/** The newest of them; a purchase seldom has more. */
+/** The number of refunds read, newest first. A purchase seldom has more. */
 const mostRefunds = 100
 
 const amount = createAmount()
@@ -19,12 +19,12 @@ const buttons = {
   reverse: byId('reverse', HTMLButtonElement),
   expire: byId('expire', HTMLButtonElement),
 }
-/** What ended which hold, when that happened here: the purchase itself does not tell. */
+/** The purchase whose hold was released from this view, and the reason: the purchase itself does not tell it. */
 let release = { purchaseId: '', words: releases.unknown }
 /** @type {Card | undefined} */
 let knownCard
 /**
- * The refunds that were read last, of which purchase, and how much they were then.
+ * The last refunds read, with their purchase and its refunded total at that time.
  * @type {{ purchaseId: string, cents: number, list: Purchase[] }}
  */
 let knownRefunds = { purchaseId: '', cents: 0, list: [] }
@@ -149,7 +149,7 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
     amount.offer({ offeredCents: mostCents, mostCents, currency, hint })
     write('amount-label', open ? 'Amount to capture in USD' : 'Amount to refund in USD')
   }
-  // Its button speaks until the call is over.
+  // The button shows its progress text until the call ends.
   if (frame.busy()) return
   toggle(section, offered)
   for (const name of /** @type {const} */ (['capture', 'reverse', 'expire'])) toggle(buttons[name], open)
@@ -166,7 +166,7 @@ function toggle(element, offered) {
   else hide(element)
 }
 
-/** The buttons say what they are about to do. */
+/** Updates the buttons' texts with the amount that they act on. */
 function label() {
   if (story === undefined || frame.busy()) return
   const { amount: whole, currency } = story.purchase.attributes
@@ -204,7 +204,7 @@ function free(button, doing, tool) {
 }
 
 /**
- * The story of the purchase, oldest first.
+ * Returns the history of the purchase, oldest first.
  * @param {Story} story
  * @returns {Event[]}
  */
@@ -224,7 +224,7 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
   }
   const title = `Authorized: ${dollars(purchase.amount)}`
   events.push({ title, detail: 'Put on hold.', at: purchase.createdAt, tone: 'open', cause: purchase })
-  // A refund changes the purchase too, so that then nothing tells any more when it was captured.
+  // A refund also updates the purchase, so its time of capture is then unknown.
   const at = purchase.refunded === 0 ? purchase.updatedAt : null
   if (purchase.status === 'reversed') {
     const detail = release.purchaseId === id ? release.words : releases.unknown

@@ -1,8 +1,8 @@
 /**
- * The element with an id, of the kind that is expected there.
+ * Returns the element with an id.
  * @template {HTMLElement} Kind
  * @param {string} id
- * @param {new () => Kind} kind
+ * @param {new () => Kind} kind the expected class
  * @returns {Kind}
  */
 export function byId(id, kind) {
@@ -12,7 +12,7 @@ export function byId(id, kind) {
 }
 
 /**
- * Sets the text of the element with an id. Only a change is written: what did not change is not read out again.
+ * Sets the text of the element with an id. Unchanged text is not written, so that a screen reader does not repeat it.
  * @param {string} id
  * @param {string} text
  */
@@ -22,7 +22,7 @@ export function write(id, text) {
 }
 
 /**
- * A new element. What it says is always text, never markup: merchants and payees name themselves.
+ * Creates an element. Its content is always text, never markup: merchants and payees choose their own names.
  * @param {string} name
  * @param {string | Node[]} content
  * @param {string} [className]
@@ -35,7 +35,7 @@ export function make(name, content, className = '') {
 }
 
 /**
- * Says what the view is about, and how that stands.
+ * Shows the view's subject and its state.
  * @param {string} title
  * @param {{ text: string, tone: string }} state
  */
@@ -46,7 +46,7 @@ export function writeHead(title, { text, tone }) {
 }
 
 /**
- * Shows facts as the rows of a description list; one without a value is left out.
+ * Shows facts as rows of a description list; facts without a value are left out.
  * @param {string} id
  * @param {Record<string, string | null | undefined>} facts
  */
@@ -59,7 +59,7 @@ export function writeFacts(id, facts) {
 }
 
 /**
- * Replaces what is in the element with an id, if it differs.
+ * Replaces the content of the element with an id, if it differs.
  * @param {string} id
  * @param {HTMLElement[]} children
  */
@@ -72,7 +72,7 @@ export function replace(id, children) {
 }
 
 /**
- * Whole cents in words, exactly: no fraction is computed.
+ * Formats whole cents as an amount, exactly: no fraction is computed.
  * @param {number} cents
  * @param {string} currency
  */
@@ -82,7 +82,7 @@ export function money(cents, currency) {
 }
 
 /**
- * Whole cents as one types them: `12.50`.
+ * Formats whole cents as a person would type them: `12.50`.
  * @param {number} cents
  */
 export function decimal(cents) {
@@ -91,7 +91,7 @@ export function decimal(cents) {
 }
 
 /**
- * The cents that somebody typed; undefined for what is no amount.
+ * Parses a typed amount to cents; undefined if it is not an amount.
  * @param {string} typed
  */
 export function centsOf(typed) {
@@ -101,9 +101,9 @@ export function centsOf(typed) {
 }
 
 /**
- * A time as the person's calendar has it.
+ * Formats a time for the person's time zone.
  * @param {string} timestamp
- * @param {string | undefined} timeZone of the host, which may know better than the browser
+ * @param {string | undefined} timeZone the host's, which may be more accurate than the browser's
  */
 export function timeIn(timestamp, timeZone) {
   const style = /** @type {const} */ ({ dateStyle: 'medium', timeStyle: 'short' })

@@ -6,13 +6,13 @@ import { keepLive } from './live.js'
 
 /**
  * @template Shown
- * @typedef View what differs from view to view
+ * @typedef View the parts that differ between views
  * @property {string} type of the resources that it is about
- * @property {(resource: any) => string} idOf the id of the resource to read, given one that a tool answered
- * @property {(resource: any) => Shown | undefined} atOnce what the answer alone can show
+ * @property {(resource: any) => string} idOf the id of the resource to read, given one that a tool answered with
+ * @property {(resource: any) => Shown | undefined} atOnce the content available from the answer alone
  * @property {(id: string) => Promise<Shown>} read
  * @property {(shown: Shown) => void} render
- * @property {(before: Shown, after: Shown) => string} news what became different, in words; empty: nothing
+ * @property {(before: Shown, after: Shown) => string} news the changes in words; empty if there are none
  * @property {(shown: Shown) => number | undefined} pauseMs until the next look; undefined: nothing changes any more
  */
 
@@ -23,7 +23,7 @@ const liveWords = {
 }
 
 /**
- * What the views share: it shows what tools answered, reads it anew after each change, and keeps it live.
+ * The common part of all views. It shows tool results, reads the resource again after each change, and keeps it live.
  * @template Shown
  */
 export class Frame {
@@ -75,17 +75,17 @@ export class Frame {
     this.host.connect().catch((error) => this.#explain(error))
   }
 
-  /** The party that the view's call acted for, as an argument. */
+  /** Returns the party that the view's call acted for, as an argument. */
   party() {
     return { customerPartyId: this.#input.customerPartyId }
   }
 
-  /** Whether the buttons have an effect: not where the host carries no calls. */
+  /** Returns whether the buttons work: they do not if the host carries no tool calls. */
   mayAct() {
     return this.host.mayCall()
   }
 
-  /** Whether they may rehearse what a merchant does. */
+  /** Returns whether the buttons may simulate the merchant. */
   maySimulate() {
     return this.mayAct() && document.documentElement.dataset.environment === 'sandbox'
   }
@@ -95,12 +95,12 @@ export class Frame {
   }
 
   /**
-   * Lets a button call a tool. What it brought about, or that it could not, is read anew.
+   * Lets a button call a tool, then reads the resource again, whether the call succeeded or failed.
    * @param {HTMLButtonElement} button
    * @param {string} doing
    * @param {string} name
    * @param {Record<string, unknown>} arguments_
-   * @param {() => void} [onDone] called before it is shown
+   * @param {() => void} [onDone] called before the result is shown
    */
   act(button, doing, name, arguments_, onDone) {
     return this.#actions.press(button, doing, async () => {
@@ -108,7 +108,7 @@ export class Frame {
       if (result.status === 'fulfilled') onDone?.()
       const changed = await this.#look()
       if (result.status === 'fulfilled') return
-      // Only the answer was lost: what is shown now says that it happened.
+      // Only the answer was lost: the resource now shows that the change happened.
       if (changed && result.reason instanceof Refusal && !result.reason.certain) return
       throw result.reason
     })
@@ -125,7 +125,7 @@ export class Frame {
     this.#live.start()
   }
 
-  /** Reads it anew. An answer that a later look has overtaken is dropped. */
+  /** Reads the resource again. A result is dropped if a later read has started. */
   async #look() {
     if (this.#id === undefined) return false
     const at = ++this.#looks

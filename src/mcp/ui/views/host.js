@@ -7,18 +7,18 @@ import { again, dataOf, Refusal } from './answers.js'
  * @property {(input: Record<string, any>) => void} onInput the arguments of the tool call that the view belongs to
  * @property {(result: ToolResult) => void} onResult its result, and that of each later call
  * @property {(reason: string) => void} onCancelled
- * @property {() => void} onEnd the view is about to go
+ * @property {() => void} onEnd the view is about to be removed
  */
 
-/** The version of the MCP Apps protocol that is spoken. */
+/** The supported version of the MCP Apps protocol. */
 const version = '2026-01-26'
 
-/** Longer than a person takes to answer when the server asks one, as before an approval. */
+/** Longer than a person takes to answer when the server asks one, for example before an approval. */
 const longestMs = 10 * 60_000
 
 /**
- * The view's end of the MCP Apps protocol: JSON-RPC by messages with the window around. Written out, because the
- * library's own end is larger than all views together.
+ * Connects the view to its host by the MCP Apps protocol: JSON-RPC over messages with the parent window. We implement
+ * it ourselves because the library's client is larger than all views together.
  * @param {Listener} listener
  */
 export function connectHost(listener) {
@@ -26,7 +26,7 @@ export function connectHost(listener) {
   let context = {}
   let mayCall = false
 
-  // The host's origin is not told, and may be none; what is sent is what the host itself handed over.
+  // The host's origin is unknown and may be opaque; we only send data that the host itself provided.
   const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
   const { request, answer } = createRequests(send)
 
@@ -57,7 +57,7 @@ export function connectHost(listener) {
   }
 
   return {
-    /** Resolves once the host knows that the view is there: now it sends what is to be shown. */
+    /** Resolves once the host has acknowledged the view and starts sending data. */
     async connect() {
       const appInfo = { name: 'payments-mcp', version: '1' }
       const initialized = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
@@ -66,7 +66,7 @@ export function connectHost(listener) {
       send({ method: 'ui/notifications/initialized', params: {} })
       tellSize(send)
     },
-    /** Whether the host carries tool calls to the server. */
+    /** Returns whether the host carries tool calls to the server. */
     mayCall: () => mayCall,
     context: () => context,
     /**
@@ -82,7 +82,7 @@ export function connectHost(listener) {
 }
 
 /**
- * Requests to the host, and the answers that they wait for.
+ * Sends requests to the host and matches the answers to them.
  * @param {(message: object) => void} send
  */
 function createRequests(send) {
@@ -118,17 +118,19 @@ function createRequests(send) {
   }
 }
 
-/** JSON-RPC's codes of a method or tool that is not there. */
+/** JSON-RPC's codes for an unknown method or tool. */
 const unknown = [-32601, -32602]
 
 /** @param {{ code?: number, message?: string }} error */
 function failed({ code = 0, message = 'no reason' }) {
   if (unknown.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
-  // A host's own time limit: the call may still have reached the server.
+  // The host's own time limit may have expired: the call may still have reached the server.
   return new Refusal(`The host could not carry out the call: ${message}.`, { certain: false, advice: again })
 }
 
-/** The colors of the views, and which of the host's stand for them. All or none: a mixture may not be readable. */
+/**
+ * The view's colors and the host variables that replace them. All are replaced or none: a mixture may be unreadable.
+ */
 const worn = /** @type {const} */ ({
   '--surface': '--color-background-primary',
   '--text': '--color-text-primary',

@@ -1,9 +1,9 @@
-/** How often nothing new may be seen, or a look may fail, before looking ends. */
+/** Limits on looks in a row without news and on failures in a row; then polling stops. */
 const mostIdleLooks = 300
 const mostFailures = 3
 
 /**
- * Looks again and again while the view is to be seen and something can still change.
+ * Polls while the view is visible and something can still change.
  * @param {object} options
  * @param {() => Promise<boolean>} options.look whether there was something new
  * @param {() => number | undefined} options.pauseMs until the next look; undefined: nothing changes any more
@@ -40,13 +40,13 @@ export function keepLive({ look, pauseMs, onState }) {
       idle = (await look()) ? 0 : idle + 1
       failures = 0
     } catch {
-      // The next look may do better; after some the view says that it is no longer live.
+      // The next look may succeed. After too many failures the view says that it is no longer live.
       failures++
     }
   }
 
   return {
-    /** Starts anew: something happened. */
+    /** Restarts polling after activity. */
     start() {
       idle = 0
       failures = 0

@@ -1,7 +1,7 @@
 import { money } from './elements.js'
 
 /**
- * @typedef PurchaseAttributes what the views read of a card transaction; amounts in cents
+ * @typedef PurchaseAttributes the attributes of a card transaction that the views read; amounts in cents
  * @property {'purchase' | 'refund'} kind
  * @property {string} status
  * @property {number} amount
@@ -25,11 +25,11 @@ import { money } from './elements.js'
  * @property {{ status: string, merchant: { name: string }, maximumAmount: number, currency: string, expiresAt: string, agentId: string | null, instanceId: string | null, createdAt: string }} attributes
  */
 
-/** How a state looks: good news, one that waits, bad news, or none of them. */
+/** The tone of a state: good news, pending, bad news, or neutral. */
 /** @typedef {'good' | 'open' | 'bad' | 'over'} Tone */
 
 /**
- * The state of a purchase in words.
+ * Returns the state of a purchase in words.
  * @param {PurchaseAttributes} purchase
  * @returns {{ text: string, tone: Tone }}
  */
@@ -46,7 +46,7 @@ const purchaseStates = /** @type {Record<string, { text: string, tone: Tone }>} 
   reversed: { text: 'Released', tone: 'over' },
 })
 
-/** How a hold can end without a capture. */
+/** Reasons why a hold ended without a capture. */
 export const releases = {
   simulate_card_reversal: 'The merchant reversed the purchase.',
   simulate_card_expiration: 'The authorization expired without a capture.',
@@ -54,7 +54,7 @@ export const releases = {
 }
 
 /**
- * One line about a purchase.
+ * Returns one line about a purchase.
  * @param {PurchaseAttributes} purchase
  */
 export function purchaseLine(purchase) {
