@@ -22,10 +22,10 @@ interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews
 }
 
-/** The longest reason takes nine bytes for each of its characters in a form. */
+/** The size limit of a form in bytes. It fits the longest reason, at up to nine bytes for a character. */
 const mostBytes = 8 * 1024
 
-/** The page where a person decides on a payment in review, instead of a model. */
+/** Mounts the page where a person, and not a model, decides on a payment in review. */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
   const takeForm = ownForm(purposeOf, takeDecision)
@@ -78,7 +78,7 @@ interface Refused {
 
 const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
-/** Tells why nothing was done: somebody may have decided before, or the same person by a double click. */
+/** Explains why nothing was done: someone may have decided before, or the same person by a double click. */
 async function refused(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)

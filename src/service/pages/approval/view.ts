@@ -9,9 +9,9 @@ import { askForProof } from '../frame/proof.ts'
 export const longestReason = 500
 
 interface ApprovalForm extends PageForm {
-  /** Who decides. */
+  /** The person who decides. */
   user: string
-  /** What was written when it was sent before. */
+  /** The reason entered in the previous attempt. */
   reason: string
 }
 
@@ -19,13 +19,13 @@ interface Shown {
   form: ApprovalForm
   /** Whether this session may approve. */
   mayAgree: boolean
-  /** Why the answer that was sent did nothing. */
+  /** The reason why the submitted answer had no effect. */
   problem: string | null
-  /** Whether the reason is what was wrong with it. */
+  /** Whether the reason is the invalid field. */
   wrongReason: boolean
 }
 
-/** The page where a person approves or denies a payment. It has no script: the browser sends the form. */
+/** Renders the page where a person approves or denies a payment. It has no script: the browser sends the form. */
 export function approvalPage(words: ApprovalWords, shown: Shown): Html {
   const { problem } = shown
   const { heading, outcome, asks, check } = words
