@@ -11,9 +11,9 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { CardPageRow } from '../../store/schema/card-pages.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** A page that shows a card's number once, as the person sees it who opened it. */
+/** A page that shows a card's number once, as its visitor sees it. */
 export interface CardPage {
-  /** Whether it can still show the number. */
+  /** `ready`: it can still show the number. */
   state: 'ready' | 'shown' | 'expired'
   expiresAtMs: number
   card: {
@@ -26,11 +26,11 @@ export interface CardPage {
   }
 }
 
-/** Opens a card's page for somebody who is signed in and has the token in its address. */
+/** The pages of card numbers, for a signed-in visitor who has the token in the page's address. */
 export interface CardPages {
-  /** Gives undefined to everybody but users of the card's party and of its agent's party. */
+  /** Returns undefined to everyone except users of the card's party and of its agent's party. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
-  /** Gives the details to the first who asks in time, and to nobody after; `page` is what it was before. */
+  /** Returns the details to the first caller in time, and to nobody afterwards; `page` is its state before that. */
   show(token: string, user: UserRow): Promise<Shown | undefined>
 }
 
@@ -50,7 +50,7 @@ export function createCardPages(dependencies: Dependencies): CardPages {
         if (page.state !== 'ready') return unchanged({ page, details: null })
         const isFirst = await markCardPageShown(context.tx, row.tokenHash, context.nowMs)
         if (!isFirst) return unchanged({ page: { ...page, state: 'shown' }, details: null })
-        // Who saw the number stands where the card's party looks, and its user's.
+        // The activity of both the card's party and the user's party records who saw the number.
         const customerPartyId = row.partyId === user.partyId ? null : row.partyId
         const act = actOfUser(user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
         return { result: { page, details: cardDetails(card) }, acts: [act] }
@@ -68,7 +68,7 @@ interface Opened extends ChangeContext {
   card: Awaited<ReturnType<typeof cardOf>>
 }
 
-/** The page with the card that it shows; undefined where the token is none's, or the user is a stranger. */
+/** Returns the page with its card; undefined if the token is unknown or the user belongs to neither party. */
 async function openedAt(context: ChangeContext, token: string, user: UserRow): Promise<Opened | undefined> {
   const row = await findCardPage(context.tx, sha256(token))
   if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined

@@ -13,7 +13,9 @@ interface CardDependencies extends PageDependencies {
   cardPages: CardPages
 }
 
-/** The page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details). */
+/**
+ * Mounts the page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details).
+ */
 export function mountCardPages(app: Hono, dependencies: PageDependencies): void {
   const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(dependencies) }
   const takeForm = ownForm(purposeOf, showNumber)
@@ -33,7 +35,7 @@ const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const { page, details } = shown
   if (details === null) return answer(c, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
-  // The answer itself has the number: a page with an address of its own could be opened twice.
+  // The response itself has the number: a page with its own address could be opened twice.
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details)), 200, headers)
 }
 

@@ -3,7 +3,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { CardWords, DetailsWords } from './words.ts'
 
-/** The page before it shows the number, and after. It has no script: the browser sends the form. */
+/** Renders the page before and after it shows the number. It has no script: the browser sends the form. */
 export function cardPage(words: CardWords, form: PageForm): Html {
   return page(
     words.heading,
@@ -22,7 +22,7 @@ ${
   )
 }
 
-/** The page with the number. It is shown once. */
+/** Renders the page with the number, which is shown once. */
 export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
   return page(
     'Your card’s number',

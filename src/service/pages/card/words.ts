@@ -3,11 +3,11 @@ import type { CardDetails } from '../../operations/agent-cards.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 import type { CardPage } from './card-page.ts'
 
-/** A card's page in its person's words. Texts, not HTML. */
+/** The texts of a card's page. Plain text, not HTML. */
 export interface CardWords {
   heading: string
   lines: string[]
-  /** Whether the number can be asked for. */
+  /** Whether the number can be requested. */
   asks: boolean
   merchant: string
   maximum: string
@@ -49,7 +49,7 @@ const statuses = {
   expired: 'Expired: it can’t be used any more',
 } as const satisfies Record<CardPage['card']['status'], string>
 
-/** A card's details, as a merchant's form asks for them. */
+/** A card's details, in the form that a merchant's page requests. */
 export interface DetailsWords {
   /** The digits in groups of four. */
   number: string[]
