@@ -11,17 +11,17 @@ import { findParty } from '../../store/parties.ts'
 import { findSubscriptionOfAnyParty, type SubscriptionRecord, saveBilling } from '../../store/subscriptions.ts'
 import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from '../../tokens/checkout-secrets.ts'
 
-/** A checkout as the payer sees it: who is paid, for what, how much and how often. Amounts are in cents. */
+/** A checkout as the payer sees it: the merchant, the purpose, the amount and the interval. Amounts are in cents. */
 export interface CheckoutSession {
   status: SubscriptionRecord['status']
-  /** Who is paid. */
+  /** The name of the merchant. */
   merchant: string
   terms: Terms
   /** The price of payment 1. */
   amount: number
   taxAmount: number
   currency: 'USD'
-  /** When payment 1 can no longer be paid. */
+  /** The time when payment 1 can no longer be paid. */
   expiresAt: string | null
   nextDueAt: string | null
 }
@@ -30,28 +30,31 @@ export type PaymentResult = {
   result: 'paid' | 'declined' | 'agreement_failed'
   detail: string
   session: CheckoutSession
-  /** What the payer manages the payments with later; null for everybody else, and while nothing is paid. */
+  /** The payer's token to manage the payments later; null for anyone else, and while nothing is paid. */
   manageToken: string | null
-  /** The subscription's id where this card was one too many, so that its checkout takes none for a while; else null. */
+  /** The subscription's id if this decline made its checkout refuse cards for a while; else null. */
   waits: string | null
 }
 
-/** What opens a subscription to somebody without a credential. */
+/** The secret that opens a subscription without a credential. */
 export type Opener = { clientSecret: string } | { manageToken: string }
 
-/** Opens a subscription for its payer, who has a secret of its own instead of a credential. */
+/** The payer's access to a subscription, by a secret instead of a credential. */
 export interface Checkout {
-  /** The service's time. */
+  /** Returns the service's time. */
   now(): Promise<number>
-  /** The page at the merchant's address for the payer; `clientSecret` is null when there is nothing to pay any more. */
+  /** Opens the page at the merchant's address for the payer; `clientSecret` is null when nothing is left to pay. */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
-  /** The page where whoever paid stops the payments. */
+  /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
-  /** @throws 404 `not_found` for a secret that is none's. */
+  /** @throws 404 `not_found` for an unknown secret. */
   session(by: Opener): Promise<CheckoutSession>
-  /** Pays payment 1; a repeat after it was paid answers `paid` again. @throws 404, 409 when ended, 422 on a field, 429. */
+  /**
+   * Pays payment 1. Once it is paid, a repeat returns `paid` again.
+   * @throws 404, 409 when ended, 422 on a field, 429.
+   */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
-  /** The payer ends the agreement: every future payment stops. @throws 404, 409. */
+  /** Ends the agreement for the payer: all future payments stop. @throws 404, 409. */
   stop(manageToken: string): Promise<CheckoutSession>
 }
 
@@ -60,7 +63,7 @@ interface OpenedCheckout {
   clientSecret: string | null
 }
 
-/** The card as the payer typed it. It is looked at and forgotten. */
+/** The card as the payer typed it. It is checked and never stored. */
 export interface CardEntry {
   number: string
   expiry: string
@@ -138,14 +141,16 @@ const resultDetails = {
 } as const satisfies Record<PaymentResult['result'], string>
 
 interface Paying extends ChangeContext {
-  /** The payer's browser makes it up for this checkout: a repeat with it comes from who paid. */
+  /**
+   * A random key that the payer's browser creates for this checkout. A repeat with the same key comes from the payer.
+   */
   payerKey: string | undefined
 }
 
 async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = paying
   const payer = payerKey === undefined ? null : sha256(payerKey)
-  // A double click and a second tab find it paid; it is paid once.
+  // A double click or a second tab finds the payment made, so nothing is charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
     return unchanged(await answerOf(tx, 'paid', before, isPayer))

@@ -3,14 +3,16 @@ import { fail } from '../../../core/errors.ts'
 import { jsonPointer } from '../../../core/invalid-value.ts'
 import { parseJson } from '../../../core/json.ts'
 
-/** The limit of a request's size, bytes. A secret and a card need far less. */
+/** The size limit of a request in bytes. A secret and a card need far less. */
 export const mostCheckoutBytes = 16 * 1024
 
 const clientSecret = z.string().max(200)
 const manageToken = z.string().max(200)
 const typed = z.string().max(100)
 
-/** The attributes that the pages' scripts send, in the API's envelope, so that its pointers name their fields. */
+/**
+ * The attributes that the pages' scripts send. They use the API's envelope, so that error pointers name their fields.
+ */
 export const checkoutAttributes = {
   session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
   pay: z.strictObject({ clientSecret, number: typed, expiry: typed, cvv: typed, payerKey: typed.optional() }),
@@ -20,8 +22,9 @@ export const checkoutAttributes = {
 export type CheckoutAction = keyof typeof checkoutAttributes
 
 /**
- * The attributes of a request. JSON only, which a form of another site can't send; what was sent is never repeated.
- * @throws 400 for the request's form, 422 for an attribute that is missing or is no short text.
+ * Parses the attributes of a request. It accepts JSON only, which a form on another site can't send. Errors never
+ * repeat the input.
+ * @throws 400 for a malformed request, 422 for an attribute that is missing or is not a short text.
  */
 export function parseCheckout<Action extends CheckoutAction>(
   action: Action,

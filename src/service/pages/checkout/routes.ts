@@ -21,9 +21,9 @@ interface CheckoutDependencies extends PageDependencies {
 }
 
 /**
- * The payer's side: the page at `checkoutUrl`, the library that other pages embed the card form with, the form itself,
- * and what their scripts ask for. Whoever holds a checkout's client secret may pay it, and who paid holds another secret
- * to manage the payments with; there are no cookies.
+ * Mounts the payer's side: the page at `checkoutUrl`, the library for embedding the card form, the form itself, and the
+ * requests of their scripts. The client secret of a checkout allows its holder to pay. After payment, a second secret
+ * allows the payer to manage the payments. There are no cookies.
  */
 export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
   const { environment } = dependencies
@@ -36,7 +36,7 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   }
   serve('GET /checkout/manage/:manageToken', showManagePage)
   serve('GET /checkout/:subscriptionId/:pageToken', showPage)
-  // An id is no secret: alone it opens nothing, whether or not there is such a subscription.
+  // An id is not a secret: alone it opens nothing and does not reveal whether the subscription exists.
   serve('GET /checkout/:subscriptionId', notFound)
 }
 
@@ -99,7 +99,7 @@ const actions = {
   ) => Promise<object>
 >
 
-/** Warns once for each checkout, and once for each address, at which cards are tried out. */
+/** Logs a warning, once for each checkout and once for each address, when cards are being tested there. */
 function warnOfTries(
   { declines, log }: CheckoutDependencies,
   { address, waits }: { address: string | undefined; waits: string | null },
@@ -108,7 +108,7 @@ function warnOfTries(
   if (declines.count(address)) log.warn({ address }, 'an address waits: too many of its cards were declined')
 }
 
-/** A checkout as data, with the words of the page and of the form. */
+/** Returns a checkout as data, with the texts of the page and of the form. */
 async function view({ checkout }: CheckoutDependencies, session: CheckoutSession) {
   return { ...session, words: checkoutWords(session, await checkout.now()) }
 }

@@ -3,13 +3,13 @@ import { testCards } from '../../rules/test-cards.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
-/** The secrets that the page's script asks with: one while there is something to pay, one of whoever paid. */
+/** The secrets that the page's script sends: one while payment is due, the other after it. */
 export interface CheckoutHolds {
   clientSecret?: string | null
   manageToken?: string
 }
 
-/** The page at `checkoutUrl`, for who pays and for who paid. Its script fills `#form` and keeps `#outcome` true. */
+/** Renders the page at `checkoutUrl`, for before and after payment. Its script fills `#form` and updates `#outcome`. */
 export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds): Html {
   const { clientSecret = null, manageToken = null } = holds
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
@@ -48,7 +48,10 @@ ${
   return pageDocument({ title, styles, scripts, body })
 }
 
-/** The card form that the library frames. It says what is paid, so that the page around it can't mislead about that. */
+/**
+ * Renders the card form that the library frames. It names the purchase, so that the embedding page can't mislead about
+ * it.
+ */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
   const body = html`<main class="form">
@@ -72,13 +75,13 @@ ${field({ id: 'cvv', label: 'Security code', autocomplete: 'cc-csc', placeholder
 ${sandbox ? testCardList() : ''}
 </form>
 </main>`
-  // The page around the frame says that it is the sandbox's; what the frame says stands beside the price.
+  // The page around the frame says that it is the sandbox; the frame's own notice is next to the price.
   return pageDocument({ title: 'Card payment', styles, scripts, framed: true, body })
 }
 
 const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css'] as const
 
-/** A field has no name: without the script the browser has nothing to send. */
+/** Fields have no name: without the script the browser has nothing to send. */
 function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
   return html`<div class="field">
 <label for="${of.id}">${of.label}</label>

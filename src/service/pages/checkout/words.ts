@@ -6,29 +6,29 @@ import { dueAtMs, type Terms } from '../../rules/subscription-terms.ts'
 import { dollars, isolated } from '../frame/texts.ts'
 import type { CheckoutSession } from './checkout.ts'
 
-/** A checkout in the payer's words, the same on the page and in the form's frame. Texts, not HTML. */
+/** The texts of a checkout, the same on the page and in the form's frame. Plain text, not HTML. */
 export interface CheckoutWords {
   state: 'open' | 'paid' | 'over'
   title: string
   merchant: string
   description: string
-  /** What payment 1 costs. */
+  /** The price of payment 1. */
   price: string
   /** The tax in payment 1. */
   tax: string | null
-  /** How much, how often, until when, and how much in all. */
+  /** The amount, interval, end and total. */
   schedule: string
-  /** What the payer agrees to by paying. */
+  /** The agreement that the payer accepts by paying. */
   agreement: string
   expires: string | null
   button: string
-  /** How it ended; null while the payer can pay. */
+  /** The outcome; null while the payer can pay. */
   outcome: { heading: string; lines: string[] } | null
   /** Whether there are future payments to stop. */
   mayStop: boolean
 }
 
-/** `nowMs` is the service's time: payment 1 is on this day when the payer pays now. */
+/** Returns the texts of a checkout. @param nowMs The service's time: the day of payment 1 if the payer pays now. */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session
   const merchant = foreignName(session.merchant, 'A merchant without a name', 200)
@@ -52,7 +52,7 @@ export function checkoutWords(session: CheckoutSession, nowMs: number): Checkout
   }
 }
 
-/** What each test card of the sandbox does, for who tries the checkout. */
+/** The behavior of each test card of the sandbox, for people who try the checkout. */
 export const testCardWords = {
   approves: 'Approved, every time',
   declines_once: 'Declined at first, approved at the next try',
@@ -99,7 +99,7 @@ function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
   return `The next payment${amount} is on ${dayOf(parseTimestamp(nextDueAt))}.`
 }
 
-/** Tells how much is paid how often, and on which day last if payment 1 is on the day of `firstMs`. */
+/** Returns the amount, the interval and the day of the last payment if payment 1 is on the day of `firstMs`. */
 function scheduleWords(terms: Terms, firstMs: number | null): string {
   const every = intervalWords(terms.every)
   if (terms.paymentCount === null) return `${dollars(terms.amount)} ${every} until you cancel`
