@@ -21,7 +21,7 @@ const { notFound, refused, refuse, sentForm } = linkRoutes({
 
 const orFailure = orRefusal(refused)
 
-/** The page at a payment's `claimLink`: who sends how much, what has become of it, and, in the sandbox, its claim. */
+/** Mounts the page at a payment's `claimLink`: sender, amount, status and, in the sandbox, the claim form. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)

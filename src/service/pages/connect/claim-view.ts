@@ -9,8 +9,8 @@ import type { Claim } from './claim.ts'
 import { hidden } from './view.ts'
 
 /**
- * The page at a payment's `claimLink`. It has no script: the browser sends the form. A visitor without a form
- * can read who sends what, and not claim here.
+ * Renders the page at a payment's `claimLink`. It has no script: the browser sends the form. A visitor without a form
+ * can see the sender and the amount, but cannot claim here.
  */
 export function claimPage(claim: Claim, { form, account, path }: Visitor): Html {
   const { amountCents, status } = claim

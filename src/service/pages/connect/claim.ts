@@ -12,28 +12,29 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** A payment to somebody without an account, as whoever has its link sees it. */
+/** A payment to a person without an account, as the holder of its link sees it. */
 export interface Claim {
-  /** Who sends it. */
+  /** The name of the sender. */
   sender: string
-  /** The address that it was sent to. */
+  /** The address that the payment was sent to. */
   claimant: string
-  /** How the visitor stands to whom it was sent to: somebody may have got an account with that address since. */
+  /** The visitor's relation to the recipient: an account with that address may have been created since. */
   answerer: Answerer
   amountCents: number
   description: string | null
   status: PaymentRow['status']
-  /** The page's form sends it back. It fits this payment in this state only, so the form counts once. */
+  /** A token that the page's form sends back. It fits only this payment in this state, so the form counts once. */
   formToken: string
 }
 
-/** Opens a payment for its recipient, who has the token in its address instead of a credential. */
+/** The recipient's access to a payment, by the token in its address instead of a credential. */
 export interface Claims {
-  /** The payment whose `claimLink` has the token; undefined: there is none. */
+  /** Returns the payment whose `claimLink` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
-   * Takes the money as the recipient. The first click of a double click or of two tabs counts; the others see what it did.
-   * @throws 403 `forbidden` when the form was not the page's, or somebody else claims it.
+   * Claims the money for the recipient. The first click of a double click or of two tabs counts; the others see its
+   * result.
+   * @throws 403 `forbidden` if the form is not the page's, or another person claims it.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
 }
@@ -70,7 +71,7 @@ async function take(
   const { tx } = context
   const found = await paymentAt(tx, token)
   if (found === undefined) return unchanged(undefined)
-  // The second of two clicks waits here, and a payment that was taken back meanwhile is gone.
+  // The second of two clicks waits for this lock; by then the payment may also have been canceled.
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
   if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))

@@ -17,45 +17,45 @@ import { partyOfRecipient } from '../../store/parties.ts'
 import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** An invitation as the invited person sees it: who asks, for what, until when. */
+/** An invitation as the invited person sees it: the developer, the permissions, and the expiry. */
 export interface Invitation {
   status: InvitationStatus
   cancelReason: CancelReason | null
-  /** Who asks. */
+  /** The name of the inviting developer. */
   developer: string
   agent: string
-  /** Who is asked. */
+  /** The invited person. */
   invited: string
-  /** How the visitor stands to who is asked. */
+  /** The visitor's relation to the invited party. */
   answerer: Answerer
   message: string | null
   permissions: string[]
-  /** The most that a payment may be, in cents; null without a limit. */
+  /** The limit of one payment in cents; null without a limit. */
   perTransactionCents: number | null
   expiresAtMs: number
-  /** The page's form sends it back. It fits this invitation in this state only, so the form counts once. */
+  /** A token that the page's form sends back. It fits only this invitation in this state, so the form counts once. */
   formToken: string
 }
 
 interface Sent {
   formToken: string
   decision: Decision
-  /** Who is signed in. */
+  /** The signed-in user. */
   user: UserRow | undefined
 }
 
 export type Decision = 'accept' | 'decline'
 
 /**
- * Opens an invitation for the invited person, who has the token in its address instead of a credential. A party that answers
- * for itself is asked by it too, and answers by a user who is signed in.
+ * The invited person's access to an invitation, by the token in its address instead of a credential. An invited party
+ * that answers for itself does so by a signed-in user.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
   /**
-   * Answers an invitation. The first click of a double click or of two tabs counts; the others see what it did.
-   * @throws 403 `forbidden` when the form was not the page's, or somebody else answers; 409 `conflict` for an invitation of
-   * one's own.
+   * Answers an invitation. The first click of a double click or of two tabs counts; the others see its result.
+   * @throws 403 `forbidden` if the form is not the page's, or another person answers; 409 `conflict` for a party's own
+   * invitation.
    */
   answer(token: string, sent: Sent): Promise<Invitation | undefined>
 }
@@ -91,7 +91,8 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // Other changes of the developer's agents and customers wait here: an agent that was deleted meanwhile is gone.
+  // Serializes with changes to the developer's agents and customers, so that an agent deleted meanwhile is seen as
+  // gone.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

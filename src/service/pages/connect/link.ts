@@ -12,27 +12,27 @@ import { findLinkByToken, type InvitationLinkRecord } from '../../store/invitati
 import { findParty } from '../../store/parties.ts'
 import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
-/** An invitation link as somebody sees it who opens it. */
+/** An invitation link as its visitor sees it. */
 export interface OpenedLink {
-  /** `joined`: this visitor accepted; `empty`: none of its agents is there any more. */
+  /** `joined`: this visitor accepted; `empty`: none of its agents exists any more. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
-  /** Who asks. */
+  /** The name of the developer. */
   developer: string
-  /** The agents that are still there. `perTransactionCents` is null without a limit. */
+  /** The agents that still exist. `perTransactionCents` is null without a limit. */
   agents: { agent: string; permissions: string[]; perTransactionCents: number | null }[]
   expiresAtMs: number | null
   /**
-   * The id of the customer that the visitor is going to be, signed for this link. The page's form sends it back, and the
-   * address of the outcome holds it. However often a form is sent, it makes one customer.
+   * The id of the customer that the visitor would become, signed for this link. The page's form sends it back, and the
+   * address of the result contains it. Repeats of a form create only one customer.
    */
   formToken: string
 }
 
-/** Opens an invitation link for its visitor, who has the token in its address instead of a credential. */
+/** The visitor's access to an invitation link, by the token in its address instead of a credential. */
 export interface ConnectLinks {
-  /** `formToken` of a form that was sent shows what became of it. */
+  /** Opens the link. The `formToken` of a submitted form shows its result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
-  /** Joins as a new customer and connects the agents. @throws 403 `forbidden` when the form was not the page's. */
+  /** Joins as a new customer and connects the agents. @throws 403 `forbidden` if the form is not the page's. */
   join(token: string, formToken: string): Promise<OpenedLink | undefined>
 }
 
@@ -58,7 +58,8 @@ async function join(
 ): Promise<Changed<OpenedLink | undefined>> {
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // A link that is revoked and an agent that is deleted meanwhile are gone; so is the second of two clicks.
+  // After the lock, a link revoked or an agent deleted meanwhile is seen as gone, and a second click sees the first
+  // one.
   await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)
@@ -120,7 +121,7 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
   return `connect link ${id} ${partyId}`
 }
 
-/** The customer that a form of this link's page is to make; undefined when it is no such form. */
+/** Returns the customer that a form of this link's page would create; undefined if the form is not this link's. */
 async function customerOf({ tx }: ChangeContext, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
   const isItsOwn = more.length === 0 && (await isSignatureOf(tx, formText(link, partyId), signature))

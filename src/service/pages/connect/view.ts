@@ -6,8 +6,8 @@ import type { LinkForm, Visitor } from '../frame/link-answers.ts'
 import type { ConnectWords } from './words.ts'
 
 /**
- * The page at an invitation's `url`. It has no script: the browser sends the form. A visitor without a form
- * can read what is asked, and not answer here.
+ * Renders the page at an invitation's `url`. It has no script: the browser sends the form. A visitor without a form can
+ * read the request, but cannot answer here.
  */
 export function connectPage(words: ConnectWords, visitor: Visitor): Html {
   const { title, developer, agent, invited, message, outcome } = words
@@ -20,13 +20,13 @@ ${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></d
 interface Asking {
   title: string
   developer: string
-  /** How the invitation ended; null: it is open. */
+  /** The outcome of the invitation; null while it is open. */
   outcome: { heading: string; line: string } | null
   facts: Html
   request: Html
 }
 
-/** A page where a developer asks a person to connect. */
+/** Renders a page where a developer asks a person to connect. */
 export function askingPage({ title, developer, outcome, facts, request }: Asking): Html {
   const main = html`<h1>${outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : outcome.heading}</h1>
 ${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
@@ -54,13 +54,13 @@ ${form === null ? signInFirst(account === null, path) : answerForm(words, form)}
 ${account === null ? '' : accountSection(account, 'Sign in as somebody else', path)}`
 }
 
-/** Says who can answer instead of the visitor. */
+/** Tells the visitor who can answer instead. */
 export function signInFirst(isNobody: boolean, path: string): Html {
   if (!isNobody) return html`<p class="aside">Somebody else is asked: only a user of their account can answer.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the account that was asked, to answer.</p>`
 }
 
-/** What the forms of a link's page carry. */
+/** Renders the hidden fields of a form on a link's page. */
 export function hidden({ token, personToken }: LinkForm): Html {
   return html`<input type="hidden" name="formToken" value="${token}">${
     personToken === null

@@ -3,7 +3,7 @@ import type { Delegable } from '../../../core/permissions.ts'
 import { dollars, isolated, momentOf } from '../frame/texts.ts'
 import type { Invitation } from './invitation.ts'
 
-/** Tells the person who grants a permission what it lets an agent do. */
+/** The effects of each permission, for the person who grants it. */
 export const permissionWords = {
   'payments.read': 'See your payments and subscriptions',
   'payments.create': 'Send payments from your wallet and start subscriptions for you',
@@ -26,7 +26,7 @@ export const permissionWords = {
   'cards.read': 'Issue cards that spend from your wallet, and see their details',
 } as const satisfies Record<Delegable, string>
 
-/** An invitation in the invited person's words. Texts, not HTML. */
+/** The texts of an invitation, for the invited person. Plain text, not HTML. */
 export interface ConnectWords {
   title: string
   developer: string
@@ -36,7 +36,7 @@ export interface ConnectWords {
   permissions: string[]
   limit: string
   expires: string
-  /** How the invitation ended; null: it is open. */
+  /** The outcome of the invitation; null while it is open. */
   outcome: { heading: string; line: string } | null
 }
 
