@@ -16,7 +16,7 @@ interface ConnectionsDependencies extends PageDependencies {
 
 const address = '/connections'
 
-/** The page of the applications that a person connected: what each may do, and what takes that away. */
+/** Mounts the page of the applications that a person connected, with their permissions and the form to disconnect. */
 export function mountConnections(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)

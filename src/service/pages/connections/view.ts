@@ -7,11 +7,11 @@ import type { ConnectionWords, StatusWords } from './words.ts'
 interface ConnectionsShown {
   connections: readonly (ConnectionWords & { formToken: string })[]
   account: Account
-  /** Tells what the person did just now. */
+  /** The result of the person's last action. */
   status: StatusWords | null
 }
 
-/** The page of the applications that a person connected. It has no script: the browser sends the forms. */
+/** Renders the page of the applications that a person connected. It has no script: the browser sends the forms. */
 export function connectionsPage(shown: ConnectionsShown): Html {
   const { connections, account, status } = shown
   const heading = 'Connected applications'

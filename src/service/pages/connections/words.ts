@@ -4,13 +4,13 @@ import { type ApplicationWords, applicationWords } from '../frame/application-wo
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** A connected application in its user's words. Texts, not HTML. */
+/** The texts of a connected application, for its user. Plain text, not HTML. */
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
-  /** The agent's name; null: it acts as the user. */
+  /** The agent's name; null if the application acts as the user. */
   actsAs: string | null
-  /** How much that agent can spend; null: it acts as the user. */
+  /** The amount that the agent can spend; null if the application acts as the user. */
   spending: string | null
   permissions: Connection['permissions']
   since: string
@@ -36,7 +36,7 @@ export interface StatusWords {
   isProblem: boolean
 }
 
-/** What the page says first after something was done on it. */
+/** The message at the top of the page after an action. */
 export const statusWords = {
   revoked: {
     title: 'Disconnected',
