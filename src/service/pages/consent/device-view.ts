@@ -6,7 +6,7 @@ import { formPage, titleOf } from '../frame/form-page.ts'
 import { formPageHeaders } from '../frame/headers.ts'
 import { codeProblem, failureWords } from './device-words.ts'
 
-/** The pages where a person connects a device that has no browser (RFC 8628), and the one for errors. */
+/** The pages where a person connects a device that has no browser (RFC 8628), and its error page. */
 export const devicePages: DevicePages = {
   enterCode: (form, error, hint = '') => whole(enterCode(form, error, hint.slice(0, longestCode))),
   confirmCode: (form, client, code) => whole(confirmCode(form, nameOf(client), code)),
@@ -16,7 +16,7 @@ export const devicePages: DevicePages = {
   headers: formPageHeaders,
 }
 
-/** These documents wait for nothing, so they are texts already. */
+/** Converts a document to text. These documents await nothing, so they are texts already. */
 function whole(document: Html): string {
   return String(document)
 }
@@ -25,7 +25,7 @@ function nameOf({ name }: { name: string }): string {
   return foreignName(name, 'an application without a name')
 }
 
-/** The limit of a code's length, with room for what people put between its letters. */
+/** The limit of a code's length, with room for separators between its letters. */
 const longestCode = 20
 
 function enterCode({ action, token }: PageForm, error: string | undefined, hint: string): Html {

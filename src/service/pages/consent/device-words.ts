@@ -1,11 +1,11 @@
-/** What the pages say where a device is connected. Texts, not HTML. */
+/** The texts of the pages that connect a device. Plain text, not HTML. */
 interface CodeProblem {
   text: string
-  /** Whether the person has to put something right. */
+  /** Whether the person must correct something. */
   isError: boolean
 }
 
-/** Why a code has to be entered again, by the authorization server's name for it. */
+/** Returns why a code must be entered again, by the authorization server's name for the problem. */
 export function codeProblem(name: string): CodeProblem {
   return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
 }
@@ -22,7 +22,7 @@ const problems = {
 
 const other = { text: 'The form was no longer current. Enter the code again.', isError: true }
 
-/** What went wrong with an application's request, by the code of the OAuth error. */
+/** Returns the problem with an application's request, by the OAuth error code. */
 export function failureWords(code: string): string {
   return Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : failures.invalid_request
 }

@@ -20,10 +20,10 @@ interface ConsentPages extends ConsentDependencies {
   consent: Consent
 }
 
-/** Each character of the longest description may take twelve bytes of the form. */
+/** The size limit of a form in bytes. It fits the longest description, at up to twelve bytes for a character. */
 const mostConsentBytes = 16 * 1024
 
-/** The page that an application's request leads to, and the decision that its form sends. */
+/** Mounts the page that an application's request leads to, and the decision that its form sends. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
@@ -65,14 +65,14 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   }
 }
 
-/** The request that this browser is in, when it is the one of the address. */
+/** Returns this browser's pending request if it is the one in the address. */
 async function requestAt(c: Context, { interactions }: ConsentPages): Promise<ConsentRequest | undefined> {
   const request = await interactions.request(c.req.raw)
   return request?.uid === c.req.param('uid') ? request : undefined
 }
 
 function entryOf(sent: URLSearchParams): ConsentEntry {
-  // Browsers send the end of a line as two characters.
+  // Browsers send line endings as two characters.
   const text = (name: string) => (sent.get(name) ?? '').replaceAll('\r\n', '\n')
   return { agent: text('agent'), name: text('agentName'), description: text('agentDescription') }
 }
@@ -107,7 +107,7 @@ function purposeOf({ uid }: ConsentRequest): string {
   return `consent ${uid}`
 }
 
-/** Gives the answer that leads back to the application the headers of all pages here. */
+/** Adds the headers of all pages here to the response that leads back to the application. */
 function withHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)

@@ -14,7 +14,7 @@ import {
 
 interface ConsentShown {
   words: ConsentWords
-  /** Where the answer goes: the page's own path. */
+  /** The form's target: the page's own path. */
   action: string
   formToken: string
   account: Account
@@ -24,7 +24,10 @@ interface ConsentShown {
   problem: ConsentProblem | null
 }
 
-/** The page that asks whether an application may act, and as which agent. It has no script: the browser sends the form. */
+/**
+ * Renders the page that asks whether an application may act, and as which agent. It has no script: the browser sends
+ * the form.
+ */
 export function consentPage(shown: ConsentShown): Html {
   const { words, action, account, problem } = shown
   const { name, host } = words.application
@@ -60,7 +63,7 @@ ${words.actsAsUser ? actsAsUser(shown) : agentChoice(shown)}
 </form>`
 }
 
-/** Stands in a session that needs proof before it may allow anything. */
+/** Renders the form for a session that must prove itself before it may allow anything: it can only deny. */
 function denialForm({ action, formToken }: ConsentShown): Html {
   return html`${askForProof('allow it', action)}
 <form method="post" action="${action}">
@@ -76,7 +79,7 @@ function actsAsUser({ words, account }: ConsentShown): Html {
 function agentChoice(shown: ConsentShown): Html {
   const { words, entry, problem } = shown
   const described = problem?.field === 'agent' ? html`aria-describedby="problem"` : ''
-  // Where there is nothing to choose from, nothing is asked.
+  // Without an existing agent there is no choice to offer.
   if (words.agents.length === 0) {
     return html`<fieldset ${described}>
 <legend>Create the agent that it acts as</legend>

@@ -4,21 +4,21 @@ import { type ApplicationWords, applicationWords, destinationWords } from '../fr
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** What an application asks for, in the words of who decides. Texts, not HTML. */
+/** The texts of an application's request, for the person who decides. Plain text, not HTML. */
 export interface ConsentWords {
   application: ApplicationWords
   answerGoesTo: string
   permissions: string[]
   agents: { id: string; name: string; description: string | null; spending: string; use: string; isCurrent: boolean }[]
-  /** How much an agent could spend that is created now. */
+  /** The amount that a newly created agent could spend. */
   newAgentSpending: string
   mayCreate: boolean
   actsAsUser: boolean
 }
 
-/** The entries of the form so far. */
+/** The values entered in the form so far. */
 export interface ConsentEntry {
-  /** An agent's id, `new`, or nothing. */
+  /** An agent's id, `new`, or empty. */
   agent: string
   name: string
   description: string
@@ -48,19 +48,19 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
   }
 }
 
-/** What is chosen before the person chooses: the agent that is connected now, or the one used last. */
+/** Returns the preselected choice: the agent connected now, or the one used last. */
 export function firstEntry({ agents, currentAgentId }: ConsentView): ConsentEntry {
   const current = agents.find(({ id }) => id === currentAgentId) ?? agents[0]
   return { agent: current?.id ?? newAgent, name: '', description: '' }
 }
 
-/** Stands in the form for an agent that is yet to be created. */
+/** The form's value for an agent that does not exist yet. */
 export const newAgent = 'new'
 
 export const longestName = 100
 export const longestDescription = 500
 
-/** The choice that was entered, or what is wrong with it. */
+/** Returns the entered choice, or the problem with it. */
 export function choiceOf(entry: ConsentEntry, view: ConsentView): AgentChoice | ConsentProblem {
   if (view.actsAsUser) return { kind: 'user' }
   if (entry.agent !== newAgent) {
