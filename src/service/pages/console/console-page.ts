@@ -7,7 +7,7 @@ import { type Html, pageDocument } from '../frame/document.ts'
 import { consoleHeaders } from '../frame/headers.ts'
 import { withoutCards } from './without-cards.ts'
 
-/** The parts of the console, by their addresses. The sandbox's own is not there in production. */
+/** The tabs of the console with their addresses. Production has no Sandbox tab. */
 const tabs = [
   { id: 'runs', path: '/console', name: 'Runs' },
   { id: 'money', path: '/console/money', name: 'Money' },
@@ -17,7 +17,7 @@ const tabs = [
 export type Tab = (typeof tabs)[number]['id']
 
 interface ConsolePage {
-  /** The page's own heading too, unless `main` has one. */
+  /** The page's title, and its heading unless `main` has one. */
   title: string
   tab: Tab
   account: Account
@@ -25,7 +25,7 @@ interface ConsolePage {
   main: Html
 }
 
-/** The frame of every page of the console. */
+/** Renders the frame of every console page. */
 export function consolePage({ title, tab, account, environment, main }: ConsolePage): Html {
   const shown = tabs.filter((one) => !('only' in one) || one.only === environment)
   return pageDocument({
@@ -46,26 +46,27 @@ ${main}
   })
 }
 
-/** What the page's parts are told of, by the stream of the console (`/console/stream`). */
+/** The subjects that parts of a page subscribe to on the console's stream (`/console/stream`). */
 export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
 
 /**
- * A part of a page that is drawn anew when something changed: the script asks for `source`, which answers with the
- * part's content alone. Without the script the part stays as it was when the page was opened.
- * @param source An address of the console that answers a fragment of HTML.
- * @param version Of a part that each session has of its own: whether it is another than this is told, and not how it looks.
+ * Renders a part of a page that is refreshed after changes: the script requests `source`, which returns only the part's
+ * content. Without the script, the part stays as it was when the page was opened.
+ * @param source An address of the console that returns an HTML fragment.
+ * @param version Set for a part that differs for each session: the stream then tells that the version changed, and not
+ * the new content.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
   const known = version === undefined ? '' : html` data-version="${version}"`
   return html`<div data-live="${topic}" data-source="${source}"${known}>${content}</div>`
 }
 
-/** A live part alone, as its source answers it. */
+/** Returns a live part alone, as the response of its source. */
 export function partAnswer(c: Context, content: Html, version?: string) {
   return c.html(content, 200, { ...consoleHeaders, ...(version === undefined ? {} : { 'Part-Version': version }) })
 }
 
-/** Another one for all that a part shows but its buttons, which are each session's own. */
+/** Returns a hash of the part's content without the form tokens, which belong to one session. */
 export function versionOf(shown: object): string {
   return sha256(JSON.stringify(shown, (name, value) => (name === 'token' ? undefined : value)))
 }

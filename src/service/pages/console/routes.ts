@@ -12,13 +12,13 @@ import { createSandboxReads } from './sandbox/read-sandbox.ts'
 import { mountSandbox } from './sandbox/routes.ts'
 import { type ConsoleDependencies, notThere, showAt } from './shown.ts'
 
-/** An address that was cut short leads to what there is. */
+/** Redirects a shortened console address to the console. */
 const elsewhere: Show<ConsoleDependencies> = (c, pages, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
     ? leadTo(c, '/console')
     : notThere(c, pages, signedIn, { text: 'The console has no such page.' })
 
-/** Where a person watches what their agents do (docs/console.md). */
+/** Mounts the console, where a person watches their agents (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
   const [money, sandbox] = [createMoneyReads(pages), createSandboxReads(pages)]
   const drawRun = createRunDraw(pages)

@@ -11,7 +11,7 @@ import { consoleHeaders } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { consolePage, type Tab } from './console-page.ts'
 
-/** What each part of the console is given. */
+/** The dependencies of all parts of the console. */
 export interface ConsoleDependencies extends Dependencies, PageDependencies {}
 
 export const orFailure = failingAs({ page: 'a page of the console', headers: consoleHeaders })
@@ -19,14 +19,14 @@ export const orFailure = failingAs({ page: 'a page of the console', headers: con
 /** The path of a page of the console. */
 export type ConsolePath = Extract<PageRoute, `GET /console${string}`> extends `GET ${infer Path}` ? Path : never
 
-/** Serves a page of the console to whoever is signed in; anybody else signs in first and is led back to it. */
+/** Serves a console page to signed-in users. Everyone else signs in first and then returns to the page. */
 export function showAt(
   app: Hono,
   path: ConsolePath,
   pages: ConsoleDependencies,
   show: Show<ConsoleDependencies>,
 ): void {
-  // No text in PostgreSQL holds a NUL, and so no name of anything.
+  // PostgreSQL texts cannot contain a NUL, so no name can either.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
       ? notThere(c, pages, signedIn, { text: 'There is nothing of yours by this name.' })
@@ -38,13 +38,15 @@ export const noSuchRun =
   'There is no such run of yours. What happened in runs is kept for 30 days, and in the sandbox until a reset or a restore.'
 
 interface Missing {
-  /** What is not there, in a sentence. */
+  /** A sentence about the missing thing. */
   text: string
-  /** Where it would be. */
+  /** The tab to which it would belong. */
   tab?: Tab
 }
 
-/** Says that nothing is there for the person who is signed in: somebody else may be meant, who signs in here. */
+/**
+ * Says that there is nothing here for the signed-in person. The link may be for another person, who can sign in here.
+ */
 export function notThere(
   c: Context,
   { environment }: Pick<ConsoleDependencies, 'environment'>,

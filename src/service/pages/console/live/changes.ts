@@ -6,26 +6,26 @@ import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 
-/** How often the tables are asked for what other processes wrote, while somebody watches. */
+/** The interval of polling the tables for writes of other processes while someone watches. */
 const lookEveryMs = 1000
-/** More runs than change at once while a person looks. */
+/** The limit of runs to compare: more than change at the same time while a person watches. */
 const mostRunsLookedAt = 20
 
-/** Tells of which party something changed, and what. */
+/** A listener that receives the party and the topics that changed. */
 export type Changed = (partyId: string, topics: readonly string[]) => void
 
 interface Seen {
   runs: ReadonlyMap<string, string>
   offsetMs: number
-  /** The world, what is set in the sandbox, and how often each rule of the faults fitted and hit. */
+  /** The world, the sandbox's settings, and how often each fault rule matched and hit. */
   settings: string
 }
 
 type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
 
 /**
- * Hears what changes for the parties that somebody watches: from this process at once, and from the tables once a second,
- * where other processes on the same database write.
+ * The watcher of changes for the watched parties. It sees changes of this process immediately, and polls the tables
+ * once a second for those of other processes on the same database.
  */
 export class Changes {
   readonly #dependencies: ChangesDependencies
@@ -42,7 +42,7 @@ export class Changes {
     this.#changed = changed
   }
 
-  /** To be called when somebody begins to watch a party. */
+  /** Starts watching a party. Call it for each new watcher. */
   async begin(partyId: string): Promise<void> {
     const { runLog, waits } = this.#dependencies
     this.#deaf ??= runLog.follow((kept) => {
@@ -58,12 +58,12 @@ export class Changes {
       },
     })
     await this.#following.begin(partyId)
-    // What changes within the first second is compared with what was there when it began.
+    // This is the baseline for changes in the first second.
     if (!this.#seen.has(partyId)) this.#seen.set(partyId, await seenNow(this.#dependencies, partyId))
     this.#timer ??= deadline(lookEveryMs, () => this.#lookAgain())
   }
 
-  /** Nothing is heard any more. */
+  /** Stops all watching. */
   end(): void {
     this.#deaf?.()
     this.#following?.end()
@@ -109,7 +109,7 @@ async function seenNow(
     const { rows } = await listRuns(tx, { partyId }, { limit: mostRunsLookedAt, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
-    // The time that was read just now tells whether there are any.
+    // The transaction has just read the clock, which also tells whether any fault rules exist.
     const faults = store.clock.sandbox.faultRules === 0 ? [] : await allFaults(tx)
     const settings = [
       epoch,

@@ -1,10 +1,10 @@
 import { findRun } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 
-/** More than one page shows. */
+/** The limit of topics on one stream: more than a page shows. */
 const mostTopics = 5
 
-/** The topics that a page asks for; undefined where one of them is not there for its party. */
+/** Returns the topics that a page requests; undefined if one of them does not exist for its party. */
 export async function ownTopics(
   { store, environment }: Pick<ConsoleDependencies, 'store' | 'environment'>,
   partyId: string,

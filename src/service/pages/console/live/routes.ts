@@ -10,10 +10,10 @@ import { type Draw, Streams, type Told } from './streams.ts'
 
 const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
 
-/** The stream on which a page of the console is told that something changed, and shown what. */
+/** Mounts the stream that notifies console pages of changes and sends them the new content. */
 export function mountLive(app: Hono, pages: ConsoleDependencies, draw: Draw): Told {
   const streams = new Streams(pages, draw)
-  // An EventSource that is answered with 401 does not connect again; the page says to sign in.
+  // An EventSource does not reconnect after a 401; the page then asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })
   pageRoutes(app, pages, orFailure)('GET /console/stream', open, { signedOut })

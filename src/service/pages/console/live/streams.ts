@@ -3,57 +3,60 @@ import type { SignedIn } from '../../../oauth/sign-in.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 import { Changes } from './changes.ts'
 
-/** More pages than a person has open, and than a team has. */
+/** Limits on streams for a party and for the process: more pages than a person or a team has open. */
 const mostOfParty = 200
 const mostStreams = 2000
-/** Proxies close what is silent for longer, and whoever signed out is found out by then. */
+/**
+ * The interval of heartbeats. Proxies close connections that are silent for longer. Each beat also detects a viewer who
+ * signed out.
+ */
 const heartbeatMs = 15_000
-/** How long a browser waits before it connects again, milliseconds. */
+/** The time a browser waits before it reconnects, in milliseconds. */
 const retryMs = 1000
-/** A page is drawn anew at most so often; with many watchers more seldom, so that all of them together cost little. */
+/**
+ * The shortest interval between updates of a page. With many watchers, their number times the second value applies, to
+ * bound the total cost.
+ */
 const leastPaceMs = 500
 const paceOfWatcherMs = 15
-/** Pages that ask for what changed do so spread over so long, for each watcher. */
+/** The time over which pages spread their requests for changed content, for each watcher. */
 const askingOfWatcherMs = 40
-/** What waits for a browser that reads slowly, at most. */
+/** The most bytes queued for a browser that reads slowly. */
 export const mostQueuedBytes = 256 * 1024
-/** What changes within it is told together. */
+/** The time within which changes are sent together. */
 const gatherMs = 30
 
 interface Stream {
   viewer: Viewer
   topics: ReadonlySet<string>
-  /** Whether it fitted. */
+  /** Sends the bytes; false if the queue has no room for them. */
   send(bytes: Uint8Array): boolean
   close(): void
-  /** What changed since it was told last. */
+  /** The topics that changed since the last message. */
   due: Set<string>
 }
 
-/** When pages were told last. */
+/** The time of the last message to the pages. */
 export interface Told {
-  /** What was read before then may lack what a page was told of, or missed while it was away. */
+  /** Content read before this time may lack a change that a page was told of, or missed while it was away. */
   readonly toldMs: number
 }
 
-/** Who watches: pages are drawn as this user may see them who signed in so. */
+/** The viewer of a page: parts are drawn with this user's access and this session's level of proof. */
 export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 
-/**
- * A part of a page as its address answers it. Where each page has a part of its own, `version` says whether it is another
- * than before.
- */
+/** A part of a page as its address returns it. If the part differs for each session, only its `version` is sent. */
 export type Drawn = { source: string } & ({ html: string } | { version: string })
 
-/** Draws what those who watch a topic are shown; for other parts they ask. */
+/** A function that draws the parts that the viewers of a topic share. Pages request other parts themselves. */
 export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 
-/** Who wants to be told, of what, and whether they still may. */
+/** A page that subscribes to topics, with a check that its session is still valid. */
 export interface Watcher {
   viewer: Viewer
   topics: readonly string[]
   stillThere: () => Promise<boolean>
-  /** Aborts when the browser left. */
+  /** Aborts when the browser disconnects. */
   gone: AbortSignal
 }
 
@@ -62,9 +65,9 @@ const openBytes = encoder.encode(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
 const beatBytes = encoder.encode(': still here\n\n')
 
 /**
- * The pages of the console that are open. Each has one stream, on which it is told that one of its topics changed. What
- * the change looks like is drawn and encoded once for all who watch it and told with it, so that a watcher costs no more
- * than a write; what is not drawn so, a page asks for.
+ * The open pages of the console. Each has one stream, which tells it that one of its topics changed. The new content is
+ * drawn and encoded once for all viewers and sent along, so each extra viewer costs only a write. Pages request
+ * everything else themselves.
  */
 export class Streams implements Told {
   readonly #dependencies: ConsoleDependencies
@@ -93,12 +96,12 @@ export class Streams implements Told {
     return this.#toldMs
   }
 
-  /** How often a page is told at most, milliseconds. */
+  /** Returns the shortest interval between messages to a page, in milliseconds. */
   get paceMs(): number {
     return Math.max(leastPaceMs, this.#streams.size * paceOfWatcherMs)
   }
 
-  /** A body of server-sent events (HTML Living Standard, 9.2); undefined: too many watch. */
+  /** Opens a body of server-sent events (HTML Living Standard, 9.2); undefined if there are too many watchers. */
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
     const { partyId } = watcher.viewer.user
     const mine = this.#ofParty.get(partyId) ?? 0
@@ -140,14 +143,14 @@ export class Streams implements Told {
         try {
           to.close()
         } catch {
-          // The browser closed it before.
+          // The browser has already closed it.
         }
       },
     }
     const beat = async () => {
       const isThere = await stillThere().catch(() => true)
       if (!this.#streams.has(stream)) return
-      // A browser that reads nothing connects again when it does.
+      // A browser that reads nothing reconnects when it reads again.
       if (!isThere || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void beat())
     }
@@ -156,7 +159,7 @@ export class Streams implements Told {
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void beat())
     gone.addEventListener('abort', () => stream.close())
-    // Either may have come while the stream began.
+    // Either may have happened while the stream started.
     if (gone.aborted || this.#dependencies.ending.aborted) stream.close()
     return stream
   }
@@ -182,7 +185,7 @@ export class Streams implements Told {
   }
 
   #tellSoon(): void {
-    // What comes right after it is told with it.
+    // Changes that follow within this time go into the same message.
     const inMs = Math.max(gatherMs, this.#lastToldMs + this.paceMs - this.#dependencies.system.elapsed())
     this.#telling ??= deadline(inMs, () => void this.#tell())
   }
@@ -218,7 +221,7 @@ export class Streams implements Told {
     const [whole, short] = [message(drawn), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
-      // Whoever reads slowly is told that something changed only, and whoever reads nothing connects again.
+      // A slow reader gets only the notice that something changed; one that reads nothing must reconnect.
       if (!stream.send(whole) && !stream.send(short)) stream.close()
     }
   }

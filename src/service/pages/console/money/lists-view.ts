@@ -50,17 +50,17 @@ export interface RequestTold extends PaymentTold {
   requesterName: string | null
 }
 
-/** Whose lists they are. */
+/** The owner of the lists. */
 export interface Whose {
   partyId: string
-  /** The names of the agents whose runs are the party's. */
+  /** The names of the party's own agents, whose runs are visible to it. */
   agents: ReadonlyMap<string, string>
 }
 
 const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-/** Whose agent did it, and the way to what it did besides. */
+/** Names the agent that caused a record, and links to the rest of its run. */
 function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, what: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
@@ -75,7 +75,7 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}${older === null ? '' : html`<p><a href="${older}">Older ${heading.toLowerCase()}</a></p>`}</section>`
 }
 
-/** Cards as cards. The number is told by the page that shows it once, and nowhere else. */
+/** Renders cards as tiles. The number appears only on the page that shows it once. */
 export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
@@ -97,7 +97,7 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
 <p class="aside"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
-/** What every list of records has. */
+/** The columns that all lists share. */
 const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
 const amountColumn: Column<Told<{ amount: number }>> = {
   name: 'Amount',
@@ -111,7 +111,7 @@ const describedColumn = (name: string): Column<Told<{ description: string | null
   of: ({ attributes }) => html`<bdi>${foreignName(attributes.description ?? '', 'Without a description', 120)}</bdi>`,
 })
 
-/** An amount in cents, where none is the usual one. */
+/** Formats an amount in cents; zero, the usual value, is shown as a dash. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Cause>(
@@ -125,9 +125,9 @@ const agentColumn = <Attributes extends Cause>(
 interface List<Attributes> {
   id: ListName
   heading: string
-  /** For those who listen, where the heading does not say it. */
+  /** The caption for screen readers, if the heading is not enough. */
   caption?: string
-  /** Said where there are no rows. */
+  /** The text shown if there are no rows. */
   none: string
   columns: readonly [Column<Told<Attributes>>, ...Column<Told<Attributes>>[]]
 }
@@ -222,7 +222,7 @@ export function requestsSection(list: ListTold<RequestTold>, whose: Whose): Html
   })
 }
 
-/** Others' requests that wait for this party's money. The runs that made them are theirs. */
+/** Renders other parties' requests for this party's money. The runs that made them belong to those parties. */
 export function askedSection(list: ListTold<RequestTold>): Html {
   if (list.rows.length === 0) return html``
   return listSection(list, {

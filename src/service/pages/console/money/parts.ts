@@ -12,7 +12,7 @@ import { listsPart, type WaitingShown, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
-/** Each of them is asked for its payments, too. */
+/** The number of subscriptions shown: each one needs another request for its payments. */
 const subscriptionsAtOnce = '6'
 
 export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>) {
@@ -55,7 +55,7 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
   }
 }
 
-/** What waits for a user, with the buttons of their session. */
+/** Returns the decisions that wait for a user, with the form tokens of their session. */
 export async function waitingOf(
   reads: MoneyReads,
   { user, formToken, isProven: mayAgree }: SignedIn,
@@ -77,8 +77,8 @@ export async function waitingOf(
 }
 
 /**
- * Draws what changed once for all who watch a user's money. What waits for them has buttons of each session: each page asks
- * for its own, where it changed.
+ * Draws the parts that all viewers of a user's money share. The waiting decisions have buttons for each session, so a
+ * changed version makes each page request its own.
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)

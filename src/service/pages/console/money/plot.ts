@@ -6,14 +6,14 @@ import { evenTimeScale } from '../../../../display/scales.ts'
 import { table } from '../../../../display/table.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 
-/** An entry of the ledger in one of a wallet's two accounts. */
+/** A ledger entry in one of a wallet's two accounts. */
 export interface WalletEntry {
   account: string
   amountCents: number
   createdAtMs: number
 }
 
-/** What a wallet had from a moment on, in cents. */
+/** The balance of a wallet from a moment on, in cents. */
 export interface Step {
   atMs: number
   availableCents: number
@@ -21,10 +21,10 @@ export interface Step {
 }
 
 /**
- * What a wallet had over time, the oldest first: computed backwards from what it has now, for the entries before those
- * that are given are not known here. What moves at one moment is one step.
+ * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balance
+ * because entries older than the given ones are unknown. Entries of the same moment form one step.
  * @param entries The newest first.
- * @param most At most so many steps; of those in between the last of each stretch is kept.
+ * @param most The limit of the number of steps; in a longer history only the last step of each stretch is kept.
  */
 export function stepsOf(
   now: Pick<Step, 'availableCents' | 'heldCents'>,
@@ -54,7 +54,7 @@ interface Plotted {
   isCut: boolean
 }
 
-/** Shows what a wallet has available and in total, with what is held between the two. */
+/** Plots a wallet's available and total balance; the gap between the two is the held amount. */
 export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number): Html {
   const [first, last] = [steps[0], steps.at(-1)]
   if (first === undefined || last === undefined)
@@ -64,7 +64,7 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
   return plot({ id, title: `${name} over time: ${now}`, points: steps, lines: [total, available], x })
 }
 
-/** The same for somebody who sees no picture. */
+/** Renders the same data as a table, for people who cannot see the plot. */
 export function balanceTable(steps: readonly Step[]): Html {
   const from = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])

@@ -18,14 +18,14 @@ import type { ConsoleDependencies } from '../shown.ts'
 import { parsedWithoutCards, withoutCards } from '../without-cards.ts'
 import { type Step, stepsOf } from './plot.ts'
 
-/** A resource as an answer of the API tells it. */
+/** A resource in an API response. */
 export interface Told<Attributes> {
   id: string
   attributes: Attributes
   relationships: Record<string, { data: { id: string } | null } | undefined>
 }
 
-/** A page of a list of the API; `none`: the user may not read it. */
+/** A page of a list of the API. It is empty if the user may not read the list. */
 export interface ListTold<Attributes> {
   rows: readonly Told<Attributes>[]
   next: string | null
@@ -35,7 +35,7 @@ export interface WalletSeen extends Pick<WalletRow, 'id' | 'displayName' | 'stat
   availableCents: number
   heldCents: number
   steps: readonly Step[]
-  /** Whether there are more entries than the plot is made of. */
+  /** Whether there are more entries than the plot covers. */
   isCut: boolean
 }
 
@@ -52,15 +52,15 @@ export interface WalletOpened extends WalletSeen {
   next: string | null
 }
 
-/** What a plot is made of at most. */
+/** The limit of entries in one plot. */
 export const mostPlotted = 1000
-/** What the plots of all wallets together are made of, on the page of all. */
+/** The limit of entries in all plots of the overview page together. */
 const mostOverviewed = 2000
 const mostWallets = 20
 const mostWaiting = 20
 const entriesAtOnce = 50
 
-/** What the pages of money read. */
+/** Creates the reads of the money pages. */
 export function createMoneyReads(pages: ConsoleDependencies) {
   const { store } = pages
   const approvals = createApprovalReviews(pages)
@@ -76,7 +76,10 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         const failed = await listFailedEffects(tx, partyId, mostWaiting)
         return { wallets, hasMore: lastId !== null, failed }
       }),
-    /** The names of the party's own among agents: what another party's agent did for it is in that party's runs. */
+    /**
+     * Returns the names of the party's own agents among the ids: calls by another party's agent are in that party's
+     * runs.
+     */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       new Map(withoutCards([...(await store.read((tx) => namesOfAgents(tx, partyId, ids)))])),
     wallet: ({ partyId }: UserRow, id: string, before: string | null): Promise<WalletOpened | undefined> =>
@@ -122,7 +125,7 @@ interface Given {
   query?: Record<string, string>
 }
 
-/** A page of a list, as the API tells it to the user. */
+/** Returns a page of a list, as the API answers the user. */
 async function listTold<Attributes>(
   pages: ConsoleDependencies,
   user: UserRow,
@@ -131,7 +134,7 @@ async function listTold<Attributes>(
 ): Promise<ListTold<Attributes>> {
   const { cursor, ...rest } = query
   const { status, body } = await readAsUser(pages, user, key, { params, query })
-  // Where a cursor is none, or of another time, the list begins anew.
+  // With an invalid or outdated cursor, the list starts over.
   if (status === 400 && cursor !== undefined) return listTold(pages, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })

@@ -15,7 +15,7 @@ interface MoneyPages extends ConsoleDependencies {
   reads: MoneyReads
 }
 
-/** The money of a party: wallets, cards, purchases, payments, subscriptions, and what waits for a person. */
+/** Mounts the money pages: wallets, cards, purchases, payments, subscriptions, and pending decisions. */
 export function mountMoney(app: Hono, dependencies: ConsoleDependencies, reads: MoneyReads): void {
   const pages: MoneyPages = { ...dependencies, reads }
   showAt(app, '/console/money', dependencies, (c, _, signedIn) => showMoney(c, pages, signedIn))

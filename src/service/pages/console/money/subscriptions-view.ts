@@ -24,7 +24,7 @@ export interface SubscriptionSeen {
   payments: readonly Told<SubscriptionPaymentTold>[]
 }
 
-/** Subscriptions with their calendars: what was paid, missed and is due, by date. */
+/** Renders subscriptions with their calendars: paid, missed and due payments by date. */
 export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[], hasMore: boolean): Html {
   return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
 ${
@@ -44,7 +44,7 @@ function subscriptionItem({ told: { id, attributes }, payments }: SubscriptionSe
 ${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }
 
-/** A sheet of a calendar: the month, the day, and what became of it. */
+/** Renders a calendar sheet: the month, the day, and the payment's status. */
 function dayItem({ attributes: { dueDate, status, amount, paymentNumber } }: Told<SubscriptionPaymentTold>): Html {
   const [year = '', month = '', day = ''] = (dueDate ?? '').split('-')
   return html`<li class="sheet box ${likeOf(status)}"><time datetime="${dueDate ?? ''}"><span class="aside">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="state ${likeOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`

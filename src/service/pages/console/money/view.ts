@@ -36,7 +36,7 @@ import { partAddress, walletName } from './words.ts'
 export interface WaitingShown {
   approvals: readonly { id: string; words: ApprovalWords; token: string }[]
   decisions: readonly { id: string; words: DecisionWords; token: string }[]
-  /** Whether this session may agree. */
+  /** Whether this session may approve. */
   mayAgree: boolean
 }
 
@@ -44,7 +44,7 @@ export interface MoneyShown extends WalletsSeen {
   nowMs: number
   hasMoreSubscriptions: boolean
   whose: Whose
-  /** The address of the lists, at the pages that are shown. */
+  /** The address of the lists, at the pages shown. */
   lists: string
   cards: ListTold<CardTold>
   purchases: ListTold<PurchaseTold>
@@ -55,7 +55,7 @@ export interface MoneyShown extends WalletsSeen {
   subscriptions: readonly SubscriptionSeen[]
 }
 
-/** All of a party's money, and what waits for a person. */
+/** Renders all of a party's money and the decisions that wait for a person. */
 export function moneyMain(shown: MoneyShown, waiting: WaitingShown): Html {
   return html`<h1>Money</h1>
 ${livePart('money', partAddress('waiting'), waitingPart(waiting), versionOf(waiting))}
@@ -72,7 +72,7 @@ function failedSection(failed: WalletsSeen['failed']): Html | '' {
 <ul class="list">${failed.map(item)}</ul></section>`
 }
 
-/** A part that is drawn anew. */
+/** Renders the wallets, a live part. */
 export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & Pick<MoneyShown, 'nowMs'>): Html {
   return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="tiles">${wallets.map(
     (
@@ -87,7 +87,7 @@ function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCent
 <div><dt>Held</dt><dd>${dollars(heldCents)}</dd></div><div><dt>Total</dt><dd>${dollars(availableCents + heldCents)}</dd></div></dl>`
 }
 
-/** The other part. */
+/** Renders the lists, a live part. */
 export function listsPart({
   whose,
   cards,
@@ -108,7 +108,7 @@ ${transfersSection(transfers, whose)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
-/** The forms are those of the pages at which one decides, and go there: what they ask for is asked for there. */
+/** Renders the pending decisions. Their forms go to the decision pages, which enforce their own requirements. */
 export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="list">
@@ -129,14 +129,14 @@ ${approvals.map(
 )}</ul><p><a href="/decisions">See all that waits for you</a></p></section>`
 }
 
-/** A wallet with its movements. */
+/** Renders a wallet with its movements. */
 export function walletMain(content: Html, name: string, source: string): Html {
   return html`<p class="aside"><a href="/console/money">Money</a></p>
 <h1><bdi>${name}</bdi></h1>
 ${livePart('money', source, content)}`
 }
 
-/** The part of it that is drawn anew. */
+/** Renders the live part of the wallet's page. */
 export function walletPart(wallet: WalletOpened, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
   const { id, displayName, steps, isCut, entries, next } = wallet
   const name = walletName(displayName)

@@ -1,9 +1,9 @@
 import { foreignName } from '../../../../core/foreign-text.ts'
 
-/** A status of the API as a person reads it: `marked_paid` is `marked paid`. */
+/** Returns an API status in readable form: `marked_paid` becomes `marked paid`. */
 export const statusText = (status: string) => status.replaceAll('_', ' ').toLowerCase()
 
-/** What a status is like, so that its colour says no more than the word. */
+/** Returns the tone of a status, so that the color says no more than the word. */
 export function likeOf(status: string): 'good' | 'open' | 'bad' | 'over' {
   if (/^(active|captured|completed|paid|marked_paid|approved)$/i.test(status)) return 'good'
   if (/^(authorized|open|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status))
@@ -16,15 +16,15 @@ export const merchantName = (name: string) => foreignName(name, 'A merchant with
 
 export const walletName = (name: string | null) => foreignName(name ?? '', 'A wallet without a name')
 
-/** The lists that go on behind their first page. */
+/** The lists that have more than one page. */
 export type ListName = 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests' | 'asked'
 
-/** The list that is not shown from its beginning, and where it goes on. */
+/** The list that is shown from a cursor instead of its start. */
 export interface ListPage {
   list?: string
   cursor?: string
 }
 
-/** The address of each part, as its page asks for it. */
+/** Returns the address at which the page requests a part. */
 export const partAddress = (part: 'waiting' | 'wallets' | 'lists', page: ListPage = {}): string =>
   `/console/money?${new URLSearchParams({ part, ...page })}`

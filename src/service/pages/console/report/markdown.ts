@@ -1,7 +1,7 @@
 import type { RunReport } from '../../../rules/run-report.ts'
 import { type Cell, missing, readable, type Section, sectionsOf, titleOf } from './words.ts'
 
-/** A report as Markdown, but for what `verify` reads. */
+/** Returns a report as Markdown, without the data that `verify` reads. */
 export function reportMarkdown(report: RunReport, madeAt: string): string {
   const notes = missing(report).map((note) => `> ${note}`)
   const parts = sectionsOf(report, madeAt).map(section)
@@ -21,7 +21,7 @@ function section(part: Section): string {
 
 const text = (cell: Cell): string => (typeof cell === 'string' ? cell : escaped(cell.foreign))
 
-/** A foreign text in which nothing is Markdown: no table, link, address, code, heading or element. */
+/** Escapes all Markdown in a foreign text: tables, links, addresses, code, headings and elements. */
 function escaped(foreign: string): string {
   return foreign.replace(/[!-/:-@[-`{-~]/g, '\\$&')
 }

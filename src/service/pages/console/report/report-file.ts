@@ -8,18 +8,18 @@ import { reportDocument } from './view.ts'
 export const reportFormats = ['html', 'md', 'json'] as const
 export type ReportFormat = (typeof reportFormats)[number]
 
-/** A report, and the moment it was made at. */
+/** A report and the time it was made. */
 export interface MadeReport {
   madeAt: string
   report: RunReport
 }
 
-/** What the data of a report begins with, whatever stands around it. */
+/** The start of a report's data in every format. */
 export const dataBegins = '{"format":"payments-mcp-run-report","version":1,'
 export const chainBegins = '"chain":['
 export const dataEnds = ']}'
 
-/** A file of a report, in pieces: the rows of its chain are not held together. */
+/** Yields a report file in pieces: the rows of its chain are never all in memory. */
 export async function* reportFile(
   made: MadeReport,
   format: ReportFormat,
@@ -40,7 +40,7 @@ export async function* reportFile(
   yield `${comma === '' ? '' : '\n'}${dataEnds}\n${after}`
 }
 
-/** What stands before and after the data: what a person reads. */
+/** Returns the readable text before and after the data. */
 export async function around({ report, madeAt }: MadeReport, format: ReportFormat) {
   if (format === 'json') return { before: '', after: '' }
   if (format === 'md') {
@@ -51,7 +51,7 @@ export async function around({ report, madeAt }: MadeReport, format: ReportForma
   return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}` }
 }
 
-/** The data up to its chain, in lines: a figure a line. */
+/** Returns the data up to its chain, with one figure on each line. */
 export function dataHead(made: MadeReport, shown: string): string {
   return [
     dataBegins,
@@ -67,10 +67,10 @@ export function dataHead(made: MadeReport, shown: string): string {
 
 export const digestOf = ({ madeAt, report }: MadeReport): string => sha256(JSON.stringify({ madeAt, report }))
 
-/** What a person reads, whatever ends its lines. */
+/** Returns the hash of the readable text, independent of its line endings. */
 export const shownDigest = (text: string): string => sha256(text.replaceAll('\r', '').trimEnd())
 
-/** A short hash of each figure by its path, so that the one that was changed can be named. */
+/** Returns a short hash of each figure by its path, so that a changed figure can be named. */
 export function figuresOf({ madeAt, report }: MadeReport): Record<string, string> {
   const figures: Record<string, string> = {}
   const visit = (path: string, value: unknown) => {
@@ -86,7 +86,7 @@ function cellsOf(row: ActivityRow) {
   return [...hashedColumns.map((column) => row[column]), row.hash]
 }
 
-/** JSON in which no text turns the direction, ends an element or is Markdown's. */
+/** Returns JSON without characters that change the text direction, end an element or mean something in Markdown. */
 export function escapedJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(
     /[^\x20-\x7e\n]|[<>&`]/g,

@@ -13,7 +13,10 @@ import { type MadeReport, type ReportFormat, reportFile } from './report-file.ts
 
 type Reads = Pick<Store, 'read'>
 
-/** The report of a party's run, as a page shows it; undefined: the party has no such run. What is due happens first, and is in it. */
+/**
+ * Returns the report of a party's run; undefined if the party has no such run. Due effects are applied first, so the
+ * report includes them.
+ */
 export async function reportFor(
   pages: ConsoleDependencies,
   { partyId, runId, ...how }: { partyId: string; runId: string } & How,
@@ -27,7 +30,7 @@ export async function reportFor(
 
 interface How {
   environment: Environment
-  /** How much of the run it is made of. */
+  /** The bounds on how much of the run the report covers. */
   of: keyof typeof bounds
 }
 
@@ -39,12 +42,12 @@ export async function madeReport(store: Reads, run: RunRow, { environment, of }:
   return { madeAt: timestamp(nowMs), report }
 }
 
-/** A report as a file, with the rows of its chain as they are read. */
+/** Returns a report as a file; the rows of its chain are read as they are needed. */
 export function fileOf(store: Reads, made: MadeReport, format: ReportFormat): AsyncGenerator<string> {
   return reportFile(made, format, chainRows(store, made))
 }
 
-/** Others have their turn after each step. */
+/** Wraps reads so that other work can run after each one. */
 function patiently(store: Reads): Reads {
   return {
     read: async (work) => {

@@ -38,7 +38,7 @@ const types = {
   json: 'application/json',
 } as const satisfies Record<ReportFormat, string>
 
-/** The id is of this service, so that the name is one on every machine. */
+/** Returns the file as a download. The id is this service's own, so it is a valid file name on every system. */
 function sent(
   c: Context,
   file: AsyncGenerator<string>,

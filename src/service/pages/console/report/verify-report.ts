@@ -14,32 +14,34 @@ import {
   shownDigest,
 } from './report-file.ts'
 
-/** What became of verifying a file. */
+/** The result of verifying a file. */
 export type Verified =
   | { result: 'no report' }
   | { result: 'broken'; what: string }
   | { result: 'verified'; partyId: string; entries: number; first: ChainPlace | null; last: ChainPlace | null }
 
-/** What does not fit ends the reading. */
+/** The error that ends the verification at the first mismatch. */
 class Broken extends Error {}
 
-/** What anybody may have written is told on one line, and steers no terminal. */
+/**
+ * Stops the verification. The text may be foreign: it is shown on one line, without characters that control a terminal.
+ */
 const broken = (what: string): never => {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
 
-/** How much may stand around the data, and how much of the data before its chain; in characters. Reports have far less. */
+/** Limits in characters, on the text around the data and on the data before its chain. Real reports are far smaller. */
 const mostAround = 64 * 1024 * 1024
 const mostFigures = 256 * 1024 * 1024
 
-/** Recomputes all hashes and digests of a report in any of its formats, a line at a time. */
+/** Recomputes all hashes and digests of a report in any of its formats, one line at a time. */
 export async function verifyReport(lines: AsyncIterable<string>): Promise<Verified> {
   try {
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
-    // What is nested too deep for this program was not written by it, nor what has other things where texts belong.
+    // We never write JSON nested this deep, or other values where texts belong, so the file is not ours.
     if (error instanceof RangeError || error instanceof TypeError)
       return { result: 'broken', what: 'the data is nested too deep, or a part of it is not what a report has' }
     throw error
@@ -59,7 +61,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
   let chain: Chain | undefined
   let isFirst = true
   for await (const given of lines) {
-    // Some editors begin a file with a mark, and end lines otherwise.
+    // Some editors add a byte order mark or change the line endings.
     const line = (isFirst ? given.replace(/^\uFEFF/, '') : given).replace(/\r$/, '')
     isFirst = false
     if (part === 'before' && line === dataBegins) part = 'head'
@@ -85,7 +87,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
   return chain.end()
 }
 
-/** Lines that are kept, up to so many characters. */
+/** A list of lines with a limit on their total characters. */
 class Kept {
   readonly lines: string[] = []
   #left: number
@@ -94,7 +96,7 @@ class Kept {
     this.#left = most
   }
 
-  /** False: there is no room for it. */
+  /** Adds a line; false if there is no room for it. */
   add(line: string): boolean {
     this.#left -= line.length + 1
     if (this.#left < 0) return false
@@ -131,11 +133,11 @@ function parsedHead(written: readonly string[]): Head {
   }
 }
 
-/** Compares what a person reads with what it was made as; where it differs, it is made anew to name the line. */
+/** Compares the readable text with its digest. If it differs, the text is generated again to name the changed line. */
 async function checkShown(head: Head, outside: readonly string[]): Promise<void> {
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
-    // A report of another version is not made anew.
+    // A report of another version cannot be generated again.
     const { before, after } = await around(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
@@ -147,11 +149,11 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
 
 const brief = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 
-/** The rows of a report's chain, of which only the last is held. */
+/** The rows of a report's chain; only the last one is kept. */
 class Chain {
   last: ActivityRow | undefined
   #count = 0
-  /** Whether the last line says that another follows. */
+  /** Whether the last line announces another one. */
   #goesOn = false
   readonly #head: Head
 
@@ -191,7 +193,7 @@ class Chain {
   }
 }
 
-/** A row as it was written; undefined: another program wrote it, or it is none. */
+/** Returns the row on a line; undefined if the line is not a row that we wrote. */
 function rowIn(line: string): ActivityRow | undefined {
   try {
     const text = line.replace(/,$/, '')

@@ -6,7 +6,7 @@ import type { RunReport } from '../../../rules/run-report.ts'
 import type { Html } from '../../frame/document.ts'
 import { type Cell, missing, readable, type Section, sectionsOf, titleOf } from './words.ts'
 
-/** What a page of the console and a file say of a run. */
+/** Renders the parts of a run's report for a console page or a file. */
 export function reportParts(report: RunReport, madeAt: string): Html {
   return html`<article class="report stack">
 <h1><bdi>${titleOf(report)}</bdi></h1>
@@ -33,13 +33,13 @@ ${table(title, [first, ...rest], shown)}${aside(more)}</section>
 
 const aside = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-/** What others wrote, and an id or a hash, which has no place where a line could end, may be broken anywhere. */
+/** Renders a cell. Foreign texts, and long ids and hashes, may break anywhere. */
 function text(cell: Cell): Html | string {
   if (typeof cell !== 'string') return html`<bdi>${cell.foreign}</bdi>`
   return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${cell}</bdi>` : cell
 }
 
-/** The page's links to its files. */
+/** Renders the page's links to its files. */
 export function downloads(runId: string): Html {
   const names = [
     ['html', 'HTML'],
@@ -51,7 +51,7 @@ export function downloads(runId: string): Html {
   )}</p>`
 }
 
-/** A report as a file that needs nothing else and has no script. What `verify` reads follows it. */
+/** Returns a report as a self-contained HTML file without a script. The data that `verify` reads follows it. */
 export function reportDocument(report: RunReport, madeAt: string): string {
   return lonePage({
     title: titleOf(report),

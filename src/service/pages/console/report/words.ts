@@ -3,32 +3,32 @@ import { maskForeignText } from '../../../../core/masking.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
 
-/** What stands in a cell: own words, or a text that anybody may have written. */
+/** The content of a cell: our own words, or foreign text. */
 export type Cell = string | { foreign: string }
 
-/** A part of a report, as every format shows it. */
+/** A section of a report, the same in every format. */
 export interface Section {
   id: string
   title: string
-  /** Said where there are no rows, which are left out then. */
+  /** The text shown if there are no rows. */
   none: string
   columns: readonly string[]
-  /** How its figures are to be understood. */
+  /** A note on how to read the figures. */
   note?: string
-  /** The columns that are amounts. */
+  /** The indexes of the columns with amounts. */
   amounts?: readonly number[]
   rows: readonly (readonly Cell[])[]
 }
 
-/** Longer texts are cut: the JSON has them whole. */
+/** The length at which texts are cut; the JSON has them in full. */
 const longest = 200
-/** More rows of one part nobody reads: the JSON has them. */
+/** The number of rows at which a section is cut; the JSON has all of them. */
 const mostRows = 500
 
 const theirs = (text: string | null, otherwise = '–'): Cell =>
   text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, longest) }
 
-/** A time as a person reads it, in UTC. */
+/** Returns a time in readable form, in UTC. */
 export const moment = (at: string): string => at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')
 
 export function titleOf({ instanceId }: RunReport): string {
@@ -37,12 +37,12 @@ export function titleOf({ instanceId }: RunReport): string {
     : `Run report: ${foreignName(instanceId, 'a run', 100)}`
 }
 
-/** A report in its parts, in the order in which somebody asks: what was meant, what came of it, who decided, what went wrong. */
+/** Returns the sections of a report in the order of a reader's questions: intent, results, decisions, problems. */
 export function sectionsOf(report: RunReport, madeAt: string): Section[] {
   return [run(report, madeAt), ...moneyParts(report), ...peopleParts(report), ...troubleParts(report), chain(report)]
 }
 
-/** What the head of a report says where it does not tell everything. */
+/** Returns the notes at the top of a report that does not cover everything. */
 export function missing({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
@@ -88,7 +88,7 @@ function run(report: RunReport, madeAt: string): Section {
 const callsOf = ({ calls, refused }: RunReport) =>
   refused === 0 ? `${calls}` : `${calls}, of which ${refused} went wrong: refused, declined, failed or not answered`
 
-/** No rule of the service says which names are the same merchant's. */
+/** The service has no rule that says which names belong to the same merchant. */
 const byLetter =
   'Merchants are compared letter by letter: a merchant that writes its name in another way is another one.'
 
@@ -275,7 +275,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
   }
 }
 
-/** As many rows as a person reads, and what is said of the others. */
+/** Returns the rows that a person reads, and a note on the others. */
 export function readable({ rows }: Section): { shown: Section['rows']; more: string | undefined } {
   if (rows.length <= mostRows) return { shown: rows, more: undefined }
   return { shown: rows.slice(0, mostRows), more: `${rows.length - mostRows} more are in the JSON.` }

@@ -4,10 +4,10 @@ import type { EntrySeen } from './read-runs.ts'
 type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-/** Where the database is busy, what happened is written later, by less than this. */
+/** The smallest jump to show: a busy database delays the writing of entries by less than this. */
 const jumpMs = 5 * minuteMs
 
-/** What a timeline says behind an entry: that another day begins, and that the clock was moved. */
+/** Returns the text between two entries of a timeline, for a new day or a moved clock. */
 export function betweenText(entries: readonly Moment[], at: number): string | null {
   const [entry, next] = [entries[at], entries[at + 1]]
   if (entry === undefined || next === undefined) return null
@@ -21,8 +21,8 @@ export function betweenText(entries: readonly Moment[], at: number): string | nu
 }
 
 /**
- * How much more time passed on the sandbox's clock than in reality, since the last of those before. What happened by itself
- * came at a moment of its own.
+ * Returns how much more time passed on the sandbox's clock than in reality since the last caller's entry. Effects that
+ * happened by themselves have their own moments, so they are skipped.
  */
 function movedBefore(entry: Moment, before: readonly Moment[]): number {
   const last = before.find(({ kind }) => kind !== 'happened')

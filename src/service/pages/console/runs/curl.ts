@@ -2,9 +2,9 @@ import type { RunDetail } from '../../../rules/runs.ts'
 import { escaped } from './words.ts'
 
 /**
- * The request as a command of a shell. The key is the caller's own, from their environment; a command gets a new
- * Idempotency-Key, for under the old one the recorded answer would come back. What a screen does not show stands in the body
- * as an escape, which JSON reads as the same.
+ * Returns the request as a shell command. The key comes from the caller's environment. The command gets a new
+ * Idempotency-Key, because the old one would return the recorded answer. Invisible characters in the body are JSON
+ * escapes.
  */
 export function curlOf(
   { method = 'GET', path = '/', body, hasKey = false }: RunDetail,
@@ -22,7 +22,7 @@ export function curlOf(
   return lines.join(' \\\n  ')
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes any text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

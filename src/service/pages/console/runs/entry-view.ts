@@ -10,18 +10,18 @@ import { curlOf } from './curl.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, outcomeWords, readableJson, runName, sentence } from './words.ts'
 
-/** A list has more, which the answer tells. */
+/** The limit of records shown for a list; the answer has all of them. */
 const mostRecords = 5
 
 interface EntryShown {
   entry: EntryOpened
   publicUrl: string
   nowMs: number
-  /** The shop of its order. */
+  /** The shop of the entry's order. */
   shopId: string | null
 }
 
-/** An entry on a page of its own. */
+/** Renders the page of an entry. */
 export function entryMain(shown: EntryShown): Html {
   const { run, operation, kind, older, newer } = shown.entry
   const at = `/console/runs/${run.id}`
@@ -34,7 +34,7 @@ ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Entry b
 </nav>`
 }
 
-/** What an entry is opened to. @param isWithin Whether it stands in its timeline. */
+/** Renders the details of an entry. @param isWithin Whether it is shown within its timeline. */
 export function entryPart(shown: EntryShown, isWithin: boolean): Html {
   const { entry, nowMs } = shown
   const { id, run, kind, outcome, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
@@ -70,7 +70,7 @@ const byText = (agentName: string | null, { actorType }: RunDetail) =>
       : 'An API key'
     : foreignName(agentName, 'An agent without a name')
 
-/** By their ids a person finds them in other entries, in Money and in the API. */
+/** Renders the record ids, by which a person finds them in other entries, in Money and in the API. */
 function recordsFact({ resourceIds = [] }: RunDetail): Html {
   if (resourceIds.length === 0) return html``
   const shown = resourceIds.slice(0, mostRecords).map((id) => html` <code>${id}</code>`)
@@ -87,7 +87,7 @@ function errorPart(code: string, { answer }: RunDetail): Html {
   return html`<section aria-label="Error"><h2>Error <code>${code}</code></h2>${detailIn(answer)}${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
 }
 
-/** What the answer says went wrong. */
+/** Renders the error detail of the answer. */
 function detailIn(answer = ''): Html {
   const [, text] = /"detail":("(?:[^"\\]|\\.)*")/.exec(answer) ?? []
   return text === undefined ? html`` : html`<p><bdi>${sentence(JSON.parse(text) as string)}</bdi></p>`
@@ -138,7 +138,7 @@ function postingRows({ reason, entries }: RunPosting, wallets: ReadonlyMap<strin
   )}`
 }
 
-/** A wallet of somebody else has no page here. */
+/** Renders the wallet and account of a posting. Another party's wallet has no page here, so it gets no link. */
 function walletAccount(walletId: string, account: string, wallets: ReadonlyMap<string, string>): Html {
   const name = wallets.get(walletId)
   if (name === undefined) return html`Another party's wallet, ${accountText(account)}`

@@ -9,15 +9,14 @@ import { outcomeWords, secondOf, timelineAddress } from './words.ts'
 export interface FiltersShown {
   run: RunSeen
   choices: Choices
-  /** The names of all tools. */
   tools: readonly string[]
   filter: EntryFilter
-  /** What is wrong with a time that was asked for. */
+  /** The problems with the requested times. */
   problems: TimeProblems
   isOldestFirst?: boolean
 }
 
-/** What a timeline is narrowed by. */
+/** Renders the filters of a timeline. */
 export function filtersForm({ run, choices, tools, filter, problems, isOldestFirst = false }: FiltersShown): Html {
   const address = timelineAddress(run.id)
   const isNarrowed = Object.values({ ...filter, ...problems }).some((value) => value !== undefined)

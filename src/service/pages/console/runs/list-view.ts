@@ -11,17 +11,17 @@ interface RunsShown {
   runs: readonly RunSeen[]
   choices: Choices
   filter: { agent?: string | undefined; host?: string | undefined }
-  /** The address of the part that is drawn anew. */
+  /** The address of the live part. */
   source: string
-  /** The address of the older ones; null: there are none. */
+  /** The address of the older runs; null if there are none. */
   older: string | null
   nowMs: number
-  /** What was looked for in vain. */
+  /** The search term that found nothing. */
   missed: string | null
   sandbox: boolean
 }
 
-/** The list of runs, with what narrows it. */
+/** Renders the list of runs with its filters. */
 export function runsMain(shown: RunsShown): Html {
   const { choices, filter, source, missed } = shown
   return html`<div class="line spread">
@@ -45,7 +45,7 @@ ${filter.agent === undefined && filter.host === undefined ? '' : html`<a href="/
 ${livePart('runs', source, runsTable(shown))}`
 }
 
-/** The part that is drawn anew. */
+/** Renders the runs, a live part. */
 export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): Html {
   if (runs.length === 0) {
     return filter.agent === undefined && filter.host === undefined

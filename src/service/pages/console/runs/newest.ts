@@ -2,12 +2,12 @@ import type { System } from '../../../../core/system.ts'
 import type { EntryScope } from '../../../store/runs.ts'
 import type { Told } from '../live/streams.ts'
 
-/** More runs and filters than are watched at once. */
+/** The limit of cached results: more runs and filters than are watched at the same time. */
 const mostKept = 500
 
 /**
- * The newest entries of runs, drawn once for all who watch: after a page was told that something changed, the first that
- * asks has them drawn, and the others are given the same.
+ * The newest entries of runs, drawn once for all viewers. After a change, the first page to ask has them drawn; the
+ * others get the same result.
  */
 export class NewestEntries {
   readonly #told: Told
@@ -19,7 +19,10 @@ export class NewestEntries {
     this.#system = system
   }
 
-  /** @param draw Reads and draws them; undefined: there is no such run of the party's. */
+  /**
+   * Returns the newest entries for a run and a filter.
+   * @param draw Reads and draws them; undefined if the party has no such run.
+   */
   of(scope: EntryScope, draw: () => Promise<string | undefined>): Promise<string | undefined> {
     const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
     const key = JSON.stringify([partyId, runId, operation, outcome, agentId, fromMs, untilMs])

@@ -8,10 +8,10 @@ import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.
 import { timelineAddress } from './words.ts'
 
 export const runsAtOnce = 50
-/** More is not put on top of a timeline at once: a link leads to what is behind it. */
+/** The limit of entries added on top of a timeline at once; a link leads to the rest. */
 const entriesOnTop = 30
 
-/** The newest entries of a run; undefined: the party has no such run. */
+/** Draws the newest entries of a run; undefined if the party has no such run. */
 export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<string | undefined> {
   const run = await reads.run(scope.partyId, scope.runId)
   if (run === undefined) return undefined
@@ -24,7 +24,7 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
   return String(await part)
 }
 
-/** Draws what pages of runs without a filter are shown when something changed. */
+/** Creates the function that draws the parts of run pages without a filter after a change. */
 export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)
   return async ({ user: { partyId } }, topic) => {

@@ -29,16 +29,16 @@ export interface EntrySeen extends ListedEntry {
   agentName: string | null
 }
 
-/** An entry as it is opened. */
+/** An entry with its details. */
 export interface EntryOpened extends EntrySeen {
   detail: RunDetail
   run: RunSeen
-  /** The entries before and behind it. */
+  /** The neighboring entries of the timeline. */
   older: string | null
   newer: string | null
-  /** The entry whose answer this one gave again. */
+  /** The entry whose answer this one repeated. */
   repeated: { runId: string; id: string } | null
-  /** Names of the wallets of its postings, by their ids. */
+  /** The names of the wallets of its postings, by id. */
   wallets: ReadonlyMap<string, string>
 }
 
@@ -46,7 +46,7 @@ export interface Choices {
   agents: readonly { id: string; name: string }[]
 }
 
-/** What the pages of runs read, each function in one transaction. Whose it is they are always told. */
+/** Creates the reads of the run pages, each in one transaction. The party is always an argument. */
 export function createRunReads({ store }: { store: Store }) {
   return {
     runs: (scope: RunScope, page: PageRequest) =>
@@ -66,7 +66,7 @@ export function createRunReads({ store }: { store: Store }) {
       }),
     entry: (partyId: string, id: string): Promise<EntryOpened | undefined> =>
       store.read((tx) => entryOpened(tx, partyId, id)),
-    /** Where a request or a run is that a person looks for by its id. */
+    /** Returns the place of a request or a run that a person searches for by id. */
     found: (partyId: string, sought: string): Promise<{ runId: string; id: string | null } | undefined> =>
       store.read(async (tx) => {
         const entry = await entryOfRequest(tx, partyId, sought)
@@ -122,7 +122,7 @@ async function withAgents<Row extends { agentId: string | null }>(
   }))
 }
 
-/** What a filter of the timeline asks for. */
+/** The filter of a timeline. */
 export interface EntryFilter {
   operation?: string | undefined
   outcome?: RunOutcome | undefined

@@ -26,13 +26,13 @@ interface RunPages extends ConsoleDependencies {
   newest: NewestEntries
 }
 
-/** The tools that there are, by their names. */
+/** Returns the names of the environment's tools, sorted. */
 const toolsIn = (environment: Environment) =>
   Object.values<OperationDefinition>(catalogue)
     .flatMap(({ name, environments }) => (environments.includes(environment) ? [name] : []))
     .sort()
 
-/** The list of runs, a run as a timeline, and each of its entries. */
+/** Mounts the list of runs, the timeline of a run, and the pages of its entries. */
 export function mountRuns(app: Hono, dependencies: ConsoleDependencies, told: Told): void {
   const pages: RunPages = {
     ...dependencies,
@@ -118,7 +118,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   return framed(c, pages, signedIn, { title: runName(run.instanceId), main, status })
 }
 
-/** The newest entries, for the script to put on top. What it has already it leaves out. */
+/** Returns the newest entries for the script to add on top. The script skips those that the page already has. */
 async function showNewest(
   c: Context,
   pages: RunPages,
@@ -150,7 +150,7 @@ function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
   return { filter: { operation: given(c, 'tool'), outcome, agentId: given(c, 'agent'), ...range }, problems }
 }
 
-/** A part of a page, which the script puts in its place. */
+/** Returns a part of a page, which the script inserts. */
 function fragment(c: Context, part: Html) {
   return c.html(part, 200, consoleHeaders)
 }

@@ -12,16 +12,16 @@ import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './
 
 interface TimelineShown extends FiltersShown {
   entries: readonly EntrySeen[]
-  /** The address of those that follow; null: there are none. */
+  /** The address of the next entries; null if there are none. */
   onward: string | null
-  /** The address that newer ones are asked for at; null: this page does not begin with the newest. */
+  /** The address for newer entries; null if this page does not start with the newest. */
   newer: string | null
-  /** The address of where its order begins; null: this page does. */
+  /** The address of the first page in this order; null if this is the first page. */
   first: string | null
   nowMs: number
 }
 
-/** A run as a timeline, the newest entry first. */
+/** Renders a run as a timeline, newest entry first. */
 export function timelineMain(shown: TimelineShown): Html {
   const { run, newer, first, nowMs, isOldestFirst = false } = shown
   const { id, instanceId } = run
@@ -43,10 +43,10 @@ ${onwardLink(shown)}
 </section>`
 }
 
-/** Where the part of a run's figures is asked for. */
+/** Returns the address of the run's figures, a live part. */
 export const factsAddress = (runId: string) => `/console/runs/${runId}?part=facts`
 
-/** Whose run it is and what it came to so far: the part that is drawn anew. */
+/** Renders the run's agent, program and figures so far, a live part. */
 export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen, nowMs: number): Html {
   return html`<dl class="figures">
 <div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
@@ -57,14 +57,14 @@ export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs
 </dl>`
 }
 
-/** What the script puts on top, or behind the last one. */
+/** Renders the entries that the script adds at the top or the bottom. */
 export function timelinePart(
   shown: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'isOldestFirst' | 'nowMs'>,
 ): Html {
   return html`<div data-entries>${entriesOf(shown)}</div>${onwardLink(shown)}`
 }
 
-/** Stands where more happened than is put on top at once. */
+/** Renders the link to entries that are too many to add at once. */
 export function gapPart(address: string, lastId: string): Html {
   return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">More happened in between: show it</a></p>`
 }
@@ -80,7 +80,7 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
   return html`<p><a href="${onward}" data-more>${isOldestFirst ? 'Newer' : 'Older'} entries</a></p>`
 }
 
-/** @param shown.between What is between it and the one behind it: it goes with this one, wherever the script puts it. */
+/** @param shown.between The text between this entry and the next one: it moves with this entry. */
 function entryRow(
   runId: string,
   entry: EntrySeen,

@@ -12,8 +12,8 @@ export interface TimeRange {
 }
 
 /**
- * The moments between which entries are asked for, each a second of the sandbox's clock: all that happened in the last one
- * is between them. A time that is none narrows nothing.
+ * Parses the time range of a filter. Each end is a whole second of the sandbox's clock; all entries of the last second
+ * are included. An invalid time does not narrow the list.
  */
 export function timeRange(from: string | undefined, until: string | undefined): TimeRange {
   const [fromMs, untilMs] = [secondAt(from), secondAt(until)]
@@ -23,13 +23,13 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   return { range: { fromMs }, problems: { until: `Choose a time that is not before ${shown(fromMs)}.` } }
 }
 
-/** As the field of a form sends it, without the zone, which is UTC. */
+/** The format of a form's time field; without a zone it is UTC. */
 const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 function secondAt(text: string | undefined): number | undefined {
   if (text === undefined || !form.test(text)) return undefined
   const ms = parseTimestamp(`${text}Z`)
-  // No day of a month that does not have it becomes one of the next.
+  // An impossible date such as February 30 is invalid, instead of rolling over to the next month.
   return Number.isNaN(ms) || !timestamp(ms).startsWith(text) ? undefined : ms
 }
 

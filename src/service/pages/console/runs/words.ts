@@ -3,7 +3,7 @@ import { timestamp } from '../../../../core/system.ts'
 import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
 import type { EntryFilter } from './read-runs.ts'
 
-/** How an outcome reads, and what it is like: the mark in front says the same to who sees no colours. */
+/** The words and tone of each outcome. The mark has the same meaning without color. */
 export const outcomeWords = {
   done: { text: 'Done', like: 'good', mark: '✓' },
   declined: { text: 'Declined', like: 'bad', mark: '✕' },
@@ -26,13 +26,13 @@ export const kindWords = {
   happened: 'Happened by itself',
 } as const satisfies Record<RunEntryKind, string>
 
-/** A run as a person reads it. */
+/** Returns a run's name in readable form. */
 export const runName = (instanceId: string | null) =>
   instanceId === null ? 'Calls without a run' : foreignName(instanceId, 'A run without a readable name', 80)
 
 const format = new Map<string, Intl.DateTimeFormat>()
 
-/** When it was, on the service's clock: `Nov 23, 01:06:28.159`, with the year where that is another than `now`'s. */
+/** Returns a time on the service's clock: `Nov 23, 01:06:28.159`, with the year if it differs from `now`'s. */
 export function clockText(ms: number, nowMs: number): string {
   const isOtherYear = timestamp(ms).slice(0, 4) !== timestamp(nowMs).slice(0, 4)
   const key = String(isOtherYear)
@@ -53,7 +53,7 @@ export function clockText(ms: number, nowMs: number): string {
   return formatter.format(ms)
 }
 
-/** JSON as a person reads it; a text that is none, as it is. What a screen does not show is written as an escape. */
+/** Returns indented JSON, or any other text unchanged. Invisible characters become escapes. */
 export function readableJson(text: string): string {
   return escaped(indented(text))
 }
@@ -68,7 +68,7 @@ function indented(text: string): string {
 
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
 
-/** As JSON escapes it, but for the ends of lines. */
+/** Escapes invisible characters as JSON does, except line ends. */
 export function escaped(text: string): string {
   return text.replace(unseen, (character) =>
     character === '\n'
@@ -79,13 +79,13 @@ export function escaped(text: string): string {
   )
 }
 
-/** A sentence that somebody may have had a hand in. */
+/** Makes a sentence safe to show that may contain foreign text. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
-/** A moment as the field of a form has it, to the second. */
+/** Returns a moment as the value of a time field, to the second. */
 export const secondOf = (ms: number | undefined) => (ms === undefined ? undefined : timestamp(ms).slice(0, 19))
 
-/** What the address of a timeline says of the entries that it shows. */
+/** The query of a timeline's address. */
 export interface TimelineAddress extends EntryFilter {
   order?: 'oldest' | undefined
   before?: string | undefined
@@ -99,7 +99,7 @@ export function timelineAddress(runId: string, shown: TimelineAddress = {}): str
   return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, ...times, order, before, after, fragment })
 }
 
-/** A path with what is known of a query. */
+/** Returns a path with the defined values of a query. */
 export function addressOf(path: string, query: Record<string, string | undefined>): string {
   const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
   return known.length === 0 ? path : `${path}?${new URLSearchParams(known)}`

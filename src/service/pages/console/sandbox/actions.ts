@@ -2,7 +2,7 @@ import type { OperationKey } from '../../../../../tools/index.ts'
 import { timestamp } from '../../../../core/system.ts'
 import type { ClockSeen } from './read-sandbox.ts'
 
-/** What a form of the page asks for: an operation, and what it is sent. */
+/** The operation that a form requests, with its input. */
 export interface Asked {
   key: OperationKey
   params?: Record<string, string>
@@ -10,10 +10,10 @@ export interface Asked {
   attributes?: object
 }
 
-/** Null: what the form asks for is so already. */
+/** A function that returns the request of a form; null if the requested state already holds. */
 type Form = (sent: URLSearchParams, clock: ClockSeen) => Asked | null
 
-/** The clock goes so much further than the page showed it: a form that is sent twice moves it once. */
+/** Moves the clock relative to the time that the page showed, so that a form sent twice moves it once. */
 const further =
   (ms: number): Form =>
   (sent, { nowMs, movedMs }) => {
@@ -25,7 +25,7 @@ function movedTo(toMs: number, nowMs: number): Asked | null {
   return toMs > nowMs ? { key: 'advanceSandboxClock', attributes: { to: timestamp(toMs) } } : null
 }
 
-/** The forms of the page, by the last part of their addresses. */
+/** The forms of the page, by the last segment of their addresses. */
 export const forms: Readonly<Record<string, Form>> = {
   hour: further(3_600_000),
   day: further(86_400_000),
@@ -52,10 +52,10 @@ export const forms: Readonly<Record<string, Form>> = {
   }),
 }
 
-/** What a field for a date and a time sends, in UTC, with or without seconds. */
+/** Returns the timestamp in a date and time field, in UTC, with or without seconds. */
 const momentIn = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
 
-/** Empty fields are left out; a number that is none is sent as it is, so that the API says what is wrong with it. */
+/** Leaves out empty fields. An invalid number is sent unchanged, so that the API explains the problem. */
 function faultIn(sent: URLSearchParams): object {
   const text = (name: string) => sent.get(name)?.trim() || undefined
   const number = (name: string) => {

@@ -5,8 +5,8 @@ import { clockVersion } from './view.ts'
 import { partAddress } from './words.ts'
 
 /**
- * Tells once for all who watch the sandbox which of its parts changed: they have buttons of each session, so that each
- * page asks for its own.
+ * Draws the sandbox's parts for all viewers as versions only: their buttons belong to a session, so each page requests
+ * its own changed parts.
  */
 export async function drawSandbox(reads: SandboxReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const seen = await reads.clock(viewer, { named: false })

@@ -8,7 +8,7 @@ import type { ConsoleDependencies } from '../shown.ts'
 import { parsedWithoutCards } from '../without-cards.ts'
 import { type Upcoming, withRecords } from './upcoming.ts'
 
-/** A resource as an answer of the API tells it. */
+/** A resource in an API response. */
 export interface Told<Attributes> {
   id: string
   attributes: Attributes
@@ -36,18 +36,18 @@ export interface SnapshotTold {
 
 export interface ClockSeen {
   nowMs: number
-  /** How far it was moved from real time, milliseconds. */
+  /** The offset of the clock from real time, in milliseconds. */
   movedMs: number
-  /** When something happens next by itself, to whomever. */
+  /** The time of the next due effect of any party. */
   nextMs: number | null
-  /** What happens to the user's own party then and afterwards. */
+  /** The next events of the user's own party. */
   next: readonly Upcoming[]
 }
 
 export interface SandboxSeen extends ClockSeen {
-  /** False: they are to prove first that they are no agent. */
+  /** False if the user must first prove that they are not an agent. */
   mayManage: boolean
-  /** Undefined: the user does not manage the sandbox. */
+  /** Undefined if the user does not manage the sandbox. */
   managed: Managed | undefined
   world: { digest: string | null; isRehearsal: boolean } | undefined
   shops: readonly Told<{ name: string; about: string }>[]
@@ -62,7 +62,7 @@ export interface Managed {
 const ordersShown = 20
 const eventsShown = 6
 
-/** What the page of the sandbox shows. */
+/** Creates the reads of the sandbox page. */
 export function createSandboxReads(pages: ConsoleDependencies) {
   const { store } = pages
   const list = async <Attributes>(
@@ -73,7 +73,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     return status === 200 ? (parsedWithoutCards(body) as { data: Told<Attributes>[] }).data : undefined
   }
   const clock = async (viewer: Viewer, { named = true } = {}): Promise<ClockSeen> => {
-    // What is due by now happens first, so that what comes next is still to come.
+    // Effects that are due are applied first, so the next ones are still to come.
     await settleDue(pages, { partyId: viewer.user.partyId })
     const [times, nextMs, next] = await Promise.all([
       store.read(readTimes),
@@ -87,7 +87,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
       next: named ? await withRecords(pages, viewer, next) : next.map((event) => ({ ...event, record: null })),
     }
   }
-  /** By one click any program on this machine is signed in, the agent that is rehearsed too. */
+  /** Any program on this machine can sign in with one click, including the agent under rehearsal. */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managed = async (viewer: Viewer): Promise<Managed | undefined> => {
     if (!(await mayManage(viewer))) return undefined

@@ -21,7 +21,7 @@ interface SandboxPages extends ConsoleDependencies {
   reads: SandboxReads
 }
 
-/** The page of the sandbox: its forms are operations of the API, carried out for who is signed in. */
+/** Mounts the sandbox page. Its forms are operations of the API, run as the signed-in user. */
 export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads: SandboxReads): void {
   const pages: SandboxPages = { ...dependencies, reads }
   const takeForm = ownForm(() => purpose, takeAction, address)
@@ -70,7 +70,7 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
 
-/** What was done, by the form that asked for it: nothing that stands in an address is shown. */
+/** The message after each form. The name of the form selects it, so no text from an address is ever shown. */
 const doneWords: Readonly<Record<string, string>> = {
   hour: 'The clock is an hour further.',
   day: 'The clock is a day further.',
@@ -95,7 +95,8 @@ interface Said {
 function refusedWith(body: string, status: number): Said {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
-  // What is wrong with a value helps by itself; keys and sources are for programs.
+  // For an invalid value the detail is enough; the next steps of other errors mention keys and sources for programs
+  // only.
   const isValue = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
   const next = isValue ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }

@@ -9,22 +9,22 @@ import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 import { parsedWithoutCards } from '../without-cards.ts'
 
-/** What happens next, and to what. */
+/** An upcoming event and its record. */
 export interface Upcoming extends NextEvent {
-  /** Null: the record is not the user's to read alone. */
+  /** Null if the user may not read the record on its own. */
   record: RecordTold | null
 }
 
 interface RecordTold {
-  /** What happens to it, where that depends on how it stands. */
+  /** The event, if it depends on the record's status. */
   happens: string | null
   words: string
-  /** Where more of it stands, and what that is called. */
+  /** The address of the record's details, and the text of its link. */
   address: string
   at: string
 }
 
-/** What the API tells of a record; each has some of these. */
+/** The fields of a record in an API response; each record has some of these. */
 interface Told {
   amount: number
   held: number
@@ -33,7 +33,7 @@ interface Told {
   shopId: string
   terms: { description: string }
   status: string
-  /** The run that made it: null is calls without one; of some records the API tells none. */
+  /** The run that created the record: null is calls without one; some records have no such field. */
   instanceId?: string | null
 }
 
@@ -47,7 +47,10 @@ interface Subject {
 const named = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
 const asked = ({ amount, description }: Told) => `${dollars(amount)}, ${named(description)}`
 
-/** A pending one waits for its payer; one that needs attention collects nothing, and misses its payments. */
+/**
+ * Returns the next event of a subscription. A pending one waits for its payer; one that needs attention collects
+ * nothing and misses its payments.
+ */
 const subscriptionHappens = ({ status }: Told) =>
   status === 'pending'
     ? 'The checkout of a subscription ends'
@@ -55,7 +58,7 @@ const subscriptionHappens = ({ status }: Told) =>
       ? 'A payment of a subscription is missed'
       : 'A subscription is charged'
 
-/** How each kind of record is read and told; an invitation is read in a list only. */
+/** The way to read and describe each kind of record. An invitation can only be read from a list. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${named(shopId)}` },
   bank: { key: 'getTransfer', param: 'transferId', words: asked },
@@ -76,7 +79,7 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
 
 const payment: Subject = { key: 'getPayment', param: 'paymentId', words: asked }
 
-/** The same events with what the user may read of their records. */
+/** Returns the same events with the records that the user may read. */
 export function withRecords(
   pages: ConsoleDependencies,
   { user }: Viewer,

@@ -19,12 +19,12 @@ export interface Shown {
   seen: SandboxSeen
   partyId: string
   token: string
-  /** What was done, or why nothing was. */
+  /** The result, or the reason why nothing was done. */
   done: string | null
   problem: string | null
 }
 
-/** The sandbox: its clock, what goes wrong in it, the world, and shops. */
+/** Renders the sandbox page: its clock, faults, world and shops. */
 export function sandboxMain(shown: Shown): Html {
   const { seen, token, done, problem } = shown
   const { managed } = seen
@@ -41,15 +41,15 @@ ${shopsSection(shown)}`
 }
 
 /**
- * The clock runs: that alone is told once a minute. What is told of a record that waits seldom changes: that it is another
- * one is enough.
+ * Returns a version that changes once a minute while the clock runs. The content of an upcoming record seldom changes,
+ * so its id and time are enough.
  */
 export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): string {
   const events = next.map(({ kind, id, atMs }) => [kind, id, atMs])
   return versionOf([Math.floor(nowMs / minuteMs), movedMs, nextMs, events])
 }
 
-/** The part that is drawn anew. */
+/** Renders the clock, a live part. */
 export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: string): Html {
   const isMoved = Math.abs(movedMs) >= 1000
   const shown = html`<input type="hidden" name="moved" value="${movedMs}">`
@@ -107,7 +107,7 @@ ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshot
 </div>`
 }
 
-/** The part that is drawn anew. */
+/** Renders the snapshots, a live part. */
 export function snapshotsPart({ snapshots }: Managed, token: string): Html {
   if (snapshots.length === 0) return html`<p class="aside">Nothing is saved yet.</p>`
   return html`<ul class="list">${snapshots.map(
@@ -119,7 +119,7 @@ ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><b
   )}</ul>`
 }
 
-/** The part that is drawn anew. */
+/** Renders the faults, a live part. */
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
   const clearColumn: Column<Told<FaultTold>> = {

@@ -22,7 +22,7 @@ export const faultWords = {
   empty_page: 'A list has no items.',
 } as const satisfies Record<FaultKind, string>
 
-/** How far in the future or past, roughly: `in 6 days`. */
+/** Returns a rough distance to a future or past time: `in 6 days`. */
 export function distance(ms: number): string {
   const units = [
     ['day', 86_400_000],
@@ -35,14 +35,14 @@ export function distance(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** By one click any program on this machine is signed in. */
+/** The notice for a session that began with one click, which any program on this machine could have started. */
 export const unproven =
   'An agent is rehearsed in this world, and you are signed in by one click, as it could be: sign out, and sign in with your password.'
 
-/** The world's name, with the start of the hash of its file. */
+/** Returns the world's name with the start of its file's hash. */
 export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Not known', 120)
 
 export const address = '/console/sandbox'
 
-/** The address of each part, as its page asks for it. */
+/** Returns the address at which the page requests a part. */
 export const partAddress = (part: 'clock' | 'faults' | 'snapshots') => `${address}?part=${part}`
