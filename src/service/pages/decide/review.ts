@@ -24,25 +24,25 @@ import {
 import type { UserRow } from '../../store/schema/users.ts'
 import { spentBy } from '../../store/spending.ts'
 
-/** A call that waits for a person, as they see it who are to decide. */
+/** A call that waits for a decision, as the people who may decide see it. */
 export interface DecisionReview {
   id: string
   call: HeldCall
   state: HeldState
   endsAtMs: number
   asker: Asker
-  /** The name of whom the call pays; null: it pays nobody whose name is known. */
+  /** The payee's name; null if the call pays nobody with a known name. */
   payee: string | null
-  /** The limits on the spending, the agent's own before those of the account; empty for a call that spends nothing. */
+  /** The spending limits, the agent's own before the account's; empty for a call that spends nothing. */
   caps: ShownCap[]
 }
 
 /** The caller. */
 export interface Asker {
   agent: string | null
-  /** The application that a user connected; null: it called with a key. */
+  /** The application that a user connected; null if the call used a key. */
   application: { id: string; name: string } | null
-  /** The name of the API key; null: it has none, or it is no API key. */
+  /** The name of the API key; null if it has no name or is not an API key. */
   key: string | null
 }
 
@@ -54,7 +54,7 @@ export interface ShownCap {
 
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
-/** Reads and decides what waits for the users of a party. */
+/** Reads and decides pending calls for the users of a party. */
 export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
   return {
     open: (id: string, user: UserRow) =>
@@ -63,14 +63,14 @@ export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
         const row = await findDecision(context.tx, { partyId: user.partyId, id })
         return row && reviewOf(context, user, await openDecision(context.tx, row))
       }),
-    /** Reads what waits for the user, the first to end first. */
+    /** Reads the user's pending calls, the first to expire first. */
     waiting: (user: UserRow, limit: number) =>
       settled(dependencies, async (context) => {
         const { tx, realNowMs: nowMs } = context
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
-    /** Decides; false: it was decided before, is over or never was. */
+    /** Decides a call; false if it is already decided, expired or unknown. */
     decide: async (id: string, user: UserRow, answer: Answer) => {
       const told = await change<Told | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
@@ -90,13 +90,13 @@ export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
   }
 }
 
-/** The event and the operation in the activity that an answer is recorded as. */
+/** The event and the activity's operation for each answer. */
 const records = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },
 } as const
 
-/** Returns the entry that tells the run of the call. */
+/** Returns the entry for the call's run. */
 async function toldOf(
   context: SettledContext,
   { partyId, name, email }: UserRow,
@@ -127,7 +127,7 @@ async function reviewOf(
   return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
 }
 
-/** The facts name whom the model named, by an id or a handle: a person knows them by their name. */
+/** Returns the payee's name: the model named the payee by an id or a handle, but a person knows them by name. */
 async function payeeOf({ tx }: SettledContext, { tool, arguments: given }: HeldCall): Promise<string | null> {
   const counterparty = (given.counterparty ?? {}) as Partial<Counterparty>
   const { type, value } = counterparty
@@ -159,7 +159,7 @@ async function askerOf({ tx }: SettledContext, partyId: string, principalId: str
   }
 }
 
-/** Returns what caps the spending. The limits of a customer's own account are the customer's to know. */
+/** Returns the spending limits of the call. Limits of a customer's own account stay private to the customer. */
 async function capsOfCall(
   { tx, nowMs }: SettledContext,
   call: HeldCall,

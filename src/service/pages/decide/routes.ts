@@ -20,10 +20,10 @@ interface DecideDependencies extends PageDependencies {
   approvals: ApprovalReviews
 }
 
-/** More than a person decides on at a time. */
+/** The limit of decisions shown at once. */
 const mostShown = 20
 
-/** The page where a person decides on a call of a model, and the one of all that waits for them. */
+/** Mounts the page where a person decides on a model's call, and the page of all pending decisions. */
 export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { tell: Tell }): void {
   const pages: DecideDependencies = {
     ...dependencies,
@@ -53,7 +53,7 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
     return leadTo(c, c.req.path)
   }
   const after = (await reviews.open(review.id, signedIn.user)) ?? review
-  // A double click says the same twice.
+  // A double click sends the same answer twice.
   if (after.state === answer) return leadTo(c, c.req.path)
   return show(c, { signedIn, review: after, problem: lateWords, status: 409 })
 }

@@ -11,14 +11,14 @@ import { askForProof } from '../frame/proof.ts'
 interface Shown {
   words: DecisionWords
   beside: readonly Beside[]
-  /** The form, or what stands in its place. It is shown while the call waits. */
+  /** The form or its replacement, shown while the call waits. */
   form: Html
   /** Shown below the question. */
   after: Html | ''
   problem: string | null
 }
 
-/** The page where a person decides on a call of a model. It has no script: the browser sends the form. */
+/** Renders the page where a person decides on a model's call. It has no script: the browser sends the form. */
 export function decisionPage({ words, beside, form, after, problem }: Shown): Html {
   const main = html`<h1>${words.heading}</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
@@ -29,10 +29,10 @@ ${after}`
   return formPage({ title: titleOf(words.heading, problem), main })
 }
 
-/** Tells a person that their answer came too late. */
+/** The message for an answer that came too late. */
 export const lateWords = 'It was decided before your answer arrived, or its time was over: your answer changed nothing.'
 
-/** The form of a decision. A session without proof can only say no. */
+/** Renders the form of a decision. A session without proof can only say no. */
 export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
   return html`${mayAgree ? '' : askForProof('agree', action)}
 <form method="post" action="${action}">
@@ -41,7 +41,7 @@ ${mayAgree ? decisionButtons(yes) : html`<button type="submit" name="decision" v
 </form>`
 }
 
-/** The links below a decision, and who is signed in. */
+/** Renders the links below a decision, and the signed-in account. */
 export function afterDecision(account: Account, action: string): Html {
   return html`${afterDeciding}
 ${accountSection(account, 'Sign in as somebody else', action)}`
@@ -50,13 +50,13 @@ ${accountSection(account, 'Sign in as somebody else', action)}`
 interface Waiting {
   decisions: readonly { words: DecisionWords; beside: readonly Beside[]; form: PageForm }[]
   approvals: readonly { words: ApprovalWords; form: PageForm }[]
-  /** Whether more wait than are shown. */
+  /** Whether there are more than are shown. */
   hasMore: boolean
   account: Account
   mayAgree: boolean
 }
 
-/** The page of all that waits for a person. */
+/** Renders the page of all pending decisions. */
 export function decisionsPage({ decisions, approvals, hasMore, account, mayAgree }: Waiting): Html {
   const heading = 'What waits for you'
   const isEmpty = decisions.length + approvals.length === 0
