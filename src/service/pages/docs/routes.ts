@@ -6,19 +6,19 @@ import { ownFileHeaders, scriptedPageHeaders } from '../frame/headers.ts'
 import { docsPage } from './view.ts'
 import { readViewerFile, type ViewerFile } from './viewer.ts'
 
-/** The viewer's style sheet has its pictures within. */
+/** The viewer's style sheet embeds its images as data. */
 const policy = scriptedPageHeaders['Content-Security-Policy'].replace("img-src 'self'", "img-src 'self' data:")
 
 /**
- * Besides its own files the page asks for the document, and tries operations out: both on this site. Two makers of HTML
- * are known: the page's own script, and the part of the viewer that cleans what it shows.
+ * The headers of the viewer's page. Besides its own files, it may request the document and try operations, both on this
+ * site. Two HTML policies are allowed: the page's own, and that of the viewer's sanitizer.
  */
 export const docsHeaders = {
   ...scriptedPageHeaders,
   'Content-Security-Policy': `${policy}; connect-src 'self'; trusted-types default dompurify`,
 } as const
 
-/** A day: a new version of the package may bring new ones. */
+/** One day: a new version of the package may bring new files. */
 const fileHeaders = { ...ownFileHeaders, 'Cache-Control': 'public, max-age=86400' } as const
 
 const types = {
@@ -26,7 +26,7 @@ const types = {
   'swagger-ui.css': 'text/css; charset=utf-8',
 } as const satisfies Record<ViewerFile, string>
 
-/** The OpenAPI document to read, and its viewer, which this site serves itself. */
+/** Mounts the viewer of the OpenAPI document and its files, which this site serves itself. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
   app.get('/docs', (c) => orFailure(c, pages, async () => c.html(docsPage(), 200, docsHeaders)))
   const files = new Map<ViewerFile, Promise<Compressed>>()

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { type Html, pageDocument } from '../frame/document.ts'
 
-/** The page that shows the OpenAPI document. Without a script there is the document itself. */
+/** Renders the page with the OpenAPI document. Without a script it links to the document itself. */
 export function docsPage(): Html {
   return pageDocument({
     title: 'API documentation',

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-/** The files of Swagger UI that its page loads. The build puts them beside the code; in a checkout npm has them. */
+/**
+ * The files of Swagger UI that its page loads. The build copies them next to the code; in a checkout they come from
+ * npm.
+ */
 export const viewerFiles = ['swagger-ui-bundle.js', 'swagger-ui.css'] as const
 
 export type ViewerFile = (typeof viewerFiles)[number]
