@@ -4,7 +4,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Html } from './document.ts'
 import { formPage } from './form-page.ts'
 
-/** Who is signed in, in words, and what their form to sign out carries. */
+/** The signed-in user's names, and the token of their sign-out form. */
 export interface Account {
   user: string
   email: string
@@ -27,7 +27,7 @@ ${signOutForm(signOutToken, signOut, next)}
 </section>`
 }
 
-/** Ends the session; the person goes on to `next` as whom they sign in then. */
+/** Renders the form that ends the session. After the next sign-in the person continues at `next`. */
 export function signOutForm(token: string, text: string, next?: string): Html {
   return html`<form method="post" action="/sign-out">
 <input type="hidden" name="formToken" value="${token}">
@@ -36,7 +36,10 @@ ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}
 </form>`
 }
 
-/** Says that nothing is there for the person who is signed in: somebody else may be meant, who signs in here. */
+/**
+ * Renders a page that says there is nothing here for the signed-in person. The link may be for another person, who can
+ * sign in here.
+ */
 export function notYoursPage(text: string, signedIn: SignedIn, next: string): Html {
   const heading = 'Not found'
   const main = html`<h1>${heading}</h1>

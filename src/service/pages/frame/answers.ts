@@ -9,9 +9,9 @@ import { oauthPageHeaders } from './oauth-headers.ts'
 
 export const orFailure = failingAs({ page: 'a page of signing in or connecting', headers: oauthPageHeaders })
 
-/** A function that answers somebody who is signed in. */
+/** A function that answers a signed-in user. */
 export type Show<Pages> = (c: Context, pages: Pages, signedIn: SignedIn) => Response | Promise<Response>
-/** A function that takes a form from somebody who is signed in. */
+/** A function that handles a form from a signed-in user. */
 export type Take<Pages> = (
   c: Context,
   pages: Pages,
@@ -19,7 +19,7 @@ export type Take<Pages> = (
   sent: URLSearchParams,
 ) => Response | Promise<Response>
 
-/** Takes a form only if a page of this site showed it to this person, for this purpose. */
+/** Accepts a form only if a page of this site showed it to this person for this purpose. */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,
@@ -32,7 +32,7 @@ export function ownForm<Pages extends PageDependencies>(
   }
 }
 
-/** Leads to a page by GET: a reload repeats nothing. */
+/** Redirects to a page by GET, so that a reload repeats nothing. */
 export function leadTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...oauthPageHeaders, Location: path })
 }
@@ -41,18 +41,18 @@ export function leadToSignIn(c: Context, next: string): Response {
   return leadTo(c, `/sign-in?next=${encodeURIComponent(next)}`)
 }
 
-/** The fields of a form that a page of this site sent; undefined: it is not one. */
+/** Returns the fields of a form sent by a page of this site; undefined for any other request. */
 export async function ownFields(c: Context, { publicUrl }: PageDependencies): Promise<URLSearchParams | undefined> {
   if (!isOwnForm(c, publicUrl()) || !isForm(c)) return undefined
   return new URLSearchParams(await c.req.text())
 }
 
-/** Whether the form was shown to this person, for this purpose. */
+/** Returns whether the form was shown to this person for this purpose. */
 export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearchParams): boolean {
   return equalSecrets(sent.get('formToken') ?? '', signedIn.formToken(purpose))
 }
 
-/** @param back The page to start from again. */
+/** Answers a form that did not come from this page. @param back The page to start from again. */
 export function notFromHere(c: Context, back: string) {
   const text = 'The answer did not come from this page, or you signed in as somebody else since. Nothing was changed.'
   const link = { href: back, text: 'Open the page again' }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { ApprovalWords, Part } from './approval-words.ts'
 import type { Html } from './document.ts'
 
-/** What a person is to know of a payment in review. */
+/** Renders the facts of a payment in review. */
 export function approvalFacts({
   amount,
   payee,

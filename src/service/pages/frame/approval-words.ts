@@ -4,17 +4,17 @@ import { mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { dollars, momentOf } from './texts.ts'
 
-/** A part of a sentence. What somebody else wrote is set apart in it. */
+/** A part of a sentence. Foreign text is set apart in it. */
 export interface Part {
   text: string
-  /** Whether somebody else wrote it: then it keeps a direction of its own. */
+  /** Whether the text is foreign: then it keeps its own direction. */
   foreign: boolean
 }
 
-/** An approval in the words of the person who decides. Texts, not HTML. */
+/** The texts of an approval, for the person who decides. Plain text, not HTML. */
 export interface ApprovalWords {
   heading: string
-  /** What became of it; empty while it waits. */
+  /** The outcome; empty while it waits. */
   outcome: string[]
   /** Whether it can be decided. */
   asks: boolean
@@ -24,9 +24,9 @@ export interface ApprovalWords {
   initiator: Part[]
   reasons: string[]
   asked: string
-  /** What the person wrote who denied it. */
+  /** The reason given by the person who denied it. */
   denialReason: string | null
-  /** Tells whether the person has to verify first. */
+  /** A note that the person must verify first; null if not. */
   check: string | null
 }
 

@@ -8,7 +8,7 @@ import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const
 const css = { 'Content-Type': 'text/css; charset=utf-8', ...ownFileHeaders } as const
 
-/** The files that browsers load, by their addresses, each with its headers. They lie in the folder `assets`. */
+/** The files that browsers load from the folder `assets`, by address, each with its headers. */
 export const assets = {
   '/checkout/library.js': { ...javaScript, ...sharedFileHeaders },
   '/checkout/page.js': javaScript,
@@ -26,10 +26,10 @@ export const assets = {
 
 export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css' | '/docs/swagger-ui.css'
 
-/** A day: the mark seldom changes, and a browser asks for it with each page. */
+/** One day: the mark seldom changes, and browsers request it with each page. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
-/** Serves the files. Each is read once, when it is first asked for. */
+/** Serves the files. Each is read once, at its first request. */
 export function mountAssets(app: Hono): void {
   app.get('/styles/base.css', (c) => c.body(baseStyle(), 200, css))
   app.get('/styles/parts.css', (c) => c.body(partsStyle(), 200, css))
@@ -48,7 +48,7 @@ export function mountAssets(app: Hono): void {
   }
 }
 
-/** The files lie beside this one, in `dist` and in the bundle too. */
+/** Reads a file next to this one, which holds in `dist` and in the bundle too. */
 function textOf(path: keyof typeof assets): Promise<string> {
   return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
 }

@@ -4,12 +4,12 @@ import type { PageDependencies } from './dependencies.ts'
 import { bannerPlace } from './document.ts'
 import { momentOf } from './texts.ts'
 
-/** Says that no real money moves. */
+/** The notice that no real money moves. */
 export const sandboxBanner = '<header class="sandbox">Sandbox: no real money</header>'
 
 /**
- * Puts the banner into a page, where the frame left room for it. No page has one of its own, so that none of the sandbox
- * lacks it and none of production has it. What others wrote is escaped, so nothing else on a page reads like it.
+ * Inserts the banner at the place that the frame left for it. This one place ensures that every sandbox page has it and
+ * no production page does. Foreign text is escaped, so it cannot imitate the banner.
  */
 export async function withBanner(response: Response, banner: () => string | Promise<string>): Promise<Response> {
   if (!response.headers.get('content-type')?.startsWith('text/html')) return response
@@ -17,7 +17,9 @@ export async function withBanner(response: Response, banner: () => string | Prom
   return new Response(page.includes(bannerPlace) ? page.replace(bannerPlace, await banner()) : page, response)
 }
 
-/** Returns the banner, which tells the sandbox's time where its clock was moved: dates on the page are by that clock. */
+/**
+ * Returns the banner. If the sandbox's clock was moved it shows the time, because dates on the page follow that clock.
+ */
 export async function bannerNow({
   environment,
   store,
@@ -33,7 +35,7 @@ export async function bannerNow({
       `<br><span class="moved">Its clock was moved: it is ${time}</span></header>`,
     )
   } catch (error) {
-    // The page that says that nothing can be shown is shown all the same.
+    // The page that reports the failure must still be shown.
     log.debug({ err: error }, 'the clock could not be read for a page')
     return sandboxBanner
   }

@@ -6,12 +6,12 @@ import { type Begun, browserSeconds, type SignedIn, sessionSeconds } from '../..
 import { callerOf } from '../../request/client-address.ts'
 import type { PageDependencies } from './dependencies.ts'
 
-/** Who is signed in at this browser. */
+/** Returns the user signed in at this browser. */
 export function signedInAt(c: Context, pages: PageDependencies): Promise<SignedIn | undefined> {
   return pages.signIn.of(getCookie(c, cookieName(pages, 'session')))
 }
 
-/** Signs the browser in; whoever was signed in at it before no longer is. */
+/** Signs the browser in and ends its previous session. */
 export async function startSession(c: Context, pages: PageDependencies, { session, browser }: Begun): Promise<void> {
   await forgetSession(c, pages)
   setCookie(c, cookieName(pages, 'session'), session, { ...cookieRules(pages), maxAge: sessionSeconds })
@@ -24,7 +24,7 @@ export async function proveSession(c: Context, pages: PageDependencies): Promise
   if (session !== undefined) await pages.signIn.prove(session)
 }
 
-/** The place that wrong passwords are counted by. Signing out does not change it. */
+/** Returns the place for which wrong passwords are counted. Signing out does not change it. */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
 }
@@ -34,20 +34,20 @@ export async function endSession(c: Context, pages: PageDependencies): Promise<v
   setCookie(c, cookieName(pages, 'session'), '', { ...cookieRules(pages), maxAge: 0 })
 }
 
-/** The sandbox's owner needs no password at the machine that the service runs on and is for. */
+/** Returns whether the sandbox's owner may sign in without a password: only at the service's own machine. */
 export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
   return mayBeAnybody(c, pages) && isLoopback(pages.publicUrl())
 }
 
 /**
- * The sandbox has no accounts of customers: at this machine whoever has a link is the person that it was sent to. The
- * listener tells who is at it; the address that the browser used must be of this machine as well.
+ * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so at this machine
+ * the holder of a link is its recipient. Both the listener and the address that the browser used must be local.
  */
 export function mayBeAnybody(c: Context, { environment }: PageDependencies): boolean {
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
 }
 
-/** The authorization server remembers in them who was signed in when an application was connected. */
+/** The authorization server's record of the user who was signed in when an application was connected. */
 const serverCookies = ['_session', '_session.sig']
 
 async function forgetSession(c: Context, pages: PageDependencies): Promise<void> {
@@ -56,7 +56,10 @@ async function forgetSession(c: Context, pages: PageDependencies): Promise<void>
   for (const name of serverCookies) setCookie(c, name, '', { path: '/', maxAge: 0 })
 }
 
-/** A name with this prefix can neither be set by another host of the domain nor over http (RFC 6265bis). */
+/**
+ * Returns a cookie's name. With this prefix, neither another host of the domain nor plain http can set it (RFC
+ * 6265bis).
+ */
 function cookieName(pages: PageDependencies, kept: 'session' | 'browser'): string {
   return `${isSecure(pages) ? '__Host-' : ''}payments_${kept}`
 }

@@ -3,14 +3,14 @@ import type { Html } from './document.ts'
 
 interface CardField {
   label: string
-  /** The name by which browsers and agents that fill in know the field. */
+  /** The autofill name of the field, for browsers and agents. */
   purpose: string
   hint?: string
 }
 
 /**
- * Returns what draws the fields of a card, in the order of `fields`, with what is wrong beside each. What was typed is not
- * put back: a page that is kept somewhere has no card in it.
+ * Returns a function that renders a card's fields in the order of `fields`, with their problems. Typed values are not
+ * put back, so a saved page contains no card.
  */
 export function cardFieldsOf<Name extends string>(
   fields: Readonly<Record<Name, CardField>>,

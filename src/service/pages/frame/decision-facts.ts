@@ -19,7 +19,7 @@ ${asks ? html`<div><dt>If you agree</dt><dd>${effect} It is done once, exactly a
 </dl>`
 }
 
-/** The two buttons of a form. */
+/** Renders the two buttons of a form. */
 export function decisionButtons(yes: string): Html {
   return html`<div class="choices">
 <button type="submit" name="decision" value="yes">${yes}</button>

@@ -2,7 +2,7 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { HeldCall, HeldState } from '../../../core/held-call.ts'
 import { momentOf } from './texts.ts'
 
-/** A call that waits for a person, in their words. Texts, not HTML. */
+/** The texts of a call that waits for a person. Plain text, not HTML. */
 export interface DecisionWords {
   heading: string
   /** The outcome; empty while it waits. */
@@ -12,13 +12,13 @@ export interface DecisionWords {
   facts: Fact[]
   /** The effect of a yes. */
   effect: string
-  /** On the button that says so. */
+  /** The text of the button for yes. */
   yes: string
   ends: string
 }
 
 export interface Fact {
-  /** Empty: the fact is a sentence of its own. */
+  /** Empty if the fact is a sentence of its own. */
   label: string
   text: string
 }
@@ -42,7 +42,7 @@ export function decisionWords({ call, state, endsAtMs }: Deciding): DecisionWord
   }
 }
 
-/** The host's own name for itself. */
+/** Returns the host's own name for itself. */
 export function hostWords(host: string | undefined): string | null {
   return host === undefined ? null : foreignName(host, 'A program without a name')
 }
@@ -63,7 +63,7 @@ const outcomes = {
   ended: () => ['It was not decided in time, or its time is over. If you want it, ask your assistant again.'],
 } as const satisfies Record<HeldState, (ends: string) => string[]>
 
-/** The facts were made safe to show when they were written down; one that names what it tells is set out as such. */
+/** Splits a fact into label and text if it has a label. The facts were made safe to show when they were recorded. */
 function factOf(fact: string): Fact {
   const [, label, text] = /^([A-Z][^:“]{1,50}): (.+)$/.exec(fact) ?? []
   return label === undefined || text === undefined ? { label: '', text: fact } : { label, text }

@@ -1,7 +1,7 @@
 import type { SignIn } from '../../oauth/sign-in.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 
-/** What every page is given at the start. */
+/** The dependencies of every page. */
 export interface PageDependencies extends Pick<Dependencies, 'environment' | 'publicUrl' | 'store' | 'system' | 'log'> {
   signIn: SignIn
 }

@@ -7,30 +7,29 @@ export type { Html }
 
 /** A form without a script. */
 export interface PageForm {
-  /** Where it goes: the page's own path. */
+  /** The form's target: the page's own path. */
   action: string
-  /** A text that only this site can know: it shows that the form came from here. */
+  /** A value that only this site can know: it proves that the form came from here. */
   token: string
 }
 
 interface PageDocument {
   title: string
-  /** Addresses of the style sheets, in their order, where they are not those of most pages. */
+  /** The addresses of the style sheets in order, if they differ from the usual ones. */
   styles?: readonly AssetPath[]
-  /** Script elements. */
   scripts?: Html
-  /** Whether the page stands within another, and has no mark and no banner of its own. */
+  /** Whether the page is embedded in another one, and so has no mark and no banner. */
   framed?: boolean
   body: Html
 }
 
-/** The room that a page has for the banner of the sandbox (banner.ts). */
+/** The placeholder for the sandbox's banner (banner.ts). */
 export const bannerPlace = '<!-- banner -->'
 
-/** The style sheets of most pages: the base, the parts, and what single pages have besides. */
+/** The style sheets of most pages: the base, the parts, and the additions of single pages. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/pages.css'] as const
 
-/** The frame that every hosted page has. */
+/** Renders the frame of every hosted page. */
 export function pageDocument({ title, styles = usual, scripts = html``, framed = false, body }: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">

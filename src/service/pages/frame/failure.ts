@@ -6,14 +6,14 @@ import type { PageDependencies } from './dependencies.ts'
 import { messagePage } from './form-page.ts'
 
 interface Looks {
-  /** Names the page in the log. */
+  /** The name of the page in the log. */
   page: string
   headers: Readonly<Record<string, string>>
 }
 
 export type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
-/** Answers a browser. Where that fails, a page says so without telling what went wrong inside. */
+/** Answers a browser. A failure produces a page without internal details. */
 export function failingAs({ page, headers }: Looks): OrFailure {
   return async (c, { system, log }, answer) => {
     try {

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 
-/** The limit of a form's size, bytes. No form here comes near it. */
+/** The size limit of a form in bytes. All forms here are far smaller. */
 export const mostFormBytes = 4 * 1024
 
-/** Whether the browser says that a page of this site sent the form. */
+/** Returns whether the browser says that a page of this site sent the form. */
 export function isOwnForm(c: Context, publicUrl: string): boolean {
   const [site, origin] = [c.req.header('sec-fetch-site'), c.req.header('origin')]
   if (site !== undefined && site !== 'same-origin') return false
@@ -13,8 +13,8 @@ export function isOwnForm(c: Context, publicUrl: string): boolean {
 }
 
 /**
- * Whether the browser says that another site sent the form. A program that is no browser says nothing of where a form
- * comes from: it is let in where the form needs a secret that no other site's page knows, and no cookie.
+ * Returns whether the browser says that another site sent the form. Programs that are not browsers do not state the
+ * origin. They are accepted if the form needs a secret that no other site knows, and no cookie.
  */
 export function isForeignForm(c: Context, publicUrl: string): boolean {
   const isSilent = c.req.header('sec-fetch-site') === undefined && c.req.header('origin') === undefined

@@ -1,4 +1,7 @@
-/** Allows the service's own files only, and no inline script or style. Forms go nowhere: scripts send them. */
+/**
+ * A policy that allows only the service's own files, and no inline scripts or styles. Forms have no target: scripts
+ * send them.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -33,9 +36,9 @@ export const pageHeaders = {
 } as const
 
 /**
- * The headers of a page with a form and no script. It loads style sheets and the mark only, its form goes to this site, and no page
- * frames it. The referrer is sent within the site: without any, browsers send `Origin: null` with a form, and the answer
- * could not be told from another site's.
+ * The headers of a page with a form and no script. It loads only style sheets and the mark, its form goes to this site,
+ * and no page frames it. The referrer is sent within the site: without it, browsers send `Origin: null` with a form,
+ * which looks like another site's.
  */
 export const formPageHeaders = {
   ...pageHeaders,
@@ -50,7 +53,7 @@ export const formPageHeaders = {
   'Referrer-Policy': 'same-origin',
 } as const
 
-/** The headers of a page whose scripts make it handier, and that says the same without them. */
+/** The headers of a page whose scripts are optional: it has the same content without them. */
 export const scriptedPageHeaders = {
   ...formPageHeaders,
   'Content-Security-Policy': [
@@ -61,8 +64,8 @@ export const scriptedPageHeaders = {
 } as const
 
 /**
- * The headers of the console, whose script draws parts of the page anew: what the service answers for one of its own
- * parts is the only text that may become HTML, by the policy of that name.
+ * The headers of the console. Its script redraws parts of the page, so the policy with that name lets only the
+ * service's own answers become HTML.
  */
 export const consoleHeaders = {
   ...scriptedPageHeaders,
@@ -73,7 +76,10 @@ export const consoleHeaders = {
   ].join('; '),
 } as const
 
-/** The headers of the card form. Any page may frame it, one that isolates itself too (Cross-Origin-Embedder-Policy). */
+/**
+ * The headers of the card form. Any page may frame it, including one that isolates itself
+ * (Cross-Origin-Embedder-Policy).
+ */
 export const frameHeaders = {
   ...document,
   'Content-Security-Policy': [...contentSecurityPolicy, 'frame-ancestors *'].join('; '),
@@ -87,5 +93,5 @@ export const ownFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'same
 /** The headers of a file that other sites' pages load too. */
 export const sharedFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'cross-origin' } as const
 
-/** The headers of an answer to the pages' scripts. */
+/** The headers of a response to the pages' scripts. */
 export const dataHeaders = { ...ownFileHeaders, 'Content-Type': 'application/json' } as const

@@ -7,31 +7,33 @@ import { mayBeAnybody } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { PageForm } from './document.ts'
 
-/** The form of a page whose address somebody was sent. */
+/** The form of a page whose address was sent to a person. */
 export interface LinkForm extends PageForm {
-  /** Fits the signed-in user of the party that the link is to; null: the visitor answers as a party that nobody signs in for. */
+  /**
+   * A token for the signed-in user of the recipient party; null if the visitor plays a party that has no users to sign
+   * in.
+   */
   personToken: string | null
-  /** Whether a yes is taken from the visitor. */
+  /** Whether the visitor may agree. */
   mayAgree: boolean
 }
 
-/** The visitor of a page whose address somebody was sent. */
+/** The visitor of a page whose address was sent to a person. */
 export interface Visitor {
-  /** Null: somebody else answers here, or nobody does. */
+  /** Null if the visitor may not answer here. */
   form: LinkForm | null
-  /** Null: nobody is signed in. */
+  /** Null if nobody is signed in. */
   account: Account | null
-  /** The page's own path. */
   path: string
 }
 
 interface Opened {
   answerer: Answerer
-  /** What the page's form sends back. */
+  /** The token that the page's form sends back. */
   formToken: string
 }
 
-/** Tells which form of a link's page the visitor may send. */
+/** Returns the visitor, with the form that they may send. */
 export function visitorOf(
   c: Context,
   pages: PageDependencies,
@@ -48,7 +50,7 @@ export function visitorOf(
   return { ...visitor, form: isPlayed ? { ...form, personToken: null, mayAgree: true } : null }
 }
 
-/** Tells why an answer to a link is not taken from the visitor; undefined: it is. */
+/** Returns why the visitor may not answer a link; undefined if they may. */
 export function refusalOf(
   c: Context,
   pages: PageDependencies,

@@ -5,17 +5,17 @@ import { isForm, isOwnForm } from './forms.ts'
 import { formPageHeaders as headers } from './headers.ts'
 
 interface LinkWords {
-  /** Says that nothing is at the address. */
+  /** The message for an address without a page. */
   missing: string
-  /** The heading over why a form was not taken. */
+  /** The heading of the page for a refused form. */
   refusal: string
-  /** The link back to the page. */
+  /** The text of the link back to the page. */
   again: string
 }
 
 type Told = Response | Promise<Response>
 
-/** Returns the answers that every page has whose address somebody was sent, in the page's own words. */
+/** Returns the common answers of pages whose address was sent to a person, with the page's own texts. */
 export function linkRoutes({ missing, refusal, again }: LinkWords) {
   const refused = (c: Context, status: 400 | 403 | 409, text: string): Told =>
     c.html(messagePage(refusal, text, { href: c.req.path, text: again }), status, headers)
@@ -23,7 +23,7 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
     notFound: (c: Context): Told => c.html(messagePage('Not found', missing), 404, headers),
     refused,
     refuse: (c: Context): Told => refused(c, 400, 'The form is too long.'),
-    /** Returns the fields of a form of this site that decides as the page offers; a response tells why it is not taken. */
+    /** Returns the fields of a form of this site with an offered decision, or the response that refuses it. */
     sentForm: async (
       c: Context,
       { publicUrl }: PageDependencies,
@@ -41,7 +41,7 @@ export function tokenOf(c: Context): string {
   return c.req.param('token') ?? ''
 }
 
-/** Leads to a page by GET: a reload repeats nothing. */
+/** Redirects to a page by GET, so that a reload repeats nothing. */
 export function lead(c: Context, path: string = c.req.path): Response {
   return c.body(null, 303, { ...headers, Location: path })
 }

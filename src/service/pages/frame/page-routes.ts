@@ -12,7 +12,7 @@ import { unprovenPage } from './proof.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
-/** The person at a route, who is signed in wherever each of its answers needs a session. */
+/** The person at a route. Their session is certain if every level of the route needs one. */
 type PersonAt<Route extends PageRoute> =
   Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
 
@@ -23,17 +23,17 @@ type Answer<Pages, Route extends PageRoute> = (
 ) => Response | Promise<Response>
 
 interface Besides {
-  /** The limit of a form's size, bytes, which is held before it is read. */
+  /** The size limit of a form in bytes, enforced before it is read. */
   mostBytes?: number
-  /** Answers a larger one. */
+  /** Answers a form that exceeds the limit. */
   refuse?: (c: Context) => Response | Promise<Response>
-  /** The page to lead back to after signing in; the route's own path unless it is given. */
+  /** Returns the page to go back to after signing in; by default the route's own path. */
   back?: (c: Context) => string
-  /** Answers somebody who is not signed in, where leading to a page would help nobody. */
+  /** Answers a visitor who is not signed in, if a redirect to the sign-in page would not help. */
   signedOut?: (c: Context) => Response
 }
 
-/** Serves the route of a page. */
+/** The function that serves the route of a page. */
 export type Serve<Pages> = <Route extends PageRoute>(
   route: Route,
   answer: Answer<Pages, Route>,
@@ -41,8 +41,8 @@ export type Serve<Pages> = <Route extends PageRoute>(
 ) => void
 
 /**
- * Returns what mounts routes of pages. Each is mounted by its key in `pageNeeds` and answers only a person who has what
- * stands there: this is the one place that asks for it.
+ * Returns the function that mounts the routes of pages. Each route is named by its key in `pageNeeds` and answers only
+ * a person who meets its requirements. No other place checks them.
  */
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,
@@ -55,7 +55,7 @@ export function pageRoutes<Pages extends PageDependencies>(
       orFailure(c, pages, async () => {
         const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
         const admitted = await admit(c, pages, { route, back: back(c), leadIn })
-        // The levels of the route decide whether somebody has to be signed in, and `admit` holds that.
+        // The levels of the route determine whether a session is needed, and `admit` enforces it.
         return 'refused' in admitted ? admitted.refused : answer(c, pages, admitted.signedIn as PersonAt<typeof route>)
       })
     const limit = bodyLimit({ maxSize: mostBytes, onError: refuse })
@@ -71,7 +71,7 @@ interface Asked {
   leadIn(): Response
 }
 
-/** Lets a person in who has what the route needs for the answer that they send. All others are told how to get it. */
+/** Admits a person who meets the route's requirement for the submitted answer. Others are told how to meet it. */
 async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: Asked): Promise<Admitted> {
   const isSent = route.startsWith('POST ')
   const sent = new URLSearchParams(isSent && isForm(c) ? await c.req.text() : '')

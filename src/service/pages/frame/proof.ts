@@ -3,13 +3,13 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Html } from './document.ts'
 import { formPage } from './form-page.ts'
 
-/** Says why a session that began with one click can only look and say no. */
+/** The reason why a session that began with one click can only look and decline. */
 export const oneClickWords = 'You are signed in by one click, as any program on this computer can be.'
 
-/** Says how a person at the sandbox's machine proves that they are no program. */
+/** Instructions for a person at the sandbox's machine to prove that they are not a program. */
 export const howToProve = html`Use the email and the password that the sandbox printed when it was started (<code>PAYMENTS_SANDBOX_PASSWORD</code> sets another), or run <code>payments-mcp console</code> (<code>npm run console</code> in a checkout), which opens a one-time link.`
 
-/** Stands where the buttons would be that need proof, and leads to the proof and back. */
+/** Replaces the buttons that need proof with a link to prove it and return. */
 export function askForProof(to: string, next: string): Html {
   return html`<p class="warning">${oneClickWords} <a href="${proofAddress(next)}">Sign in with your password</a> to ${to}.</p>`
 }
@@ -18,7 +18,7 @@ function proofAddress(next: string): string {
   return `/sign-in?next=${encodeURIComponent(next)}`
 }
 
-/** The answer to a form that needs proof, in a session that has none. */
+/** Renders the answer to a form that needs proof, in a session without it. */
 export function unprovenPage({ user: { email } }: SignedIn, next: string): Html {
   const heading = 'Prove that it is you'
   const main = html`<h1>${heading}</h1>
@@ -30,7 +30,7 @@ ${passwordForm({ next, email, problem: null })}
 }
 
 interface PasswordForm {
-  /** The path of this site that signing in leads to. */
+  /** The local path to open after signing in. */
   next: string
   email: string
   problem: string | null

@@ -5,7 +5,7 @@ interface Refusal {
   source?: { header?: string }
 }
 
-/** What an operation that a page carried out was refused for: in its own words, but where they are about requests. */
+/** Returns the detail of a refused operation, except for texts about requests, which are replaced. */
 export function detailOf({ body }: Reply): string {
   const { errors } = JSON.parse(body) as { errors: Refusal[] }
   const [refusal] = errors
@@ -16,7 +16,7 @@ export function detailOf({ body }: Reply): string {
 
 const told = [403, 404, 409, 422, 429, 503] as const
 
-/** The status that the page itself answers then. */
+/** Returns the status of the page's own response. */
 export function statusOf({ status }: Reply): (typeof told)[number] | 500 {
   return told.find((known) => known === status) ?? 500
 }

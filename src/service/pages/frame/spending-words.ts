@@ -2,7 +2,7 @@ import type { AgentSpending } from '../../oauth/agent-spending.ts'
 import type { Limits } from '../../rules/limits.ts'
 import { dollars } from './texts.ts'
 
-/** How much an agent can spend, in sentences: its limits, those of the account, and its wallet. */
+/** Returns how much an agent can spend, in sentences: its limits, the account's limits, and its wallet. */
 export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
   const [own, ofAccount] = [heights(limits), heights(accountLimits)]
   const sentences = [

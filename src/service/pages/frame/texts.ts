@@ -1,6 +1,6 @@
 import { money } from '../../../core/money.ts'
 
-/** The money of the service's pages, which has one currency. */
+/** Formats an amount. The service's pages have one currency. */
 export const dollars = (cents: number) => money(cents)
 
 export function momentOf(ms: number): string {
@@ -8,12 +8,12 @@ export function momentOf(ms: number): string {
   return `${new Intl.DateTimeFormat('en-US', options).format(ms)} UTC`
 }
 
-/** Sets a text apart within a sentence, so that its direction stays its own. */
+/** Isolates a text within a sentence, so that it keeps its own direction. */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`
 }
 
-/** The same where many stand below each other: `Nov 23, 2026, 2:28 AM`, in UTC. */
+/** Formats a moment for lists: `Nov 23, 2026, 2:28 AM`, in UTC. */
 export function shortMomentOf(ms: number): string {
   const options = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const
   return new Intl.DateTimeFormat('en-US', options).format(ms)

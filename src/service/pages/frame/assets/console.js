@@ -1,11 +1,11 @@
 /**
- * What makes the pages of the console live. Without it they show the same, as it was when they were opened.
+ * The script that keeps the pages of the console live. Without it they show their content as of when they were opened.
  *
- * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is drawn anew from the address when the topic changed.
- * - `data-live="TOPIC" data-newer="ADDRESS"`: a list on top of which the newest entries are put (`&newest=1`).
- *   What the stream shows of such an address is not asked for, nor what still has its `data-version`.
- * - `<a data-more>`: a link to more of a list, which is loaded when it comes into sight.
- * - `<details data-source="ADDRESS">`: its content is loaded when it is opened, into its `[data-opened]`.
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is redrawn from the address after the topic changed.
+ * - `data-live="TOPIC" data-newer="ADDRESS"`: a list that gets the newest entries at its top (`&newest=1`).
+ *   A part whose content came with the stream, or whose `data-version` is unchanged, is not requested.
+ * - `<a data-more>`: a link to more of a list, which is loaded when it becomes visible.
+ * - `<details data-source="ADDRESS">`: its content is loaded into its `[data-opened]` when it is opened.
  * - `<button data-copies="ID">`: copies the text of that element.
  */
 
@@ -13,7 +13,7 @@ import { redraw } from './redraw.js'
 
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
-/** The one place where a text becomes HTML: it came from this site, which escapes what others wrote. */
+/** The only place where a text becomes HTML: it came from this site, which escapes foreign text. */
 const policy = /** @type {Policy} */ (
   /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
     createHTML: (/** @type {string} */ text) => text,
@@ -87,7 +87,7 @@ function addNewer(list, text) {
   const first = list.querySelector('[data-entry]')
   const shown = [...fragmentOf(text).querySelectorAll('[data-entry]')]
   const reaches = first === null || shown.some(({ id }) => document.getElementById(id))
-  // Ids are in the order in which it happened; the last one leads to what is missing in between.
+  // Ids are in order of time. The last item may be the link to the missing entries in between.
   const entries = shown.filter((entry) =>
     entry.matches('[data-gap]') ? first === null || !reaches : first === null || entry.id > first.id,
   )
@@ -101,7 +101,7 @@ function addNewer(list, text) {
 /** @param {HTMLElement} part */
 function refresh(part) {
   const work = part.dataset.newer === undefined ? askAnew(part) : askNewer(part)
-  // A server that does not answer now is asked again at the next change.
+  // If the server does not respond, the next change triggers another request.
   return work.catch(() => {})
 }
 
@@ -116,7 +116,7 @@ const stale = new Set()
 function refreshSoon(part, inMs) {
   if (stale.has(part)) return
   stale.add(part)
-  // Pages that are told together do not ask all at once.
+  // Spreads the requests of pages that were notified at the same time.
   if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * inMs)
 }
 
@@ -137,7 +137,7 @@ function listen() {
   const source = new EventSource(`/console/stream?${asked}`)
   source.addEventListener('open', () => {
     say('Live', 'live')
-    // What happened since the page was drawn was told to nobody.
+    // Changes between the drawing of the page and this connection were announced to nobody.
     for (const part of parts) refreshSoon(part, 0)
   })
   source.addEventListener('changed', (event) => {
@@ -155,13 +155,13 @@ function listen() {
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
     say(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
-    // A browser gives up for good where a server that starts answers anything else.
+    // A browser gives up for good if a starting server returns anything but a stream.
     if (isOver) void listenAgain(source.url)
   })
 }
 
 /**
- * Tries again, unless the service says that there is nothing to listen to.
+ * Tries again, unless the service says that there is no stream.
  * @param {string} address
  */
 async function listenAgain(address) {
@@ -195,7 +195,7 @@ async function loadMore(link) {
   const entries = [...more.querySelectorAll('[data-entries] > *')].filter(
     ({ id }) => !id || !document.getElementById(id),
   )
-  // Each page of the list is laid out when it is looked at only.
+  // Each page of the list is laid out only when it is visible.
   const page = document.createElement(list?.tagName === 'TBODY' ? 'tbody' : 'div')
   page.className = 'entries-page'
   page.append(...entries)

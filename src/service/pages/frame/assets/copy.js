@@ -1,4 +1,4 @@
-/** Gives each block that is to be taken elsewhere a button that copies it, where the browser lets a page do that. */
+/** Adds a copy button to each block meant for copying, if the browser allows it. */
 for (const block of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-copy]'))) {
   if (navigator.clipboard === undefined) break
   const button = document.createElement('button')

@@ -5,22 +5,22 @@ const { SwaggerUIBundle, trustedTypes } = /** @type {{ SwaggerUIBundle: Viewer, 
   /** @type {unknown} */ (window)
 )
 
-// The viewer writes HTML that it makes of the document, which is this site's own. A script within would not run: the
-// policy of the page allows none, and this allows HTML only, no text as a script and no address of one.
+// The viewer generates HTML from the document, which is this site's own. The page's policy forbids inline scripts, and
+// this policy allows only HTML: no script text and no script address.
 trustedTypes?.createPolicy('default', { createHTML: (text) => text })
 
 SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#viewer',
-  // The address names the operation that is open.
+  // The address names the open operation.
   deepLinking: true,
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
-  // Nothing is sent anywhere but here.
+  // Disables requests to an external validator.
   validatorUrl: null,
 })
 
-// The viewer has a dark look of its own, which it takes by this class only.
+// The viewer's dark style depends on this class only.
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)

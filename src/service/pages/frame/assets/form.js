@@ -13,10 +13,10 @@ const fields = {
   cvv: byId('cvv', HTMLInputElement),
 }
 
-/** Longer than a double click takes, so that its second click meets a button that is disabled. */
+/** Longer than a double click takes, so that its second click meets a disabled button. */
 const leastPayingMs = 500
 
-/** Shows the service that a repeat comes from the browser that paid. */
+/** The random key that proves to the service that a repeat comes from the browser that paid. */
 const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
   byte.toString(16).padStart(2, '0'),
 ).join('')
@@ -24,7 +24,7 @@ const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =
 addEventListener('message', receive)
 
 /**
- * The page around gives the secret, once, and a channel to answer on.
+ * Receives the secret and the answer channel from the embedding page, once.
  * @param {MessageEvent} event
  */
 function receive({ source, origin, data, ports }) {
@@ -32,7 +32,7 @@ function receive({ source, origin, data, ports }) {
   if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
   removeEventListener('message', receive)
   new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
-  // The service's own page says above the form what is paid; another page can't be trusted to.
+  // The service's own page shows the purchase above the form; another page can't be trusted to do so.
   start(data.clientSecret, port, origin !== location.origin)
 }
 
@@ -55,7 +55,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** Payment 1, from the open form to what the page around is told. */
+/** Payment 1, from the open form to the report to the embedding page. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -102,13 +102,13 @@ class Payment {
       const { result, detail, manageToken } = answer
       if (result === 'declined') problem.textContent = detail
       else end(answer.words, result === 'agreement_failed' ? detail : undefined)
-      // The page of a merchant gets no way to manage what the payer agreed to: the payer gets it here.
+      // A merchant's page does not get the token to manage the agreement; the form gives it to the payer directly.
       const own = this.#isGuest || manageToken === null ? {} : { manageToken }
       if (this.#isGuest && manageToken !== null) showManageLink(manageToken)
       this.#port.postMessage({ result, detail, ...own })
     } catch (error) {
       showProblem(error)
-      // The checkout ended while the payer typed: how it ended is read anew.
+      // The checkout may have ended while the payer typed, so its outcome is read again.
       this.#paying = false
       if (error instanceof Refusal && error.status === 409) await this.#look()
     }
@@ -118,14 +118,14 @@ class Payment {
   async #look() {
     if (!form.isConnected) return 'enough'
     const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
-    // A payment that began meanwhile may be what ended it: its own answer tells.
+    // A payment that has begun may be the reason: its own answer tells.
     if (answer === undefined || answer.words.state === 'open' || this.#paying) return 'again'
     if (form.isConnected) this.#settle(answer)
     return 'enough'
   }
 
   /**
-   * The checkout ended elsewhere: in another tab, by the merchant, or by time.
+   * Shows that the checkout ended elsewhere: in another tab, by the merchant, or by time.
    * @param {Answer} answer
    */
   #settle({ status, words }) {
@@ -145,7 +145,7 @@ function fill(words) {
 }
 
 /**
- * The form's part is over: what was typed goes with it.
+ * Removes the form and the typed data with it.
  * @param {Words} words
  * @param {string} [detail]
  */
@@ -212,7 +212,7 @@ fields.number.addEventListener('change', () => {
   fields.number.value = grouped(fields.number.value)
 })
 
-// The numeric keyboard of a phone has no slash.
+// A phone's numeric keyboard has no slash.
 fields.expiry.addEventListener('input', (event) => {
   if (event instanceof InputEvent && event.inputType.startsWith('delete')) return
   const digits = fields.expiry.value

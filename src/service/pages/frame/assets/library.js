@@ -17,8 +17,8 @@
  *   agreement_failed   the bank refused the later payments: nothing was paid and the checkout has ended
  *   ended              the checkout was canceled, has expired or does not exist
  *
- * The form lives in a frame of the service's own: your page never sees a card number. Load the script with a plain
- * script element; it needs `script-src` and `frame-src` of the service's address in your Content-Security-Policy.
+ * The service hosts the form in its own frame, so your page never sees a card number. Load the script with a plain
+ * script element. Your Content-Security-Policy must allow the service's address in `script-src` and `frame-src`.
  */
 ;(() => {
   const script = document.currentScript
@@ -26,7 +26,7 @@
   const { origin } = new URL(script.src)
 
   /**
-   * `manageToken` is for the service's own page only: the form gives it to no other.
+   * Creates the form. `manageToken` is for the service's own page only: no other page receives it.
    * @typedef {{ result: 'paid' | 'declined' | 'agreement_failed' | 'ended', detail: string, manageToken?: string }} PaymentEvent
    * @param {{ clientSecret: string, onResult?: (event: PaymentEvent) => void }} options
    */
@@ -58,7 +58,7 @@
     frame.referrerPolicy = 'no-referrer'
     Object.assign(frame.style, { display: 'block', width: '100%', height: '24rem', border: '0' })
     frame.addEventListener('load', () => {
-      // The frame answers through a channel of its own, which nobody else can speak on.
+      // The frame answers through its own channel, which no other page can use.
       const { port1, port2 } = new MessageChannel()
       port1.onmessage = ({ data }) => {
         if (data.height !== undefined) frame.style.height = `${Math.ceil(Number(data.height))}px`

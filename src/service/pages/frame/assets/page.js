@@ -6,7 +6,7 @@ import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
 
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 const clientSecret = main.dataset.clientSecret ?? ''
-/** Proves that this browser paid, so that it may stop the payments. */
+/** The token that proves that this browser paid, so that it may stop the payments. */
 let manageToken = main.dataset.manageToken
 delete main.dataset.clientSecret
 delete main.dataset.manageToken
@@ -15,7 +15,7 @@ const stopButton = byId('stop', HTMLButtonElement)
 const problem = byId('problem', HTMLElement)
 const dialog = /** @type {HTMLDialogElement} */ (document.querySelector('dialog'))
 
-/** What the page has said so far. */
+/** The state last shown on the page. */
 let shown = 'open'
 
 const form = document.getElementById('form')
@@ -31,14 +31,14 @@ byId('stop-no', HTMLButtonElement).addEventListener('click', () => dialog.close(
 byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
 
 /**
- * The form's part is over, unless the card was declined: then the form says so itself.
+ * Finishes the form's part, unless the card was declined: then the form itself says so.
  * @param {Result} result
  */
 async function finish({ result, detail, manageToken: given }) {
   if (result === 'declined') return
   if (given !== undefined) {
     manageToken = given
-    // The address that the payer keeps, and comes back to by reloading.
+    // The payer can keep this address, and a reload opens it.
     history.replaceState(null, '', `/checkout/manage/${given}`)
   }
   try {
@@ -69,7 +69,7 @@ function opener() {
   return manageToken === undefined ? { clientSecret } : { manageToken }
 }
 
-/** Later changes of a paid subscription appear too, though nobody waits for them. */
+/** Keeps polling, so that later changes of a paid subscription appear too. */
 function keepTrue() {
   watch(15_000, async () => {
     const { words } = await ask('session', opener()).catch(() => ({ words: undefined }))
@@ -81,7 +81,7 @@ function keepTrue() {
 
 /**
  * @param {Words} words
- * @param {string} [detail] says more about what just happened than the words
+ * @param {string} [detail] more about the last event than the words say
  */
 function show(words, detail) {
   if (words.outcome === null) return

@@ -1,12 +1,12 @@
 /**
- * Draws a part of a page anew without taking from a person what they have there: elements that stay are changed and not
- * replaced, so that what is focused, selected, scrolled or open stays so.
+ * Redraws a part of a page without disturbing the person. Existing elements are changed and not replaced, so that
+ * focus, selection, scroll position and open details stay.
  */
 
 /**
- * Makes the content of an element the wanted one.
+ * Changes the content of an element to the wanted one.
  * @param {Element} part
- * @param {DocumentFragment} wanted Is taken apart.
+ * @param {DocumentFragment} wanted Is emptied by the call.
  */
 export function redraw(part, wanted) {
   const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
@@ -34,7 +34,7 @@ function become(shown, wanted) {
 }
 
 /**
- * What stands already for each of the nodes that are wanted.
+ * Maps each wanted node to the existing node that it can reuse.
  * @param {ChildNode[]} shown
  * @param {ChildNode[]} wanted
  */
@@ -50,8 +50,8 @@ function matches(shown, wanted) {
 }
 
 /**
- * What an element is known by among its siblings: its id, else where it leads or what it sends. A button never becomes
- * one that does something else while somebody is about to press it.
+ * Returns the key of an element among its siblings: its id, or else its link or its form data. A button never turns
+ * into a different one just before a person presses it.
  * @param {Node} node
  */
 function keyOf(node) {
@@ -81,7 +81,7 @@ function updateAttributes(shown, wanted) {
   for (const { name, value } of wanted.attributes)
     if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
   for (const name of shown.getAttributeNames()) {
-    // Whether it is open is for who reads it.
+    // The reader decides whether it is open.
     const isTheirs = name === 'open' && shown instanceof HTMLDetailsElement
     if (!isTheirs && !wanted.hasAttribute(name)) shown.removeAttribute(name)
   }

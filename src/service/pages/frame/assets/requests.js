@@ -1,4 +1,4 @@
-/** A refusal of the service: its status, what it says, and the field that it is about. */
+/** A refusal of the service: its status, its detail, and the field that it is about. */
 export class Refusal extends Error {
   /**
    * @param {number} status
@@ -15,7 +15,7 @@ export class Refusal extends Error {
 /** @typedef {import('../../checkout/checkout.ts').CheckoutSession & import('../../checkout/checkout.ts').PaymentResult & { words: Words }} Answer */
 
 /**
- * Asks the service. The secret and the card stand in the body, never in an address.
+ * Sends a request to the service. The secret and the card are in the body, never in an address.
  * @param {'session' | 'pay' | 'stop'} action
  * @param {Record<string, string>} attributes
  * @returns {Promise<Answer>} `result` and `detail` of a payment only
@@ -47,7 +47,7 @@ async function reach(action, body) {
 }
 
 /**
- * Calls `look` every `ms` while the page is to be seen, until it says that there is nothing more to see.
+ * Calls `look` every `ms` while the page is visible, until it returns `enough`.
  * @param {number} ms
  * @param {() => Promise<'again' | 'enough'>} look
  */
@@ -58,10 +58,10 @@ export function watch(ms, look) {
 }
 
 /**
- * The element with an id, of the kind that is expected there.
+ * Returns the element with an id.
  * @template {HTMLElement} Kind
  * @param {string} id
- * @param {new () => Kind} kind
+ * @param {new () => Kind} kind the expected class
  * @returns {Kind}
  */
 export function byId(id, kind) {
@@ -71,9 +71,9 @@ export function byId(id, kind) {
 }
 
 /**
- * Says how the checkout ended, where a screen reader hears it too.
+ * Shows the outcome of the checkout and announces it to screen readers.
  * @param {Words} words
- * @param {string} [detail] says more about what just happened than the words
+ * @param {string} [detail] more about the last event than the words say
  */
 export function showOutcome({ outcome }, detail) {
   if (outcome === null) return
