@@ -14,7 +14,7 @@ interface HomeDependencies extends PageDependencies {
   about: About
 }
 
-/** What is at the address itself: a page for a person, and its links for a program. */
+/** Mounts the root address: a page for a person, and links for a program. */
 export function mountHome(app: Hono, pages: HomeDependencies): void {
   pageRoutes(
     app,
@@ -28,21 +28,21 @@ const orFailure = failingAs({ page: 'the page at the address itself', headers })
 const varied = { Vary: 'Accept' } as const
 const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'application/json' } as const
 
-/** Browsers name HTML; curl and most programs do not. */
+/** Returns whether the client wants a page: browsers accept HTML explicitly; curl and most programs do not. */
 function wantsPage(c: Context): boolean {
   return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
 }
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // It runs if its database answers.
+  // The service is up if its database answers.
   await movedClock(store)
   const asked = c.req.query('host')
   const page = homePage({
     environment,
     version: about.version,
     mcpUrl: `${publicUrl()}/mcp`,
-    // The path of a folder of this machine is for whoever is at it.
+    // Only a visitor at this machine may see the path of its folder.
     start: mayBeAnybody(c, pages) ? about.start : undefined,
     host: hostNames.find((name) => name === asked) ?? firstHost,
   })
@@ -51,7 +51,7 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
 
 const firstHost: HostName = 'claude-code'
 
-/** In lines, for a person reads it as often as a program. */
+/** Returns the links on separate lines, because people read them as often as programs. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
   const at = (path: string) => `${publicUrl()}${path}`
   const told = {

@@ -17,13 +17,19 @@ interface HomeShown {
   environment: Environment
   version: string
   mcpUrl: string
-  /** How a host on this machine starts the MCP server itself; undefined: it cannot, or whoever looks is elsewhere. */
+  /**
+   * The command with which a host on this machine starts the MCP server; undefined if there is none or the visitor is
+   * remote.
+   */
   start: Start | undefined
-  /** Whose configuration is shown. */
+  /** The host whose configuration is shown. */
   host: HostName
 }
 
-/** The page at the address itself. Hosts are chosen by links, and blocks are marked and copied by hand without its script. */
+/**
+ * Renders the page at the root address. Without its script, hosts are still chosen by links, and blocks are copied by
+ * hand.
+ */
 export function homePage(shown: HomeShown): Html {
   const { environment, version, mcpUrl } = shown
   const sandbox = environment === 'sandbox'
@@ -104,7 +110,7 @@ function wayTo(host: HostName, reach: Reach): Html {
 ${block(text, `the configuration of ${title}${'start' in reach ? ' that starts it' : ''}`)}`
 }
 
-/** A text that is to be taken elsewhere. The script gives it a button. */
+/** Renders a text to copy. The script adds a button. */
 function block(text: string, what: string): Html {
   return html`<pre data-copy="${what}"><code>${text}</code></pre>`
 }
