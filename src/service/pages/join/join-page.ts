@@ -16,30 +16,30 @@ import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-ke
 import type { UserRow } from '../../store/schema/users.ts'
 import { findUserByEmail } from '../../store/users.ts'
 
-/** An invitation to a party, as whoever has its link sees it. */
+/** An invitation to a party, as the holder of its link sees it. */
 export interface PartyInvitationSeen {
   status: PartyInvitationStatus | 'EXPIRED'
   party: string
   role: 'ADMIN' | 'MEMBER'
-  /** Who is asked, and signs in by it afterwards. */
+  /** The invited address, which becomes the sign-in. */
   email: string
-  /** Whether that address signs in for an account already: it cannot join a second one. */
+  /** Whether the address already signs in to an account: it cannot join a second one. */
   isTaken: boolean
-  /** Whether the visitor may decline: where that address signs in, only its user does. */
+  /** Whether the visitor may decline: if the address has a user, only that user may. */
   mayDecline: boolean
-  /** The form sends it back: it fits this invitation in this state only. */
+  /** A token that the form sends back: it fits only this invitation in this state. */
   formToken: string
 }
 
-/** What a form did; `stale`: something came between, so that it did nothing. */
+/** The result of a form; `stale`: the state changed in between, so it did nothing. */
 export type Outcome = 'joined' | 'declined' | 'stale'
 
-/** Opens an invitation to a party for the invited person, who has the token in its address instead of a credential. */
+/** The invited person's access to an invitation to a party, by the token in its address instead of a credential. */
 export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
-  /** Whether a form is the page's, and of now: to be asked before a password is hashed, which takes long. */
+  /** Returns whether a form is current. Check this before hashing a password, which is slow. */
   isShown(token: string, formToken: string): Promise<boolean>
-  /** @throws 403 for a form of another page, 409 where the address signs in for an account already. */
+  /** @throws 403 for a form of another page, 409 if the address already signs in to an account. */
   accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
   /** @throws 403 for a form of another page, or for another user's invitation. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
@@ -94,7 +94,7 @@ function partyAt(token: string): Whose {
   return async (tx) => (await invitationAt(tx, token))?.partyId
 }
 
-/** Does what a form asks if the invitation is as its page showed it. The second of two clicks waits for the first. */
+/** Applies a form if the invitation is as its page showed it. The second of two clicks waits for the first. */
 async function whenShown(
   context: ChangeContext,
   { token, formToken }: { token: string; formToken: string },
@@ -110,7 +110,7 @@ async function whenShown(
   return invitation?.version === version ? work(context, invitation) : unchanged('stale')
 }
 
-/** The state that a form's page showed; undefined: no page of this invitation showed it. */
+/** Returns the version that the form's page showed; undefined if no page of this invitation showed it. */
 async function versionOf(
   tx: Transaction,
   { id }: PartyInvitationRecord,

@@ -1,15 +1,15 @@
 import { foreignText } from '../../../core/foreign-text.ts'
 
 export const longestName = 100
-/** As the sandbox's owner has it (docs/configuration.md). */
+/** The same limits as for the sandbox's owner (docs/configuration.md). */
 export const shortestPassword = 12
 export const longestPassword = 128
 
-/** What the person who joins typed. */
+/** The values typed by the person who joins. */
 export interface Typed {
   name: string
   password: string
-  /** What is wrong with it, and with which field. */
+  /** The invalid field and its problem. */
   wrong: { field: 'name' | 'password'; problem: string } | null
 }
 

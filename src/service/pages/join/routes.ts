@@ -16,7 +16,10 @@ interface JoinDependencies extends PageDependencies {
   invitations: PartyInvitationPages
 }
 
-/** The page at a party invitation's link, where the invited person joins or declines (docs/service.md#page-of-a-party-invitation). */
+/**
+ * Mounts the page at a party invitation's link, where the invited person joins or declines
+ * (docs/service.md#page-of-a-party-invitation).
+ */
 export function mountJoin(app: Hono, dependencies: PageDependencies): void {
   const pages: JoinDependencies = { ...dependencies, invitations: createPartyInvitationPages(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
@@ -62,7 +65,7 @@ interface Taken {
   sent: URLSearchParams
 }
 
-/** Who joins is signed in at once, as themselves: whoever was signed in at this browser no longer is. */
+/** Joins and signs the person in immediately, which ends this browser's previous session. */
 async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Taken): Promise<Response> {
   const formToken = sent.get('formToken') ?? ''
   const { name, password, wrong } = typedOf(sent)
@@ -71,7 +74,7 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
     const filled = { name, problem: wrong.problem, wrong: wrong.field }
     return show(c, { invitation, signedIn, filled, status: 422 })
   }
-  // A password is hashed for who can join only: it takes long.
+  // Hashing is slow, so it is done only for a person who can join.
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
   const outcome = await pages.invitations.accept(tokenOf(c), formToken, { name, passwordHash })
   if (outcome === undefined) return notFound(c)

@@ -6,7 +6,7 @@ import { isolated } from '../frame/texts.ts'
 import type { PartyInvitationSeen } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
-/** What the person filled in before, and what was wrong with it. A password is never put back. */
+/** The values filled in before, and their problem. A password is never put back. */
 export interface Filled {
   name: string
   problem: string | null
@@ -16,11 +16,11 @@ export interface Filled {
 interface Shown {
   form: PageForm
   filled: Filled
-  /** Who is signed in at this browser; null: nobody. */
+  /** The user signed in at this browser; null if there is none. */
   signedInAs: string | null
 }
 
-/** The page at a party invitation's `url`. It has no script: the browser sends the forms. */
+/** Renders the page at a party invitation's `url`. It has no script: the browser sends the forms. */
 export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs }: Shown): Html {
   const { status, role, isTaken } = invitation
   const party = foreignName(invitation.party, 'An account without a name', 200)
