@@ -19,58 +19,58 @@ import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { listWallets } from '../../store/wallets.ts'
 
-/** A payment request as whoever has its link sees it. Amounts are in cents. */
+/** A payment request as the holder of its link sees it. Amounts are in cents. */
 export interface AskedPayment {
   id: string
   status: PaymentRequestStatus
-  /** Who asks, and is paid. */
+  /** The party that requests the money. */
   requester: string
-  /** Who is asked. */
+  /** The party that is asked to pay. */
   payer: string
   amountCents: number
   description: string | null
   expiresAtMs: number
-  /** How the visitor stands to the payer. */
+  /** The visitor's relation to the payer. */
   answerer: Answerer
-  /** Whether the payer is somebody unknown yet, who joins by paying. */
+  /** Whether the payer has no account yet and gets one by paying. */
   joins: boolean
   /** Whether a card may still be tried. */
   takesCards: boolean
-  /** How the last card was declined. */
+  /** The reason of the last decline. */
   lastDecline: CardDecline | null
   /** Whether a payment of it waits for a decision. */
   inReview: boolean
-  /** The form sends it back: it fits this request in this state only. */
+  /** A token that the form sends back: it fits only this request in this state. */
   formToken: string
   viewer: Viewer | null
 }
 
-/** Whoever is signed in there. */
+/** The signed-in user. */
 export interface Viewer {
   is: 'payer' | 'requester' | 'other'
-  /** What the payer can pay from. */
+  /** The wallets that the payer can pay from. */
   wallets: { id: string; name: string | null; availableCents: number }[]
-  /** The payer's approval that a payment of it waits for. */
+  /** The pending approval of a payment, for the payer. */
   approvalId: string | null
 }
 
-/** The card as the payer typed it. It is looked at and forgotten. */
+/** The card as the payer typed it. It is checked and never stored. */
 export interface CardEntry {
   number: string
   expiry: string
   cvv: string
 }
 
-/** What a form did; `stale`: something came between, so that it did nothing. */
+/** The result of a form; `stale`: the state changed in between, so it did nothing. */
 export type Outcome = 'paid' | 'declined' | 'stale'
 
-/** Opens a payment request for its payer, who has the token in its address instead of a credential. */
+/** The payer's access to a payment request, by the token in its address instead of a credential. */
 export interface PaymentRequestPages {
-  /** The request whose `paymentLinkUrl` has the token; undefined: there is none. */
+  /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
   /**
-   * @throws 403 for a form of another page, or where the payer answers for itself; 409 where it cannot be paid, 422 on a field
-   * of the card, 429.
+   * @throws 403 for a form of another page, or if the payer answers for itself; 409 if it cannot be paid, 422 on a
+   * field of the card, 429.
    */
   payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
   /** Declines for a payer who does not answer for itself. @throws 403, 409. */
@@ -116,7 +116,7 @@ function requesterAt(token: string): Whose {
   return async (tx) => (await requestAt(tx, token))?.partyId
 }
 
-/** Does what a form asks if the request is as the form's page showed it. The second of two clicks waits for the first. */
+/** Applies a form if the request is as the form's page showed it. The second of two clicks waits for the first. */
 async function whenShown(
   { tx }: ChangeContext,
   { token, formToken }: { token: string; formToken: string },
@@ -139,7 +139,7 @@ interface Paying {
   user: UserRow | undefined
 }
 
-/** Pays, and tells the payer's own activity which of its users did. */
+/** Pays, and records in the payer's own activity which of its users did. */
 async function payAs(
   context: ChangeContext,
   request: PaymentRequestRow,
@@ -152,7 +152,7 @@ async function payAs(
   return { ...paid, acts: inOrder([...paid.acts, ...own]) }
 }
 
-/** @throws 403 `forbidden` where the payer answers for itself, and somebody else is at the page. */
+/** @throws 403 `forbidden` if the payer answers for itself and the visitor is not one of its users. */
 async function requireAnswerer(
   { tx }: ChangeContext,
   { payerPartyId }: PaymentRequestRow,
@@ -214,7 +214,7 @@ async function viewOf(
   }
 }
 
-/** More than a person can choose from by eye. */
+/** The limit of wallets offered: more than a person can choose from by eye. */
 const mostWallets = 50
 
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {

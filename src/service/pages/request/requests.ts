@@ -5,10 +5,10 @@ export const cardFields = ['number', 'expiry', 'cvv'] as const
 
 export type CardField = (typeof cardFields)[number]
 
-/** What is wrong with fields, in words that stand beside them. What was typed is not repeated. */
+/** The problems with fields, as texts to show next to them. Typed values are not repeated. */
 export type CardProblems = Partial<Record<CardField, string>>
 
-/** The longest that a field of the card can be. */
+/** The length limit of a card field. */
 const longest = 40
 
 export function cardOf(sent: URLSearchParams): CardEntry {
@@ -16,7 +16,7 @@ export function cardOf(sent: URLSearchParams): CardEntry {
   return { number: typed('number'), expiry: typed('expiry'), cvv: typed('cvv') }
 }
 
-/** The field of the card that a refusal names; undefined: it is about something else. */
+/** Returns the card field that a refusal names; undefined if it is about something else. */
 export function fieldOf({ source }: Failure): CardField | undefined {
   const named = source !== undefined && 'pointer' in source ? source.pointer.split('/').at(-1) : undefined
   return cardFields.find((field) => field === named)

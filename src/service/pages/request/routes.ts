@@ -24,7 +24,10 @@ interface RequestDependencies extends Dependencies, PageDependencies {
   declines: DeclinesByAddress
 }
 
-/** The page at a payment request's link, where its payer pays or declines (docs/service.md#page-of-a-payment-request). */
+/**
+ * Mounts the page at a payment request's link, where its payer pays or declines
+ * (docs/service.md#page-of-a-payment-request).
+ */
 export function mountPaymentRequests(
   app: Hono,
   dependencies: Dependencies & PageDependencies,
@@ -76,7 +79,9 @@ interface Taken {
   sent: URLSearchParams
 }
 
-/** Takes a card from a user of the payer's: it is charged, so they have to be no program (docs/service.md#page-of-a-payment-request). */
+/**
+ * Charges a card for a user of the payer, so the session must have proof (docs/service.md#page-of-a-payment-request).
+ */
 async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const { asked, signedIn, sent } = taken
   if (signedIn === undefined || !personTokenFits(signedIn, asked, sent)) {
@@ -103,7 +108,7 @@ function decline(c: Context, pages: RequestDependencies, taken: Taken): Promise<
   return orTold(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
 }
 
-/** What somebody does who is signed in as the payer goes the way of every request of theirs: limits and approvals bind it. */
+/** Runs the decision of the payer's signed-in user as a normal request, so that limits and approvals apply. */
 async function asPayer(
   c: Context,
   pages: RequestDependencies,
@@ -112,7 +117,7 @@ async function asPayer(
   const { asked, signedIn, sent } = taken
   const isOwn = signedIn !== undefined && personTokenFits(signedIn, asked, sent)
   if (!isOwn || asked.viewer?.is !== 'payer') return refused(c, 403, 'You signed in as somebody else since.')
-  // The second of two clicks, or another tab, finds it answered.
+  // The second of two clicks, or another tab, finds the request answered.
   if (asked.status !== 'OPEN') return lead(c)
   const params = { paymentRequestId: asked.id }
   const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }
@@ -127,7 +132,7 @@ async function asPayer(
   return show(c, pages, { asked: now ?? asked, signedIn, refused: refusal, status: statusOf(reply) })
 }
 
-/** Leads back to the page, which tells what was done; where nothing was, it says why. */
+/** Redirects to the page, which shows the result. If nothing was done, it shows why. */
 async function orTold(
   c: Context,
   pages: RequestDependencies,

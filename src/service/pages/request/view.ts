@@ -9,27 +9,26 @@ import type { AskedPayment } from './request-page.ts'
 import type { CardField, CardProblems } from './requests.ts'
 import { type RequestWords, testCardWords } from './words.ts'
 
-/** What the forms of the page carry. */
+/** The values that the page's forms need. */
 export interface RequestForms {
-  /** Where they go: the page's own path. */
+  /** The forms' target: the page's own path. */
   action: string
-  /** Fits this request, in this state. */
+  /** A token that fits only this request in this state. */
   token: string
-  /** Fits whoever is signed in; null: nobody is. */
+  /** A token for the signed-in user; null if there is none. */
   personToken: string | null
   /** Whether this session may pay from a wallet. */
   mayAgree: boolean
-  /** Who is signed in. */
   account: Account | null
 }
 
-/** What went wrong with the form that was sent: with all of it, or with fields of the card. */
+/** The problem with the submitted form: a general one, or those of card fields. */
 export interface Refused {
   problem: string | null
   fields: CardProblems
 }
 
-/** The page at a payment request's `paymentLinkUrl`. It has no script: the browser sends the forms. */
+/** Renders the page at a payment request's `paymentLinkUrl`. It has no script: the browser sends the forms. */
 export function requestPage(
   asked: AskedPayment,
   words: RequestWords,
@@ -80,7 +79,7 @@ ${hidden(forms)}
 </section>`
 }
 
-/** The payer has an account: nobody but its users answers. */
+/** Renders the notice that only the payer's users may answer, because the payer has an account. */
 function ofSomebodyElse({ payer }: RequestWords, { account, action }: RequestForms): Html {
   if (account !== null) return html`<p class="aside">Only a user of <bdi>${payer}</bdi> can pay or decline this.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`

@@ -6,7 +6,7 @@ import type { CardDecline } from '../../rules/request-cards.ts'
 import { dollars, isolated, momentOf } from '../frame/texts.ts'
 import type { AskedPayment } from './request-page.ts'
 
-/** A payment request in the payer's words. Texts, not HTML. */
+/** The texts of a payment request, for the payer. Plain text, not HTML. */
 export interface RequestWords {
   heading: string
   requester: string
@@ -14,11 +14,11 @@ export interface RequestWords {
   amount: string
   description: string
   expires: string
-  /** How it ended, or what it waits for; null while the payer can pay or decline. */
+  /** The outcome or the pending step; null while the payer can pay or decline. */
   outcome: string | null
-  /** The page where the payer's side decides on a payment of it. */
+  /** The page where the payer's side decides on a payment. */
   review: string | null
-  /** Why the last card did not pay. */
+  /** The reason why the last card was declined. */
   declined: string | null
   wallets: { id: string; label: string }[]
 }
@@ -82,7 +82,7 @@ const standings = {
   }),
 } as const satisfies Record<PaymentRequestStatus, Words>
 
-/** How a card that did not pay is told. */
+/** The message for each kind of decline. */
 const declines = {
   declined: 'The card was declined. Nothing was paid. Try again, or use another card.',
   card_blocked: 'The bank has blocked that card. Nothing was paid. Use another card.',
@@ -92,7 +92,7 @@ const declines = {
   agreement_ended: 'The card was declined. Nothing was paid. Use another card.',
 } as const satisfies Record<CardDecline, string>
 
-/** What each test card of the sandbox does here, for who tries the page. */
+/** The behavior of each test card of the sandbox on this page, for people who try it. */
 export const testCardWords = {
   approves: 'Pays',
   declines_once: 'Declined at first, pays at the next try',
