@@ -18,7 +18,7 @@ export interface ShopsDependencies extends Dependencies, PageDependencies {
 
 export type Show = (c: Context, pages: ShopsDependencies) => Promise<Response>
 
-/** A form that this site showed: its fields, and the key under which what it asks for is done once. */
+/** A form that this site showed: its fields, and the idempotency key of its operation. */
 interface SentForm {
   sent: URLSearchParams
   key: string
@@ -28,7 +28,7 @@ export type Take = (c: Context, pages: ShopsDependencies, form: SentForm) => Pro
 
 export const orFailure = failingAs({ page: 'a page of a shop', headers })
 
-/** Takes a form of this site, from a browser or from another program. */
+/** Accepts a form of this site, from a browser or from another program. */
 export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {
   if (isForeignForm(c, pages.publicUrl())) return refused(c, 403, 'Another site sent the form.')
   if (!isForm(c)) return refused(c, 400, 'Send the form as application/x-www-form-urlencoded.')
@@ -57,15 +57,15 @@ export function notFound(c: Context, text: string): Response | Promise<Response>
   return c.html(messagePage('Not found', text, { href: '/shops', text: 'All shops' }), 404, headers)
 }
 
-/** What stands for the buyer in the address; it may be none's. */
+/** Returns the token in the address, which identifies the buyer. It may be invalid. */
 export function tokenOf(c: Context): string {
   return (c.req.param('token') ?? '').slice(0, mostOfToken)
 }
 
-/** No token is that long. */
+/** The limit of a token's length: no token is that long. */
 const mostOfToken = 200
 
-/** The resource that an operation answered with. */
+/** Returns the attributes of the resource in an operation's reply. */
 export function answered<Attributes>({ body }: Reply): Attributes {
   return (JSON.parse(body) as { data: { attributes: Attributes } }).data.attributes
 }

@@ -39,7 +39,7 @@ interface Taken {
   key: string
 }
 
-/** What is asked for is another cart: this one stays as it was, and runs out unpaid. */
+/** Starts another cart with the chosen extras. The old cart stays unchanged and expires unpaid. */
 async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
   const { attributes, buyer, note } = opened
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
@@ -60,12 +60,12 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     return showOpened(c, pages, opened, { refused: { problem, fields: {} }, status: 422 })
   }
   const reply = await pages.shops.pay(opened, { ...card, amount }, key)
-  // The order, or the card that was declined, is told by a page that is asked for anew: a reload does not pay again.
+  // A redirect shows the order or the declined card, so that a reload does not pay again.
   if (reply.status === 200) {
     const { orderId } = answered<CheckoutAttributes>(reply)
     return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
-  // Whether it was paid is not known then: the same form, sent again, is the same payment.
+  // The outcome of a payment is then unknown: the same form with the same key repeats the same payment.
   return refusedWith(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
 }
 
@@ -76,7 +76,7 @@ async function refusedWith(
   { reply, payKey }: { reply: Reply; payKey?: string },
 ) {
   const problem = foreignText(detailOf(reply)) || 'The shop could not do that. Try again in a moment.'
-  // What came between, such as the same payment in another tab, tells more than the refusal.
+  // A change in between, such as the same payment in another tab, tells more than the refusal.
   const now = reply.status === 409 ? await pages.shops.checkout(tokenOf(c)) : undefined
   const options = { refused: { problem, fields: {} }, status: statusOf(reply), ...(payKey ? { payKey } : {}) }
   return showOpened(c, pages, now ?? opened, options)
@@ -85,7 +85,7 @@ async function refusedWith(
 interface Shown {
   refused?: Refused
   status?: PageStatus
-  /** The key of a payment that is to be the same one. */
+  /** The idempotency key of a payment to repeat. */
   payKey?: string
 }
 

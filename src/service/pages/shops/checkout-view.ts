@@ -5,22 +5,22 @@ import { type CardField, cardFields, type Problems } from './requests.ts'
 import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
 import type { CheckoutWords } from './words.ts'
 
-/** What the forms of a checkout carry. */
+/** The values that the forms of a checkout need. */
 export interface CheckoutForms {
   action: string
   /** The idempotency key of the payment. */
   payKey: string
-  /** The idempotency key of a cart with other extras; null: this one has to stay as it is. */
+  /** The idempotency key of a cart with other extras; null if this cart cannot change. */
   cartKey: string | null
 }
 
-/** What went wrong with the form that was sent: with all of it, or with fields of the card. */
+/** The problem with the submitted form: a general one, or those of card fields. */
 export interface Refused {
   problem: string | null
   fields: Problems
 }
 
-/** The page where a card is typed in. No card data is ever put into it. */
+/** Renders the page with the card form. No card data is ever put into it. */
 export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
   const { merchant, terms, message, expires, declined } = words
   const told = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid: look at the card again.' : declined)
@@ -39,7 +39,7 @@ ${cardForm(words, forms, fields)}
   return shopPage({ heading: `Checkout at ${merchant}`, problem: told, main })
 }
 
-/** What is bought, and what became of it. */
+/** Renders the items and their status. */
 export function linesOf(lines: CheckoutWords['lines']): Html {
   return html`<ul class="list lines">
 ${lines.map(
@@ -50,8 +50,8 @@ ${lines.map(
 }
 
 /**
- * What the shop adds, ticked as the shop ticks it. Who changes it has to update the total before the card form is there
- * again (assets/pages.css), so that nobody pays for what they have just unticked.
+ * Renders the shop's extras, preselected as the shop chooses. After a change, the card form stays hidden until the
+ * total is updated (assets/pages.css), so that nobody pays for an extra they have just removed.
  */
 function extrasForm({ extras }: CheckoutWords, { action, cartKey }: CheckoutForms): Html | '' {
   if (extras.length === 0 || cartKey === null) return ''
@@ -95,7 +95,7 @@ ${rest.map(field)}
 </form>`
 }
 
-/** The page of a checkout that was not paid in time. */
+/** Renders the page of a checkout that was not paid in time. */
 export function expiredPage({ merchant }: CheckoutWords, shopId: string): Html {
   const heading = 'This checkout has expired'
   const main = html`<h1>${heading}</h1>

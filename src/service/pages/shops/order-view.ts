@@ -15,14 +15,14 @@ interface ReturnForm {
 
 interface OrderShown {
   orderId: string
-  /** Null: the order cannot be returned. */
+  /** Null if the order cannot be returned. */
   form: ReturnForm | null
-  /** The page of a checkout of what is still to be paid. */
+  /** The checkout page of the unpaid rest. */
   nextCheckout: string | null
   problem: string | null
 }
 
-/** The receipt, and what became of the order. */
+/** Renders the receipt and the status of the order. */
 export function orderPage(words: OrderWords, { orderId, form, nextCheckout, problem }: OrderShown): Html {
   const { merchant, status, receipt, message, subscription, next } = words
   const main = html`<h1>Your order at <bdi>${merchant}</bdi></h1>

@@ -1,4 +1,4 @@
-/** The limit of a form's size, bytes: a quantity for each of fifty products, and a note of nine bytes a character. */
+/** The size limit of a form in bytes: quantities of fifty products, and a note of nine bytes a character. */
 export const mostShopFormBytes = 16 * 1024
 
 /** The longest note that a shop takes. */
@@ -6,13 +6,13 @@ export const longestNote = 500
 
 export const mostOfProduct = 100
 
-/** Shows that two sendings are of one form, so that it is done once. */
+/** Returns the form's idempotency key, so that a form sent twice is applied once. */
 export function keyOf(sent: URLSearchParams): string | undefined {
   const key = sent.get('key') ?? ''
   return /^idk_[0-9a-f]{32}$/.test(key) ? key : undefined
 }
 
-/** How many of which product, as they were typed. */
+/** Returns the quantities by product, as they were typed. */
 export function quantitiesOf(sent: URLSearchParams): Map<string, string> {
   const fields = [...sent].filter(([name]) => name.startsWith(quantityPrefix))
   return new Map(fields.map(([name, value]) => [name.slice(quantityPrefix.length), value.trim()]))
@@ -25,7 +25,7 @@ interface Item {
   quantity: number
 }
 
-/** What is bought; `wrong` names the products whose number is none. */
+/** Returns the items to buy; `wrong` lists the products with an invalid quantity. */
 export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[]; wrong: string[] } {
   const all = [...quantities].map(([productId, typed]) => ({ productId, quantity: wholeNumber(typed || '0') }))
   const isWrong = ({ quantity }: Item) => !(quantity >= 0 && quantity <= mostOfProduct)
@@ -35,7 +35,7 @@ export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[
   }
 }
 
-/** The card as it was typed. It is sent on and forgotten. */
+/** The card as it was typed. It is passed on and never stored. */
 export interface TypedCard {
   number: string
   cvv: string
@@ -47,7 +47,7 @@ export const cardFields = ['number', 'expirationMonth', 'expirationYear', 'cvv']
 
 export type CardField = (typeof cardFields)[number]
 
-/** What is wrong with fields, in words that stand beside them. What was typed is not repeated. */
+/** The problems with fields, as texts to show next to them. Typed values are not repeated. */
 export type Problems = Partial<Record<CardField, string>>
 
 export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Problems } {
@@ -69,13 +69,13 @@ export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Prob
   return { card: { number, cvv, expirationMonth, expirationYear: year < 100 ? 2000 + year : year }, problems }
 }
 
-/** The total that the page showed, in cents; undefined: the form does not say one. */
+/** Returns the total that the page showed, in cents; undefined if the form has none. */
 export function amountOf(sent: URLSearchParams): number | undefined {
   const amount = wholeNumber(sent.get('amount') ?? '')
   return Number.isNaN(amount) ? undefined : amount
 }
 
-/** Not a number for what is none, or has more digits than any number here. */
+/** Parses a whole number; NaN for anything else and for too many digits. */
 function wholeNumber(typed: string): number {
   return /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN
 }

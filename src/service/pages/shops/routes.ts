@@ -26,8 +26,8 @@ import { goodsPage, type ShopForm, shopsPage } from './shop-view.ts'
 import { type CheckoutAttributes, shopWords } from './words.ts'
 
 /**
- * The shops of the sandbox for agents that drive a browser, and for people (docs/shops.md#in-a-browser). Whoever holds
- * the address of a checkout's page pays it; there are no cookies. A deployed API has no shops.
+ * Mounts the shops of the sandbox for agents that drive a browser, and for people (docs/shops.md#in-a-browser). The
+ * address of a checkout's page lets its holder pay; there are no cookies. A deployed API has no shops.
  */
 export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
   if (dependencies.environment !== 'sandbox') return
@@ -60,7 +60,10 @@ const showShop: Show = async (c, pages) => {
   return shop === undefined ? noShop(c) : showGoods(c, pages, { shop, buyer: await buyerHere(c, pages) })
 }
 
-/** Who buys at a page without a token: nobody, unless whoever is at this machine can only mean one party. */
+/**
+ * Returns the buyer at a page without a token: nobody, unless the visitor is at this machine and the world has only one
+ * party with agents.
+ */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined
 }

@@ -22,11 +22,11 @@ import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './word
 export interface SeenShop {
   id: string
   attributes: ShopAttributes
-  /** What stands in the page and no person sees, by product. */
+  /** The text in the page that people cannot see, by product. */
   hidden: ReadonlyMap<string, string>
 }
 
-/** Who buys at a page: whoever holds its address buys as whoever started the checkout. */
+/** The buyer at a page. The holder of a checkout's address buys for the party that started it. */
 export interface Buyer {
   actor: Actor
   instanceId: string | null
@@ -38,9 +38,9 @@ export interface OpenedCheckout {
   id: string
   attributes: CheckoutAttributes
   buyer: Buyer
-  /** Whether the cart can be filled anew with other extras: not where it is what is left of another. */
+  /** Whether the cart can be replaced by one with other extras: not if it is the rest of another cart. */
   mayChange: boolean
-  /** What was said to the shop; secrets in it are masked. */
+  /** The note to the shop, with secrets masked. */
   note: string | null
 }
 
@@ -49,23 +49,23 @@ export interface OpenedOrder {
   attributes: OrderAttributes
   buyer: Buyer
   mayReturn: boolean
-  /** The path of the page of a checkout of what is still to be paid. */
+  /** The path of the checkout page of the unpaid rest. */
   nextCheckout: string | null
 }
 
 interface Cart {
   shopId: string
   items: readonly { productId: string; quantity: number }[]
-  /** Undefined: as the shop ticks them. */
+  /** Undefined for the shop's own selection. */
   extras?: readonly string[]
   note?: string
 }
 
-/** What the pages of shops show, and what their forms do. */
+/** The reads and the form operations of the shop pages. */
 export interface ShopPages {
   all(): Promise<SeenShop[]>
   shop(shopId: string): Promise<SeenShop | undefined>
-  /** The one party of the world that has agents; undefined where there are several, or none. */
+  /** Returns the only party of the world that has agents; undefined if there are several or none. */
   onlyBuyer(): Promise<Buyer | undefined>
   checkout(token: string): Promise<OpenedCheckout | undefined>
   order(token: string): Promise<OpenedOrder | undefined>
@@ -99,7 +99,7 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
 
 type ShopOperation = 'startShopCheckout' | 'payShopCheckout' | 'returnShopOrder'
 
-/** It goes the way of every request, so that it is limited, allowed, recorded and refused like theirs. */
+/** Runs the operation as a normal request, so that limits, permissions, recording and refusals apply. */
 function as(
   dependencies: Dependencies,
   { actor, instanceId, customerPartyId }: Buyer,
@@ -155,7 +155,7 @@ async function openOrder(context: SettledContext, token: string): Promise<Opened
   }
 }
 
-/** Whoever started the checkout; undefined where it is an agent that works no more. */
+/** Returns the buyer who started the checkout; undefined if its agent is no longer active. */
 async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Promise<Buyer | undefined> {
   const { partyId, agentId, instanceId } = row
   if (agentId === null) return { actor: partyActor(partyId, id), instanceId, customerPartyId: null }
@@ -168,7 +168,7 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
   }
 }
 
-/** @param keyId What stands for the credential, which there is none of. */
+/** Returns an actor for the party. @param keyId A substitute for the id of a credential, which does not exist here. */
 function partyActor(partyId: string, keyId: string): Actor {
   const whom = { actorType: 'party', partyId, agentId: null, userId: null } as const
   return { ...whom, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }

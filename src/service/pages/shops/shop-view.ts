@@ -4,7 +4,7 @@ import { longestNote, mostOfProduct, quantityPrefix } from './requests.ts'
 import { problemOf, shopPage } from './view.ts'
 import type { ProductWords, ShopWords } from './words.ts'
 
-/** The page with all shops. */
+/** Renders the page of all shops. */
 export function shopsPage(shops: readonly ShopWords[]): Html {
   const heading = 'Shops'
   const main = html`<h1>${heading}</h1>
@@ -21,18 +21,18 @@ ${about === null ? '' : html`<p class="aside clamped"><bdi>${about}</bdi></p>`}
   return shopPage({ heading, problem: null, main, isFirst: true })
 }
 
-/** What the form to buy is filled in with. */
+/** The values of the purchase form. */
 export interface ShopForm {
   action: string
-  /** The idempotency key of what the form starts. */
+  /** The idempotency key of the checkout that the form starts. */
   key: string
-  /** What was typed before, by product. */
+  /** The quantities typed before, by product. */
   quantities: ReadonlyMap<string, string>
-  /** The products whose number was wrong. */
+  /** The products with an invalid quantity. */
   wrong: readonly string[]
 }
 
-/** A shop's page. Without a form it shows the goods, and says how they are bought. */
+/** Renders a shop's page. Without a form it shows the goods and how to buy them. */
 export function goodsPage(shop: ShopWords, form: ShopForm | null, problem: string | null): Html {
   const products = html`<ul class="list">
 ${shop.products.map((product) => html`<li class="box stack">${goods(product, form)}</li>`)}

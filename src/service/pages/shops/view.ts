@@ -3,16 +3,16 @@ import { type Html, pageDocument } from '../frame/document.ts'
 import { titleOf } from '../frame/form-page.ts'
 import type { SumWords } from './words.ts'
 
-/** What a page of a shop says first, and what went wrong with the form that was sent. */
+/** The heading of a shop's page, the problem with the submitted form, and the content. */
 interface ShopPage {
   heading: string
   problem: string | null
   main: Html
-  /** Whether it is the page with all shops, which leads to no other. */
+  /** Whether this is the page of all shops, which needs no link to itself. */
   isFirst?: boolean
 }
 
-/** A page of a shop. It has no script: the browser sends its forms. */
+/** Renders a page of a shop. It has no script: the browser sends its forms. */
 export function shopPage({ heading, problem, main, isFirst = false }: ShopPage): Html {
   return pageDocument({
     title: titleOf(heading, problem),
@@ -27,7 +27,7 @@ export function problemOf(problem: string | null): Html | '' {
   return problem === null ? '' : html`<p class="problem" id="problem" role="alert"><bdi>${problem}</bdi></p>`
 }
 
-/** What the shop says, told apart from what the page says. */
+/** Renders the shop's own text, set apart from the page's text. */
 export function quoteOf(label: string, text: string | null): Html | '' {
   return text === null
     ? ''

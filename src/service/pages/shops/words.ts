@@ -4,19 +4,19 @@ import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { parseTimestamp } from '../../../core/system.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 
-/** Longer than any text that a shop may have (src/worlds/shops.ts). */
+/** The limit of a text: longer than any text that a shop may have (src/worlds/shops.ts). */
 const mostOfWords = 2000
 
 export type ShopAttributes = z.output<typeof Shop>['attributes']
 export type CheckoutAttributes = z.output<typeof ShopCheckout>['attributes']
 export type OrderAttributes = z.output<typeof ShopOrder>['attributes']
 
-/** What a shop says, made safe to show; null where there is nothing to see in it. */
+/** Returns a shop's text, made safe to show; null if nothing in it is visible. */
 export function wordsOf(text: string | null): string | null {
   return shortForeignText(text ?? '', mostOfWords) || null
 }
 
-/** A shop in its own words. Texts, not HTML. */
+/** The texts of a shop. Plain text, not HTML. */
 export interface ShopWords {
   id: string
   name: string
@@ -29,11 +29,11 @@ export interface ProductWords {
   name: string
   description: string | null
   price: string
-  /** What stands in the page and no person sees. */
+  /** The text in the page that people cannot see. */
   hidden: string | null
 }
 
-/** @param hidden What no person sees, by product. */
+/** Returns the texts of a shop. @param hidden The text that people cannot see, by product. */
 export function shopWords(shopId: string, shop: ShopAttributes, hidden: ReadonlyMap<string, string>): ShopWords {
   return {
     id: shopId,
@@ -52,16 +52,16 @@ export function shopWords(shopId: string, shop: ShopAttributes, hidden: Readonly
 export const nameOfShop = (name: string) => foreignName(name, 'A shop without a name', 100)
 const nameOfProduct = (name: string) => foreignName(name, 'A product without a name', 200)
 
-/** What is bought: how many of what, and for how much. */
+/** A line of the cart: the product, its quantity, and its price. */
 interface LineWords {
   name: string
   quantity: number
   price: string
-  /** What became of it; null: nothing is told. */
+  /** The status of the line; null if there is none. */
   became: string | null
 }
 
-/** An amount beside what it is for. */
+/** An amount and its label. */
 export interface SumWords {
   name: string
   amount: string
@@ -81,7 +81,7 @@ export interface CheckoutWords {
   sums: SumWords[]
   extras: ExtraWords[]
   total: string
-  /** The total in cents, which the form agrees to. */
+  /** The total in cents, which the form confirms. */
   totalCents: number
   terms: string | null
   message: string | null
@@ -117,7 +117,7 @@ export function checkoutWords(checkout: CheckoutAttributes): CheckoutWords {
   }
 }
 
-/** An order and what became of it, as the buyer sees it. */
+/** An order and its status, as the buyer sees it. */
 export interface OrderWords {
   merchant: string
   status: string
