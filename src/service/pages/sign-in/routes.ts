@@ -8,7 +8,7 @@ import { oauthPageHeaders } from '../frame/oauth-headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { endedLinkPage, linkPage, signInPage } from './view.ts'
 
-/** The page where a person signs in, and what ends that. */
+/** Mounts the sign-in and sign-out pages. */
 export function mountSignIn(app: Hono, pages: PageDependencies): void {
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /sign-in', showSignIn)
@@ -28,7 +28,7 @@ async function showSignIn(c: Context, pages: PageDependencies): Promise<Response
 async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const sent = await ownFields(c, pages)
   const next = safeNext(sent?.get('next'))
-  // A form of another site could sign somebody in as somebody else.
+  // A form on another site could sign a person in to another account.
   if (sent === undefined) return notFromHere(c, '/sign-in')
   const [email, password] = [(sent.get('email') ?? '').trim(), sent.get('password') ?? '']
   const asOwner = sent.get('as') === 'owner'
@@ -47,7 +47,7 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
   return leadTo(c, next)
 }
 
-/** Shows whom the link signs in. A preview that opens it uses nothing up. */
+/** Shows the user of a sign-in link. A preview that opens the link does not use it up. */
 async function showLink(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
   const user = await pages.signIn.atLink(codeOf(c))
@@ -78,7 +78,7 @@ async function takeSignOut(c: Context, pages: PageDependencies): Promise<Respons
   const signedIn = await signedInAt(c, pages)
   const sent = await ownFields(c, pages)
   if (sent === undefined) return notFromHere(c, '/connections')
-  // The second click of a double click finds nobody signed in.
+  // The second click of a double click finds no session.
   if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return notFromHere(c, '/connections')
   await endSession(c, pages)
   const next = sent.get('next')
@@ -104,14 +104,14 @@ interface Shown {
 async function show(c: Context, pages: PageDependencies, shown: Shown, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const isHere = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
-  // A page that needs proof just to be looked at would only ask again.
+  // For a page that always needs proof, a one-click sign-in would only lead back here.
   const isOffered = isHere && !isUnproven && pageNeeds[pageAt(shown.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   return c.html(signInPage({ ...shown, owner, isUnproven, isHere }), status, oauthPageHeaders)
 }
 
-/** The only places that signing in leads to: an address that somebody else wrote leads nowhere else. */
+/** The only targets after signing in: an address written by someone else cannot lead anywhere else. */
 const places =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 

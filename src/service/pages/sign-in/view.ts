@@ -4,19 +4,19 @@ import { formPage, titleOf } from '../frame/form-page.ts'
 import { howToProve, oneClickWords, passwordForm } from '../frame/proof.ts'
 
 interface SignInShown {
-  /** Where the person goes then, a path of this site. */
+  /** The local path to open after signing in. */
   next: string
   email: string
   problem: string | null
-  /** Who can sign in with one click; null: nobody. */
+  /** The user who can sign in with one click; null if there is none. */
   owner: string | null
-  /** Whether the person is signed in by one click, and is to prove that it is them. */
+  /** Whether the person is signed in by one click and must now prove who they are. */
   isUnproven: boolean
   /** Whether the service runs on the person's own machine, which can prove who they are. */
   isHere: boolean
 }
 
-/** The page where a person signs in. It has no script: the browser sends the form. */
+/** Renders the sign-in page. It has no script: the browser sends the form. */
 export function signInPage(shown: SignInShown): Html {
   const { next, email, problem, owner, isUnproven, isHere } = shown
   const heading = isUnproven ? 'Prove that it is you' : 'Sign in'
@@ -37,7 +37,7 @@ function ownerForm(next: string, owner: string): Html {
 </form>`
 }
 
-/** The page at a one-time link. Opening it uses nothing up: its form does. */
+/** Renders the page at a one-time link. Opening it does not use it up: its form does. */
 export function linkPage(user: string, { action, next }: { action: string; next: string }): Html {
   const heading = 'Sign in'
   const main = html`<h1>${heading}</h1>
@@ -49,7 +49,7 @@ export function linkPage(user: string, { action, next }: { action: string; next:
   return formPage({ title: heading, main })
 }
 
-/** The answer at a link that signs nobody in any more. */
+/** Renders the page at a link that no longer signs anyone in. */
 export function endedLinkPage(next: string): Html {
   const heading = 'This link has ended'
   const main = html`<h1>${heading}</h1>
