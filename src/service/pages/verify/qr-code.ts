@@ -1,13 +1,13 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 
-/** A code of more bytes has modules that cameras no longer tell apart on a small screen. */
+/** The limit of an address: a larger code has modules too small for cameras to read from a small screen. */
 const mostBytes = 520
 
 /**
- * The QR code of an address, with the lowest error correction, as a screen needs no more, and the quiet zone that cameras
- * expect. It is black on white also where the page is dark. An address too long for one stands on the page as text only.
- * The library is loaded with the first code: a stdio server starts without it.
+ * Returns the QR code of an address, with the quiet zone that cameras expect. The lowest error correction is enough for
+ * a screen. The code is black on white even if the page is dark. An address that is too long appears as text only. The
+ * library is loaded with the first code, so a stdio server starts without it.
  */
 export async function qrImage(address: string): Promise<Html> {
   if (Buffer.byteLength(address) > mostBytes) return html``

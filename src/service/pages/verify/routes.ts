@@ -21,12 +21,15 @@ interface VerifyDependencies extends PageDependencies {
 
 const orFailure = failingAs({ page: 'a verification page', headers })
 
-/** The page that a 428 names, which takes a code of the user's authenticator app, and the one where the app is set up. */
+/**
+ * Mounts the page that a 428 names, which takes a code of the user's authenticator app, and the page that sets up the
+ * app.
+ */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const serve = pageRoutes(app, pages, orFailure)
-  // The address alone opens nothing: without a session of its user's no code is judged.
+  // The address alone opens nothing: without a session of the challenge's user, no code is checked.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
   serve('GET /second-factor', showEnrolment, { back: addressOf })
@@ -137,7 +140,7 @@ function challengeOf(c: Context): string {
   return c.req.param('challenge') ?? ''
 }
 
-/** The page's address, which names the page that it leads to afterwards. */
+/** Returns the page's address, which includes the page to go to afterwards. */
 function addressOf(c: Context): string {
   const back = backOf(c)
   const next = nextOf(c)
@@ -145,19 +148,19 @@ function addressOf(c: Context): string {
   return next === null ? c.req.path : `${c.req.path}?next=${encodeURIComponent(next)}`
 }
 
-/** The approval's page that led here and is returned to; an address that somebody else wrote leads nowhere else. */
+/** Returns the approval page to return to. An address written by someone else cannot lead anywhere else. */
 function backOf(c: Context): string | null {
   const back = c.req.query('back')
   return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
 }
 
-/** The check that led to setting up the app. */
+/** Returns the check that led to setting up the app. */
 function nextOf(c: Context): string | null {
   const next = c.req.query('next')
   return next !== undefined && checkAddress.test(next) ? next : null
 }
 
-/** The address of a check, as a page of this site leads to it. */
+/** The format of a check's address in links of this site. */
 const checkAddress = /^\/verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?$/
 
 function notFound(c: Context, person: SignedIn) {

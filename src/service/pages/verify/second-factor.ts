@@ -16,15 +16,15 @@ import { secondFactorText } from '../../tokens/record-texts.ts'
 
 /** The state of a check, as its user sees it. */
 export interface Verification {
-  /** Whether the address has stopped working. */
+  /** Whether the address has expired. */
   expired: boolean
-  /** Until when, by the service's time, large approvals of the user's go through; null without a recent check. */
+  /** The service's time until which the user's large approvals pass; null without a recent check. */
   verifiedUntilMs: number | null
   /** Whether the user has an authenticator app set up. */
   isEnrolled: boolean
 }
 
-/** What an authenticator app needs. It is told once. */
+/** The secret that an authenticator app needs. It is shown once. */
 export interface AppSecret {
   base32: string
   /** `otpauth://totp/…` */
@@ -37,24 +37,24 @@ export type CodeResult =
 
 export type Enrolment = 'none' | 'begun' | 'enrolled'
 
-/** A signed-in user's second factor. The challenge in an address says what for; it opens nothing by itself. */
+/** A signed-in user's second factor. The challenge in an address identifies the check; it opens nothing by itself. */
 export interface SecondFactor {
-  /** Gives undefined to everybody but the user whom the challenge is for. */
+  /** Returns undefined to everyone except the challenge's user. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
-  /** Judges a code by real time; when it is right, the user's check counts from now by the service's time. */
+  /** Checks a code by real time. If it is right, the user's check is valid from now, by the service's time. */
   verify(
     challenge: string,
     user: UserRow,
     code: string,
   ): Promise<{ result: CodeResult; after: Verification } | undefined>
   enrolment(user: UserRow): Promise<Enrolment>
-  /** Makes a secret for the user's app, and forgets one that was not confirmed. Undefined: the user is enrolled. */
+  /** Creates a secret for the user's app and discards an unconfirmed one. Undefined if the user is enrolled. */
   begin(user: UserRow): Promise<AppSecret | undefined>
-  /** Takes the first code of the app: from then on its codes count. Undefined: nothing was begun. */
+  /** Accepts the app's first code, which enrolls the user. Undefined if no setup was started. */
   confirm(user: UserRow, code: string): Promise<CodeResult | undefined>
 }
 
-/** The library is loaded with the first page: a stdio server starts without it. */
+/** Loads the library with the first page, so that a stdio server starts without it. */
 const library = () => import('otpauth')
 
 export function createSecondFactor(dependencies: SecondFactorDependencies): SecondFactor {
@@ -98,7 +98,7 @@ interface Check extends SettledContext {
   user: UserRow
 }
 
-/** The challenge that the text is, where it is for this user. */
+/** Reads the challenge if it belongs to this user. */
 async function challengeOf({ tx, user }: Check, text: string): Promise<Challenge | undefined> {
   const challenge = await readChallenge(tx, text)
   return challenge?.userId === user.id ? challenge : undefined
@@ -139,10 +139,10 @@ function isOver({ nowMs }: Check, { expiresAtMs }: Challenge): boolean {
   return nowMs >= expiresAtMs
 }
 
-/** More steps than codes are accepted for, so that a late code is called late. */
+/** The number of steps to search: more than codes are accepted for, so that a late code can be reported as late. */
 const searchedSteps = 10
 
-/** Judges a code of the app that has the secret, and keeps what came of it; where it is right, the change too. */
+/** Checks a code of the app with the secret and saves the result. If the code is right, it also saves the change. */
 async function judgeCode(
   check: Check,
   row: SecondFactorRow,
@@ -151,7 +151,7 @@ async function judgeCode(
   change: Partial<SecondFactorRow>,
 ): Promise<CodeResult> {
   const token = code.replace(/\s/g, '')
-  // A text that is no code does not count as a try: it could not have been right.
+  // A malformed code does not count as a try: it could not have been right.
   if (!/^\d{6}$/.test(token)) return { verdict: 'malformed' }
   const before = { lastStep: row.lastStep, refusedAtMs: JSON.parse(row.refusedAtMs) as number[] }
   const { realNowMs } = check
@@ -171,8 +171,8 @@ async function judgeCode(
 }
 
 /**
- * The codes of an app. Their secret has to be at hand for each check, so it cannot be kept as a hash; instead it is derived
- * from the root key that the seed names, and stored nowhere. 160 bits and SHA-1 are what every app understands (RFC 4226
+ * Returns the generator of an app's codes. Checks need the secret itself, so a hash is not enough. Instead it is
+ * derived from the root key that the seed names, and stored nowhere. All apps support 160 bits and SHA-1 (RFC 4226
  * section 4; Google's key URI format).
  */
 async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {

@@ -6,11 +6,11 @@ import type { AppSecret } from './second-factor.ts'
 import type { VerifyWords } from './words.ts'
 
 interface Shown extends PageForm {
-  /** Whose check it is. */
+  /** The name of the check's user. */
   name: string
 }
 
-/** The page of a multi-factor check. It has no script: the browser sends the form. */
+/** Renders the page of a multi-factor check. It has no script: the browser sends the form. */
 export function verifyPage(words: VerifyWords, { name, ...target }: Shown): Html {
   const main = html`<h1>${words.heading}</h1>
 <div ${words.asks ? '' : html`role="status"`}>
@@ -22,12 +22,12 @@ ${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Veri
 
 interface EnrolmentShown extends Shown {
   problem: string | null
-  /** The secret of the app; null: none is begun, or it was shown before. */
+  /** The secret of the app; null if no setup was started or it was already shown. */
   secret: AppSecret | null
   begun: boolean
 }
 
-/** The page where a user sets up an authenticator app. The secret is on it once. */
+/** Renders the page where a user sets up an authenticator app. It shows the secret once. */
 export function enrolmentPage({ secret, begun, name, problem, ...target }: EnrolmentShown): Html {
   const heading = 'Set up an authenticator app'
   const main = html`<h1>${heading}</h1>

@@ -4,14 +4,14 @@ import { mostRefused, triesWindowMs } from '../../rules/second-factor.ts'
 import { dollars } from '../frame/texts.ts'
 import type { CodeResult, Verification } from './second-factor.ts'
 
-/** A check in its user's words. Texts, not HTML. */
+/** The texts of a check, for its user. Plain text, not HTML. */
 export interface VerifyWords {
   title: string
   heading: string
   lines: string[]
   /** Whether a code can be entered. */
   asks: boolean
-  /** Tells what is wrong with the code that was sent; null: none was sent, or it is right. */
+  /** The problem with the submitted code; null if there is none. */
   problem: string | null
 }
 
@@ -20,7 +20,7 @@ const large = `more than ${dollars(mfaThresholdCents)}`
 export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
   const { verifiedUntilMs } = verification
   const problem = result === null ? null : codeProblem(result)
-  // A code that was sent twice, by a double click, has done its work.
+  // A code sent twice by a double click has already succeeded.
   if (verifiedUntilMs !== null && (problem === null || result?.verdict === 'used')) {
     return {
       title: 'Verified',
@@ -48,7 +48,7 @@ export function verifyWords(verification: Verification, result: CodeResult | nul
   }
 }
 
-/** What was wrong with a code; null where nothing was. */
+/** Returns the problem with a code; null if there is none. */
 export function codeProblem(result: CodeResult): string | null {
   if (result.verdict !== 'too_many') return problems[result.verdict]
   const minutes = Math.ceil(result.retryAfterSeconds / 60)
@@ -58,7 +58,7 @@ export function codeProblem(result: CodeResult): string | null {
 
 const problems = {
   accepted: null,
-  // The page's own text says so.
+  // The page's own text covers this case.
   challenge_expired: null,
   malformed: 'Enter the 6 digits that the app shows.',
   wrong: 'This code is not right. Enter the one that the app shows now.',
