@@ -24,18 +24,18 @@ import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
 
 interface PagesDependencies extends Dependencies, PageDependencies {
-  /** What the page at the address itself tells. */
+  /** The content of the page at the root address. */
   about: About
-  /** The requests of applications that wait for a person. */
+  /** The pending requests of applications. */
   interactions: Interactions
 }
 
-/** Everything that people see of the service. */
+/** Mounts everything that people see of the service. */
 export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
   mountDocs(app, dependencies)
-  // A card that is tried out at one page counts at the other.
+  // Declines are counted across both pages.
   const declines = new DeclinesByAddress(dependencies.system)
   mountCheckout(app, dependencies, declines)
   mountPaymentRequests(app, dependencies, declines)
