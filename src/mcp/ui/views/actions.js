@@ -92,7 +92,7 @@ function sentence(text) {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/** We avoid `randomUUID` because it is missing on pages without a secure origin. */
+/** Creates an idempotency key. We avoid `randomUUID` because it is missing on pages without a secure origin. */
 function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `view_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -67,10 +67,7 @@ function news(before, after) {
     : `The card is ${after.card.attributes.status}.`
 }
 
-/**
- * @typedef {{ text: string, tone: string, pauseMs?: number }} CardState its text and tone, and the delay until the next
- * look
- */
+/** @typedef {{ text: string, tone: string, pauseMs?: number }} CardState its text, tone and delay of the next look */
 
 /** @typedef {typeof import('../../../../tools/agent-cards.ts').agentCardStatuses[number]} CardStatus */
 /** @type {Record<CardStatus, CardState>} */

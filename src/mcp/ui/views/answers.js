@@ -6,7 +6,7 @@ export class Refusal extends Error {
   /**
    * @param {string} message
    * @param {{ advice?: string, certain?: boolean, keepsKey?: boolean }} [more] certain: it did not happen; keepsKey:
-   * the next try repeats this one
+   *   the next try repeats this one
    */
   constructor(message, { advice = '', certain = true, keepsKey = !certain } = {}) {
     super(message)

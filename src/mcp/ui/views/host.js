@@ -118,7 +118,7 @@ function createRequests(send) {
   }
 }
 
-/** JSON-RPC's codes for an unknown method or tool. */
+/** The JSON-RPC codes for an unknown method or tool. */
 const unknown = [-32601, -32602]
 
 /** @param {{ code?: number, message?: string }} error */
