@@ -91,8 +91,7 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // Serializes with changes to the developer's agents and customers, so that an agent deleted meanwhile is seen as
-  // gone.
+  // Waits for changes to the developer's agents and customers, so that an agent deleted meanwhile is seen as gone.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

@@ -58,8 +58,7 @@ async function join(
 ): Promise<Changed<OpenedLink | undefined>> {
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // After the lock, a link revoked or an agent deleted meanwhile is seen as gone, and a second click sees the first
-  // one.
+  // After the lock, a revoked link or a deleted agent is seen as gone, and a second click sees the first one.
   await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)

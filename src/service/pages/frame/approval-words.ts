@@ -26,7 +26,7 @@ export interface ApprovalWords {
   asked: string
   /** The reason given by the person who denied it. */
   denialReason: string | null
-  /** A note that the person must verify first; null if not. */
+  /** The state of the person's verification; null if none is needed or nothing can be decided. */
   check: string | null
 }
 
