@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { show } from './errors.ts'
 import { money } from './money.ts'
 
-/** What a value of a type is called, by zod's names and by those of JSON Schema. */
+/** The names of types in words, keyed by zod's names and by those of JSON Schema. */
 export const typeNames: Readonly<Record<string, string>> = {
   int: 'a whole number',
   integer: 'a whole number',
@@ -14,31 +14,34 @@ export const typeNames: Readonly<Record<string, string>> = {
   array: 'an array',
 }
 
-/** The prefix of the ids that match this pattern; zod gives a pattern with its slashes, JSON Schema without. */
+/**
+ * Returns the prefix of the ids that match this pattern. Zod's patterns have slashes around them, JSON Schema's have
+ * none.
+ */
 export function idPrefixOf(pattern: unknown): string | undefined {
   return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
 }
 
-/** What a text of a pattern is, in words. */
+/** Describes in words the texts that match a pattern. */
 export function patternInWords(pattern: string | undefined): string {
   const prefix = idPrefixOf(pattern)
   if (prefix === undefined) return `of the form ${pattern}`
   return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' and goes on with 32 digits 0-9a-f' : ''}`
 }
 
-/** What a text of a format is, in words. */
+/** Text formats in words. */
 export const formatsInWords: Readonly<Record<string, string>> = {
   datetime: 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
   'date-time': 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
   email: 'an e-mail address',
 }
 
-/** The values that are accepted where no others are. */
+/** Lists the only values that are accepted. */
 export function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? show(values[0]) : `one of ${values.map(show).join(', ')}`
 }
 
-/** The author of a rule said what it accepts: “must be a name”. */
+/** Returns the message of a rule whose author worded what it accepts, without “must be ”. */
 export function ownWords(message: unknown): string | undefined {
   return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
 }
@@ -61,14 +64,14 @@ interface Field {
   maxItems?: number
 }
 
-/** All that a schema accepts, in words: what completes “it accepts …”. Undefined: nobody gave it words. */
+/** Completes “it accepts …” with all that a schema accepts. Returns undefined if the schema has no words for it. */
 export function acceptedBy(schema: z.ZodType, isAmount = false): string | undefined {
   if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object
   const field = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Field
   return inWords(field, isAmount, wordsOfChecks(schema))
 }
 
-/** What the rules that a schema was given beside its type say in words of their own. */
+/** Returns the words of the schema's own checks, which come beside its type. */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
     const say = def.error as ((issue: unknown) => unknown) | undefined
@@ -113,7 +116,7 @@ function between(least: number | undefined, most: number | undefined): string {
   return least === undefined ? '' : `at least ${least}`
 }
 
-/** A bound that each whole number keeps is not worth a word. */
+/** Omits a bound that every safe integer keeps. */
 const isTold = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

@@ -3,29 +3,29 @@ import { Failure } from './errors.ts'
 
 const mebibyte = 1024 * 1024
 
-/** The most request bytes that one process reads at one time. */
+/** Bounds on the request bytes that one process reads at one time. */
 export interface BodyBounds {
-  /** From one credential; from one address, where the credential is not known. */
+  /** For one credential; for one address while the credential is unknown. */
   each: number
-  /** From all senders whose credential is being looked up; from one credential, half of it. */
+  /** For all senders whose credential is being looked up. One credential may use half of it. */
   lookedUp: number
-  /** From all senders without a known credential together, so that they leave room for the others. */
+  /** For all senders without a known credential together, so that they leave room for the others. */
   strangers: number
   all: number
 }
 
 const usual: BodyBounds = { each: 16 * mebibyte, lookedUp: 8 * mebibyte, strangers: 64 * mebibyte, all: 128 * mebibyte }
 
-/** Node reads as much of a body before anybody asks for it. */
+/** The body bytes that Node reads before the program asks for them. */
 const readAhead = 64 * 1024
-/** A body that is read before its sender is known is no longer than this. */
+/** The longest body that is read before its sender is known. */
 export const smallBodyBytes = 32 * 1024
 
 /** One body while it is read. */
 export interface BodyCount {
-  /** The body as it arrives. Whoever reads it owns the memory of its parts. */
+  /** The body as it arrives. The reader owns the memory of its parts. */
   readonly parts: () => AsyncIterable<Uint8Array>
-  /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 where they are too many */
+  /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 when there are too many */
   add(bytes: number): void
   /** Gives back all that was counted. */
   end(): void
@@ -35,9 +35,9 @@ export interface BodyCount {
 export interface ArrivingBody {
   /** Whether it counts for the client's address: then it may be read before its sender is known. */
   readonly isOfAddress: boolean
-  /** Begins to read it for somebody unknown. @throws Failure 429 or 503 where that is too much */
+  /** Begins to read the body for an unknown sender. @throws Failure 429 or 503 when that is too much */
   byAddress(): BodyCount
-  /** Begins to read it for a credential that was looked up. */
+  /** Begins to read the body for a credential that was looked up. */
   byKey(keyId: string): BodyCount
   end(): void
 }
@@ -46,21 +46,21 @@ interface Arrival {
   address: string
   /** The length that the sender announced; infinite for a body that comes in chunks. */
   announced: number
-  /** The hash of the credential that it names, which is not checked yet; undefined: it names none. */
+  /** The hash of the credential in the request, not checked yet; undefined if there is none. */
   credential: string | undefined
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** With more credentials than these, the rest are looked up before they are refused. */
+/** The number of credentials remembered. Any beyond these are looked up again before they are refused. */
 const mostCredentials = 10_000
 
-/** An account that bytes are counted on, with the most that it holds. */
+/** An account that bytes are counted on, with its limit. */
 type Account = [name: string, most: number]
 
 /**
- * Counts the request bytes that a process holds while bodies arrive, over all doors (docs/service.md#bodies-that-arrive). A
- * sender that announces a length is counted with it from the beginning: of many bodies that begin at once, some arrive
- * completely, and the others are refused before they take any memory.
+ * Counts the request bytes that a process holds while bodies arrive, over all endpoints
+ * (docs/service.md#bodies-that-arrive). If the sender announces a length, all of it is counted at the start. When many
+ * bodies begin at once, some arrive completely, and the others are refused before they take any memory.
  */
 export class BodyBudget {
   readonly #bounds: BodyBounds
@@ -72,16 +72,16 @@ export class BodyBudget {
     this.#bounds = bounds
   }
 
-  /** Bytes that are held now. */
+  /** Bytes held now. */
   get held(): number {
     return this.#of('all')
   }
 
   /**
-   * Takes in a request with a body. A small one counts for the client's address. If the address has used up its share, and for
-   * any large body, the credential is looked up first, which keeps the body here only for a moment: so nobody at an
-   * address is kept out by others who have no credential. A credential that sent a body before and has used up its share is
-   * refused without another look-up.
+   * Admits a request with a body. A small body counts for the client's address. If the address has used up its share,
+   * or the body is large, the credential is looked up first, so the body is held here only for a moment. Clients
+   * without a credential therefore cannot lock out others at their address. A credential that sent a body before and
+   * has used up its share is refused without another look-up.
    * @throws Failure 429 or 503
    */
   arrive({ address, announced, credential, parts }: Arrival): ArrivingBody {
@@ -120,12 +120,12 @@ export class BodyBudget {
   #requireShare(credential: string, announced: number): void {
     const { each } = this.#bounds
     const holder = `key ${this.#keys.get(credential)}`
-    // Its door refuses a longer body by itself.
+    // The endpoint refuses a longer body by itself.
     const bytes = announced > each ? readAhead : announced
     if (this.#of(holder) + bytes > each) throw tooManyOf(holder, each)
   }
 
-  /** @param own The sender's account; the shared ones hold what others send, too. */
+  /** @param own The sender's account; the shared accounts also hold the bytes of other senders. */
   #counting(parts: BodyCount['parts'], own: Account, ...shared: Account[]): BodyCount {
     const accounts: Account[] = [own, ...shared, ['all', this.#bounds.all]]
     let counted = 0

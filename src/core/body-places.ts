@@ -6,26 +6,26 @@ const related = new WeakSet<z.core.$ZodType>()
 const beside = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an id among the attributes that a body names as a relationship: `agentId` stands in it as
- * `data.relationships.agent` (docs/service.md#bodies). The mark goes outermost, for a schema that is made from it is another one.
+ * Marks an id among the attributes that a body names as a relationship: `agentId` is sent as `data.relationships.agent`
+ * (docs/service.md#bodies). Apply the mark last: a schema derived from a marked one loses it.
  */
 export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
   related.add(id)
   return id
 }
 
-/** Marks attributes whose `partyId` may stand beside `data` too, where the published client sends it. */
+/** Marks attributes whose `partyId` may also be sent beside `data`, as the published client does. */
 export function partyBeside<Schema extends z.ZodObject>(attributes: Schema): Schema {
   beside.add(attributes)
   return attributes
 }
 
-/** Tells whether a body may name the party beside `data`. */
+/** Returns whether a body may name the party beside `data`. */
 export function takesPartyBeside({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
   return attributes !== undefined && beside.has(attributes)
 }
 
-/** The fields of a body, by where they stand in it. */
+/** The fields of a body, by their place in it. */
 interface BodyPlaces {
   /** `data.attributes`. */
   attributes: z.ZodObject
@@ -33,7 +33,7 @@ interface BodyPlaces {
   relationships: z.ZodObject | undefined
 }
 
-/** Returns where the fields of a body stand in it. */
+/** Returns the fields of a body by their place in it. */
 export const bodyPlaces = remembered((attributes: z.ZodObject): BodyPlaces => {
   const { ids, own = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
     related.has(field) ? 'ids' : 'own',
@@ -44,7 +44,7 @@ export const bodyPlaces = remembered((attributes: z.ZodObject): BodyPlaces => {
     : { attributes: strict(own), relationships: strict(ids) }
 })
 
-/** Names the relationship that an id is: `agentId` is `agent`, which is its type too. */
+/** Returns the relationship for an id field: `agentId` becomes `agent`, which is also its type. */
 export function relationshipOf(field: string): string {
   return field.replace(/Id$/, '')
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps a value as the newest of a map of at most `most`; gives back the key that had to go, which is the one that was
- * kept the longest ago.
+ * Stores a value as the newest of a map of at most `most` entries. Returns the key of the evicted entry, which is the
+ * oldest one.
  */
 export function keepNewest<V>(map: Map<string, V>, key: string, value: V, most: number): string | undefined {
   map.delete(key)

@@ -1,7 +1,7 @@
 import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
- * Returns the body of a request as text; undefined if it is longer than `mostBytes`, of which no more is kept.
+ * Returns the body of a request as text; undefined if it is longer than `mostBytes`, in which case the rest is dropped.
  * @param count Counts the bytes while they arrive; undefined: the body is in this process's memory already.
  * @throws if the sender left before the end. Failure if more bytes are arriving than the process reads at one time.
  */
@@ -22,7 +22,9 @@ export async function boundedText(request: Request, mostBytes: number, count?: B
   }
 }
 
-/** @param own The parts as they come from the network; undefined: they are the caller's, who may still read them. */
+/**
+ * @param own The parts as they come from the network; undefined if they belong to the caller, who may still read them.
+ */
 async function readParts(
   request: Request,
   mostBytes: number,
@@ -48,8 +50,8 @@ async function readParts(
 }
 
 /**
- * Frees the memory of bytes that nobody reads any more. The garbage collector would do so much later: it runs when JavaScript
- * allocates much, and hundreds of clients send a hundred megabytes before that.
+ * Frees the memory of bytes that are no longer read. The garbage collector would free it much later: it runs when
+ * JavaScript allocates much, and hundreds of clients can send a hundred megabytes before that.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

@@ -1,6 +1,6 @@
 /**
- * A module of Node's own that is loaded when it is first used. An import statement would load it at the start, with all
- * that its exports need: an AI host waits for that, whatever it asks first.
+ * Returns a getter that loads a Node built-in on first use. An import statement would load it at startup with all its
+ * dependencies, and an AI host waits for startup whatever it asks first.
  */
 export function builtin<Module>(name: `node:${string}`): () => Module {
   let loaded: Module | undefined

@@ -1,4 +1,4 @@
-/** The value of a decimal digit: Unicode has those of each script in ten places from its zero. */
+/** Returns the value of a decimal digit. In Unicode, each script's digits take ten code points, starting at zero. */
 export function digitValue(digit: string): number {
   const code = digit.codePointAt(0) ?? 0
   if (code < 128) return code - 48
@@ -7,15 +7,16 @@ export function digitValue(digit: string): number {
   return code - zero
 }
 
-/** By the check digit that each card number has (ISO/IEC 7812-1, Luhn): most other long numbers have not. */
+/** Checks the Luhn digit that each card number has (ISO/IEC 7812-1), and most other long numbers lack. */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/\D/g, '')
   return checkedSpans(digits)(0, digits.length)
 }
 
-/** Returns what tells of each span of these digits, in constant time, whether it has the check digit of a card number. */
+/** Returns a function that tells in constant time whether a span of these digits has a card number's check digit. */
 export function checkedSpans(digits: string): (from: number, to: number) => boolean {
-  // By each position, the sum of the digits before it where those at even positions count twice, or at odd ones.
+  // For each position, the sums of the digits before it: in `even`, digits at even positions count twice; in `odd`, the
+  // rest.
   const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
   for (let at = 0; at < digits.length; at++) {
     const once = digits.charCodeAt(at) - 48
@@ -31,19 +32,25 @@ export function checkedSpans(digits: string): (from: number, to: number) => bool
   }
 }
 
-/** As JSON writes a character that is not seen, within a text that quotes one, and a JSON Pointer strokes (RFC 6901). */
+/**
+ * Escapes that JSON writes for invisible characters in a quoted text, and that a JSON Pointer writes for slashes (RFC
+ * 6901).
+ */
 const quotedSign = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
 const quotedSigns = new RegExp(quotedSign, 'g')
 
-/** What may set the digits of a card number apart: what is not seen, spaces, dashes, strokes, points. */
+/** The characters that may separate the digits of a card number: invisible ones, spaces, dashes, slashes, dots. */
 const separators = String.raw`\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·•*\u2800\ufffd`
 const apartBy = (some: string) => `(?:${quotedSign}|~(?![01])|[${some}]){0,8}`
 const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 
-/** Whether a text has as many digits in a row as a card number, however they are written and set apart. */
+/** Matches a text with as many digits in a row as a card number, in any script and with any separators. */
 export const mayHoldCardNumber = new RegExp(digitsApart(apartBy(separators)), 'u')
 
-/** An id, a hash, a day or a telephone number (ITU-T E.164: at most 15 digits), whose digits stay, or digits that may be a card number's, whatever letter stands before them. */
+/**
+ * Matches an id, a hash, a day or a telephone number (ITU-T E.164: at most 15 digits), whose digits stay. It also
+ * matches digits that may be a card number's, whatever letter precedes them.
+ */
 const idOrDigits = (apart: string) =>
   new RegExp(
     [
@@ -58,29 +65,29 @@ const idOrDigits = (apart: string) =>
 const usual = idOrDigits(apartBy(separators))
 const strict = idOrDigits(apartBy(`_${separators}`))
 
-/** The word that stands where a card number stood. */
+/** The replacement for a card number. */
 export const maskedNumber = '[masked number]'
 
 interface CardMask {
   word?: string
-  /** Whether a number may begin and end within a group of digits, and have underscores within. */
+  /** Whether a number may begin and end within a group of digits, and contain underscores. */
   isStrict?: boolean
 }
 
-/** Masks card numbers that are set apart by anything but letters, or written in digits of any script. */
+/** Masks card numbers in digits of any script, with any separators except letters. */
 export function withoutCardNumbers(text: string, { word = maskedNumber, isStrict = false }: CardMask = {}): string {
   return withoutIssuedNumbers(text, word).replace(isStrict ? strict : usual, (found, digits?: string) =>
     digits !== undefined && holdsCardNumber(digits, isStrict) ? word : found,
   )
 }
 
-/** A digit behind a tilde may be one of the number's, or a sign that is quoted. */
+/** Tries both readings of a tilde and a digit: the digit may belong to the number or to a quoted character. */
 function holdsCardNumber(found: string, isStrict: boolean): boolean {
   const unquoted = found.replace(quotedSigns, ' ')
   return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
 }
 
-/** An expiry, a code or a count may stand beside the number: it begins and ends where digits are set apart. */
+/** Tries numbers that begin and end at separators, because an expiry, a code or a count may stand beside the number. */
 function hasCardNumber(text: string, isStrict: boolean): boolean {
   const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
   if (holdsCard(groups.join(' '))) return true
@@ -98,7 +105,7 @@ function hasCardNumber(text: string, isStrict: boolean): boolean {
   })
 }
 
-/** By the first digits, the lengths of the card numbers that are issued (ISO/IEC 7812-1). */
+/** The lengths of issued card numbers, by their first digits (ISO/IEC 7812-1). */
 const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] = [
   [/^4/, [13, 16, 19]],
   [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
@@ -110,8 +117,8 @@ const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] 
 ]
 
 /**
- * Whether digits in ASCII, with anything between their groups, hold the number of a card that may be issued: anywhere in
- * one group, or over several groups as long as a card's number is written in such.
+ * Returns whether ASCII digits, with anything between their groups, contain an issuable card number. The number may
+ * stand anywhere within one group, or span several groups of the sizes in which card numbers are written.
  */
 export function holdsCard(text: string): boolean {
   const groups = text.match(/\d+/g) ?? []
@@ -131,7 +138,7 @@ export function holdsCard(text: string): boolean {
 
 type IsCard = (from: number, to: number) => boolean
 
-/** A number with an expiry and a code right behind it, or digits before it. */
+/** Finds a number that has digits before it, or an expiry and a code right after it. */
 function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
   for (let start = from; start <= from + length - 13; start++) {
     for (let size = 13; size <= 19 && start + size <= from + length; size++) {
@@ -141,7 +148,10 @@ function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
   return false
 }
 
-/** Groups of one length from four digits up, of which the last may be shorter, or those of American Express and Diners Club. */
+/**
+ * Finds a number over groups of one length of at least four digits, of which the last may be shorter, or over the
+ * groups of American Express and Diners Club.
+ */
 function holdsOver(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0
   if (first < 4) return false
@@ -158,17 +168,17 @@ function holdsOver(groups: readonly string[], starts: readonly number[], at: num
   return false
 }
 
-/** Three digits in base64, and the text around them. */
+/** Three digits in base64. */
 const encodedDigits = /[MNO][DTjz][AEIMQUYcgk][w-z0-5]/
 const encoded = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,16384}={0,2}/g
-/** Digits set apart by anything but letters. Those within a word are of an id. */
+/** Digits with any separators except letters. Digits within a word belong to an id. */
 const digitGroups = /(?<![\p{L}\p{N}_])\d+(?:[^\p{L}\p{N}\n]{1,6}\d+)*(?![\p{L}\p{N}_])/gu
 
-/** A text without the numbers of cards that may be issued, in groups set apart by anything but letters, or in base64. */
+/** Masks the numbers of issuable cards, in groups separated by anything but letters, or in base64. */
 export function withoutIssuedNumbers(text: string, word = maskedNumber): string {
   const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? word : found))
   if (!encodedDigits.test(plain)) return plain
-  // A stroke is of the alphabet, and also joins the parts of a path.
+  // A slash belongs to the base64 alphabet, and also joins the parts of a path.
   const isCard = (part: string) =>
     encodedDigits.test(part) && holdsCardIn(Buffer.from(part, 'base64').toString('latin1'))
   return plain.replace(encoded, (found) => (isCard(found) || found.split('/').some(isCard) ? word : found))

@@ -1,17 +1,17 @@
 import type { Fault } from './faults.ts'
 
-/** A request of the API's before it is one of HTTP: what a route would find out of it again is still told apart. */
+/** An API request before it is encoded as HTTP, so nobody has to parse the operation and ids back out of a URL. */
 export interface ApiRequest {
   /** The operation's name. */
   operation: string
   method: string
   /** Relative to the base address, percent-encoded, with the query. */
   path: string
-  /** The ids in the path, as they are. */
+  /** The ids in the path, not encoded. */
   params: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string>>
   body: string | undefined
-  /** The fault that it was planned to meet where it was called; nothing sends it over HTTP. */
+  /** The fault that the caller's process chose for this request. It is never sent over HTTP. */
   fault?: Fault | undefined
 }
 
@@ -21,5 +21,7 @@ export interface ApiAnswer {
   body: string
 }
 
-/** Brings a request to the API and its answer back, over HTTP or within the process; rejects when none came. */
+/**
+ * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects when none comes.
+ */
 export type Carrier = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>

@@ -1,14 +1,14 @@
 import { type ErrorCode, errorTable } from './errors.ts'
 import type { OperationDefinition } from './operation.ts'
 
-/** Lists the codes an operation may answer, by HTTP status, in ascending order of it. */
+/** Lists the codes an operation may answer by HTTP status, in ascending order. */
 export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes: ErrorCode[] = ['invalid_value', 'unauthenticated', 'forbidden', 'rate_limited', 'server_error']
   codes.push('service_unavailable', ...operation.errors)
   if (operation.instanceId === 'agents') codes.push('missing_instance_id')
   if (operation.idempotency === 'required') codes.push('conflict')
   const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
-  // A field of the attributes that breaks its rule answers 422 with the same code (docs/service.md#400-or-422).
+  // An attribute that breaks its rule answers 422 with the same code (docs/service.md#400-or-422).
   if (operation.attributes !== undefined || operation.errors.includes('invalid_value'))
     pairs.push([422, 'invalid_value'])
   const byStatus = Map.groupBy(pairs, ([status]) => status)
@@ -16,7 +16,7 @@ export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<numb
   return new Map(ascending.map(([status, group]) => [status, group.map(([, code]) => code)]))
 }
 
-/** Reports whether the operation's description has this refusal. */
+/** Returns whether the operation's description lists this refusal. */
 export function declaresError(operation: OperationDefinition, status: number, code: string): boolean {
   const codes: readonly string[] = errorsByStatus(operation).get(status) ?? []
   return codes.includes(code)

@@ -1,8 +1,8 @@
 import { maskSecrets } from './masking.ts'
 
 /**
- * The one table of public errors (docs/service.md#error-codes). `detail` is the default text; `next` says what the
- * caller should do, and is what an agent is told besides the detail.
+ * The one table of public errors (docs/service.md#error-codes). `detail` is the default text. `next` tells the caller
+ * what to do; an agent gets it together with the detail.
  */
 export const errorTable = {
   invalid_value: {
@@ -84,7 +84,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable
 
-/** Where the invalid value stands: a JSON Pointer into the body, a query or path parameter, or a header. */
+/** The place of the invalid value: a JSON Pointer into the body, a query or path parameter, or a header. */
 export type ErrorSource = { pointer: string } | { parameter: string } | { header: string }
 
 export interface FailureOptions {
@@ -95,28 +95,28 @@ export interface FailureOptions {
    * rule.
    */
   status?: 400 | 422
-  /** The values that would be accepted there, for callers that do not read the detail. */
+  /** The values that would be accepted, for callers that do not read the detail. */
   accepts?: Bounds
   /**
-   * True where the outcome is not known yet or the request still runs: the caller repeats it with the same key
+   * True if the outcome is not known yet or the request still runs: the caller repeats it with the same key
    * (docs/service.md#unresolved-authorizations).
    */
   retryable?: true
-  /** The seconds that are sent as Retry-After. */
+  /** The value of the Retry-After header, in seconds. */
   retryAfterSeconds?: number
-  /** How a linked bank account is cut off from its bank, where linking it again mends that. */
+  /** The state of a linked bank account's connection, if linking the account again repairs it. */
   connectionStatus?: 'login_required' | 'disconnected'
-  /** The OAuth scopes that would allow it, where the credential is a token that lacks some (RFC 6750 section 3.1). */
+  /** The OAuth scopes that would allow the request, if the caller's token lacks some (RFC 6750 section 3.1). */
   scopes?: readonly string[]
 }
 
-/** The least and the greatest value that is accepted, both included. */
+/** The least and the greatest accepted value, both included. */
 export interface Bounds {
   minimum?: number
   maximum?: number
 }
 
-/** A refusal that the caller is meant to see. Anything else that is thrown is a bug and answers 500. */
+/** A refusal that the caller is meant to see. Any other thrown error is a bug and answers 500. */
 export class Failure extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -141,7 +141,6 @@ export class Failure extends Error {
   }
 }
 
-/** Refuses the request. */
 export function fail(code: ErrorCode, options?: FailureOptions): never {
   throw new Failure(code, options)
 }
@@ -153,7 +152,7 @@ export function failAttribute(path: string, detail: string, accepts?: Bounds): n
 }
 
 /**
- * A value as an error may show it: short, on one line, and with anything that could be a card number or a key masked.
+ * Renders a value for an error message: short, on one line, and with possible card numbers and keys masked.
  */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing'
@@ -167,7 +166,9 @@ export function show(value: unknown): string {
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
 
-/** What JSON leaves as it is, although it ends a line, steers a terminal or turns the text around it. */
+/**
+ * Characters that JSON does not escape, although they end a line, control a terminal or reverse the text around them.
+ */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 const inCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -1,6 +1,6 @@
 import { type ErrorCode, Failure } from './errors.ts'
 
-/** What can go wrong on purpose in the sandbox (docs/sandbox.md#faults). */
+/** The faults that the sandbox can inject (docs/sandbox.md#faults). */
 export const faultKinds = [
   /** The answer is an error, and nothing was done. */
   'error',
@@ -10,11 +10,11 @@ export const faultKinds = [
   'hang',
   /** The connection is cut, and nothing was done. */
   'reset',
-  /** It was done, and the connection is cut before the answer. */
+  /** The change is made, and the connection is cut before the answer. */
   'effect_then_lost',
-  /** It was done, and the answer is a 503. */
+  /** The change is made, and the answer is a 503. */
   'effect_then_503',
-  /** What is read is as it was before the last change. */
+  /** A read returns the state before the last change. */
   'stale',
   /** A list has no items. */
   'empty_page',
@@ -22,22 +22,22 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number]
 
-/** The longest that `slow` and `hang` last. */
+/** The longest duration of `slow` and `hang`. */
 export const longestFaultMs = 120_000
 
-/** How long they last unless it is said. */
+/** The durations used unless a fault sets its own. */
 export const usualFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
 
 /** A fault that a request met. */
 export interface Fault {
   kind: FaultKind
-  /** What `error` answers. */
+  /** The code that `error` answers. */
   code?: ErrorCode | undefined
-  /** How late the answer of `slow` is, or how long `hang` lasts, milliseconds of real time. */
+  /** The delay of `slow`, or the duration of `hang`, in milliseconds of real time. */
   afterMs?: number | undefined
 }
 
-/** What the fault `error` answers. */
+/** Returns the failure that the fault `error` answers. */
 export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Failure {
   return new Failure(code, {
     ...(code === 'service_unavailable' ? { retryable: true } : {}),
@@ -45,7 +45,10 @@ export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Fa
   })
 }
 
-/** The connection is cut instead of answered: a client in this process learns it as one over a network would. */
+/**
+ * The error when the connection is cut instead of answered. A client in this process sees the same as one over a
+ * network.
+ */
 export class ConnectionCutError extends Error {
   readonly code = 'ECONNRESET'
   constructor() {

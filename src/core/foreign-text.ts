@@ -1,7 +1,7 @@
 /**
- * A text that anybody may have written, as a person or a model may be shown it: on one line, with what a screen does not
- * show replaced by a mark, with at most three marks on a letter, without what turns the direction of the text around it.
- * Empty where there is nothing to see in it: then whoever shows it says what it is the name of.
+ * Makes an untrusted text safe to show to a person or a model. The result is one line without characters that reverse
+ * the text around them, and has at most three marks on a letter. Invisible characters become a replacement mark.
+ * Returns an empty text if nothing of it is visible; the caller then shows a description instead.
  */
 export function foreignText(text: string): string {
   const line = text
@@ -15,25 +15,25 @@ export function foreignText(text: string): string {
 }
 
 /**
- * A foreign text that names somebody or something, with a hint where it may be mistaken for another name; `otherwise`
- * where nothing of it is to be seen.
+ * Makes an untrusted name safe to show, with a hint if it may be mistaken for another name. Returns `otherwise` if
+ * nothing of the name is visible.
  */
 export function foreignName(text: string, otherwise: string, most = mostOfName): string {
   const name = shortForeignText(text, most)
   if (name === '') return otherwise
-  // A name that was kept with its hint has it already.
+  // A name that was stored with its hint has it already.
   return name.endsWith(mixedHint) ? name : `${name}${hintOf(text)}`
 }
 
-/** Names what a person may not see: that letters of one alphabet stand among those of another, which look the same. */
+/** Returns a hint that a text mixes letters of several alphabets that look the same; empty if it does not. */
 export function hintOf(text: string): string {
   return mixesAlphabets(text.slice(0, mostLookedAt)) ? mixedHint : ''
 }
 
 /**
- * Whether the letters of a text are of more alphabets than any language mixes (the level "Moderately Restrictive" of UTS
- * #39): Latin goes with the scripts of Chinese, Japanese or Korean, and with one other script unless that is Cyrillic or
- * Greek, whose letters look like Latin ones.
+ * Returns whether a text mixes more alphabets than any language does (the level "Moderately Restrictive" of UTS #39).
+ * Latin goes with the scripts of Chinese, Japanese or Korean, and with one other script. That script must not be
+ * Cyrillic or Greek, whose letters look like Latin ones.
  */
 export function mixesAlphabets(text: string): boolean {
   const found = new Set<string>()
@@ -46,22 +46,22 @@ export function mixesAlphabets(text: string): boolean {
   return found.size > 1 || (hasLatin && likeLatin.some((script) => found.has(script)))
 }
 
-/** A foreign text cut to at most so many characters: a longer one would push what matters off the page. */
+/** Cuts an untrusted text to at most `most` characters, so that it cannot push important text off the page. */
 export function shortForeignText(text: string, most = mostOfName): string {
-  // Marks and what is not shown take no place, so some more is looked at than is shown.
+  // Combining marks and invisible characters take no space, so read more than is shown.
   return shortened(foreignText(text.slice(0, most * 8)), most)
 }
 
-/** At most so many whole characters, the last of which says that some are missing. */
+/** Cuts a text to at most `most` whole characters, with an ellipsis as the last if any are missing. */
 export function shortened(text: string, most: number): string {
   const characters = [...text]
   return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`
 }
 
-/** Longer ones do not fit a heading. */
+/** The longest name that fits a heading. */
 const mostOfName = 80
 
-/** Longer texts are no names. */
+/** The longest text checked for mixed alphabets. Longer texts are not names. */
 const mostLookedAt = 2_000
 
 const mixedHint = ' (has letters of several alphabets)'
@@ -74,14 +74,17 @@ const scripts = (
   .split(' ')
   .map((script) => [script, new RegExp(`\\p{Script=${script}}`, 'u')] as const)
 
-/** Scripts that are written together. */
+/** Scripts that one language mixes. */
 const eastAsian = [
   ['Han', 'Hiragana', 'Katakana'],
   ['Han', 'Bopomofo'],
   ['Han', 'Hangul'],
 ].map((together) => new Set(together))
 
-/** Cherokee and Coptic letters, too, look like Latin ones: scripts that are not recommended count as one. */
+/**
+ * The scripts with letters that look Latin. Scripts that are not recommended count as one, `another`: Cherokee and
+ * Coptic too.
+ */
 const likeLatin = ['Cyrillic', 'Greek', 'another']
 
 const mark = '\ufffd'
@@ -92,8 +95,10 @@ const mark = '\ufffd'
  */
 const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\ufe0e\ufe0f\u200d]+/gu
 
-/** What a screen shows as nothing, or as something about the letters around it: control, direction, filler. */
+/**
+ * Characters that a screen shows as nothing or as a property of the letters around them: control, direction, filler.
+ */
 const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/** Letters, digits, punctuation and symbols, but for the mark itself. */
+/** Letters, digits, punctuation and symbols, except the mark itself. */
 const seen = /(?!\ufffd)[\p{L}\p{N}\p{P}\p{S}]/u

@@ -1,28 +1,28 @@
-/** A call of a tool as it was when a person was asked about it. */
+/** A tool call as it was when a person was asked about it. */
 export interface HeldCall {
   tool: string
-  /** As the host sent them. */
+  /** As sent by the host. */
   arguments: Record<string, unknown>
-  /** The key under which it is carried out; undefined where the operation takes none. */
+  /** The idempotency key under which it is carried out; undefined if the operation takes none. */
   key?: string | undefined
-  /** The fingerprint of the call and of what the person is told. */
+  /** The fingerprint of the call and of the facts that the person sees. */
   of: string
-  /** The facts that the person is told, the effect of a yes, and the words on the button. */
+  /** The facts that the person sees, the effect of a yes, and the label of the button. */
   facts: readonly string[]
   effect: string
   tick: string
-  /** Whether it spends money, so that limits matter. */
+  /** Whether it spends money, so that limits apply. */
   spends: boolean
-  /** The host's name, as it says itself. */
+  /** The host's self-reported name. */
   host?: string | undefined
-  /** The run that it belongs to. */
+  /** The run that the call belongs to. */
   instanceId?: string | undefined
 }
 
-/** How long a person has to decide, and how long their yes counts from then on. */
+/** How long a person has to decide, and how long a yes then stays valid. */
 export const heldMs = 10 * 60_000
 
-/** How many calls of one connection may wait at a time. */
+/** How many calls of one connection may be pending at a time. */
 export const mostHeld = 20
 
 export const tooManyHeld =
@@ -30,37 +30,37 @@ export const tooManyHeld =
 
 export type Answer = 'yes' | 'no'
 
-/** A decision as it is stored: the answer, and until when it can be given or a yes counts. */
+/** A decision as it is stored: the answer, and the end of the time to answer or of the validity of a yes. */
 export interface StoredDecision {
   status: 'pending' | Answer
   endsAtMs: number
 }
 
-/** The state of a decision: it `ended` if nobody decided in time, or the time of a yes is over. */
+/** The state of a decision. It has `ended` if nobody decided in time, or the yes has expired. */
 export type HeldState = StoredDecision['status'] | 'ended'
 
-/** Returns the state of a decision at a time. A no is never over. */
+/** Returns the state of a decision at a time. A no never expires. */
 export function heldState({ status, endsAtMs }: StoredDecision, nowMs: number): HeldState {
   return status === 'no' || nowMs < endsAtMs ? status : 'ended'
 }
 
-/** Returns what an answer makes of a decision; undefined: it no longer waits, so the answer changes nothing. */
+/** Returns the decision after an answer; undefined if it is no longer pending, so the answer changes nothing. */
 export function answered(decision: StoredDecision, answer: Answer, nowMs: number): StoredDecision | undefined {
   return heldState(decision, nowMs) === 'pending' ? { status: answer, endsAtMs: nowMs + heldMs } : undefined
 }
 
-/** Returns whether two calls ask a person the same, so that one question stands for both. */
+/** Returns whether two calls ask a person the same, so that one question covers both. */
 export function isSameCall(one: HeldCall, other: HeldCall): boolean {
   return one.of === other.of && one.tool === other.tool
 }
 
-/** Reads the field `decision` of a form; undefined: it holds neither answer. */
+/** Reads the field `decision` of a form; undefined if it is neither yes nor no. */
 export function answerIn(sent: URLSearchParams | undefined): Answer | undefined {
   const text = sent?.get('decision')
   return text === 'yes' || text === 'no' ? text : undefined
 }
 
-/** The path of the page where a person decides. The address alone decides nothing. */
+/** Returns the path of the page where a person decides. Opening the address alone decides nothing. */
 export const decisionPath = (id: string) => `/decide/${id}`
 
 export const decisionIdPattern = /^dcn_[0-9a-f]{32}$/

@@ -1,42 +1,42 @@
-/** How an AI host starts the MCP server on its own machine. */
+/** The command with which an AI host starts the MCP server on its own machine. */
 export interface Start {
   command: string
   args: readonly string[]
   env: Readonly<Record<string, string>>
 }
 
-/** How an AI host reaches the MCP server: it starts it (stdio), or calls an address (streamable HTTP). */
+/** The way an AI host reaches the MCP server: it starts it (stdio), or calls a URL (streamable HTTP). */
 export type Reach = { start: Start } | { url: string }
 
-/** What a host is told of a server, under the server's name. */
+/** A server's entry in a host's configuration, under the server's name. */
 type ServerEntry = Record<string, unknown>
 
 export interface HostSetup {
-  /** The host as people call it. */
+  /** The host's display name. */
   title: string
-  /** Where the user's own configuration stands, in words. */
+  /** The location of the user's own configuration, in words. */
   file: string
   format: 'json' | 'toml' | 'yaml'
-  /** The object or table of the file that holds the servers by their names; in YAML a list of servers with names. */
+  /** The object or table of the file that holds the servers by name; in YAML, a list of servers with names. */
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
-  /** Null: the file takes no server at an address. */
+  /** Null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null
-  /** How a server at an address is added instead or besides, in words. */
+  /** Instructions for adding a server at a URL instead or in addition. */
   remotely?: string
-  /** Members without which the host reads no file, for a file that is new. */
+  /** Members that a new file must have, or the host does not read it. */
   needs?: Readonly<Record<string, string>>
-  /** The address of one click that adds it: the host opens, shows it and asks. */
+  /** Builds a link that adds the server with one click: the host opens, shows it and asks. */
   link?(entry: ServerEntry): string
-  /** A limit of the host that this entry runs into, with the way around it; undefined: none is known. */
+  /** Describes a limit of the host that this entry runs into, with the workaround; undefined if none is known. */
   lacks?(entry: ServerEntry): string | undefined
 }
 
-/** The name that the server has in a host's configuration. */
+/** The name of the server in a host's configuration. */
 export const serverName = 'payments'
 
 /**
- * The AI hosts whose configuration is known: the one home of the blocks that the page at `/` shows and the command `setup`
- * writes. docs/hosts.md shows the same, which test/core/host-setups.test.ts holds.
+ * The AI hosts with a known configuration: the one home of the blocks that the page at `/` shows and the command
+ * `setup` writes. docs/hosts.md shows the same blocks, which test/core/host-setups.test.ts checks.
  */
 export const hostSetups = {
   'claude-code': {
@@ -44,7 +44,8 @@ export const hostSetups = {
     file: '~/.claude.json, or .mcp.json of a project',
     format: 'json',
     servers: 'mcpServers',
-    // Its first turn waits for a server whose tools are always loaded. One at an address may be away, and is not waited for.
+    // With `alwaysLoad`, its first turn waits for the server's tools. A remote server may be away, so it is not waited
+    // for.
     entry: (reach) =>
       'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...started(reach.start), alwaysLoad: true },
     remotely: 'Then /mcp in a session signs you in.',
@@ -86,8 +87,8 @@ export const hostSetups = {
     file: '~/.codex/config.toml',
     format: 'toml',
     servers: 'mcp_servers',
-    // Without it, a run of codex exec begins before the server has told its tools. A server at an address may be away,
-    // and would then keep Codex from starting at all.
+    // Without it, a run of codex exec begins before the server has listed its tools. A remote server may be away, and
+    // would then keep Codex from starting at all.
     entry: (reach) => ('url' in reach ? { url: reach.url } : { ...started(reach.start), required: true }),
     remotely: `Then codex mcp login ${serverName} signs you in.`,
   },
@@ -144,7 +145,7 @@ export type HostName = keyof typeof hostSetups
 
 export const hostNames = Object.keys(hostSetups) as HostName[]
 
-/** The block to paste into the host's file; null: its file takes no server at an address. */
+/** Renders the block to paste into the host's file; null if the file accepts no server at a URL. */
 export function hostBlock(name: HostName, reach: Reach): string | null {
   const { format, servers, entry }: HostSetup = hostSetups[name]
   const given = entry(reach)
@@ -154,7 +155,7 @@ export function hostBlock(name: HostName, reach: Reach): string | null {
   return JSON.stringify({ [servers]: { [serverName]: given } }, null, 2)
 }
 
-/** The address that adds it to the host by one click; null: the host has none. */
+/** Returns the link that adds the server to the host with one click; null if the host has none. */
 export function hostLink(name: HostName, reach: Reach): string | null {
   const { entry, link }: HostSetup = hostSetups[name]
   const given = entry(reach)
@@ -165,13 +166,13 @@ function started({ command, args, env }: Start) {
   return { command, args, ...(Object.keys(env).length === 0 ? {} : { env }) }
 }
 
-/** A list item in YAML; its values are written as JSON's, which YAML 1.2 reads too. */
+/** Renders a list item in YAML. Its values are written as JSON, which YAML 1.2 reads too. */
 function yamlItem(entry: ServerEntry): string {
   const lines = Object.entries(entry).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
   return `  - ${lines.join('\n    ')}`
 }
 
-/** TOML of a table whose values are texts, truths, lists of texts and one level of tables, written as JSON's. */
+/** Renders a TOML table of strings, booleans, lists of strings and one level of tables. Values are written as JSON. */
 function tomlTables(table: string, entry: ServerEntry): string {
   const isTable = (value: unknown) => typeof value === 'object' && !Array.isArray(value)
   const rows = Object.entries(entry)

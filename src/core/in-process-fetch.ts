@@ -1,17 +1,17 @@
 import { ConnectionCutError } from './faults.ts'
 
-/** As the global `fetch`; paths are taken, too. */
+/** The signature of the global `fetch`, which here also accepts paths. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 interface InProcess {
   serve(request: Request): Promise<Response>
-  /** The address that it has, without a slash at its end. Nothing leaves the process, whatever address is asked for. */
+  /** The base address, without a trailing slash. Nothing leaves the process, whatever address is requested. */
   base: string
-  /** Aborts when no more is answered; its reason is what a request is rejected with then. */
+  /** Aborts when nothing more is answered; requests then reject with its reason. */
   ended: AbortSignal
 }
 
-/** `fetch` to what answers in this process: it rejects when it is aborted, and when the connection is cut. */
+/** Returns a `fetch` to a server in this process. It rejects when it is aborted, and when the connection is cut. */
 export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   return async (input, init) => {
     const request = requestTo(base, input, init)
@@ -30,7 +30,7 @@ export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   }
 }
 
-/** What the global `fetch` rejects with where no answer came. */
+/** Returns the error with which the global `fetch` rejects when no answer comes. */
 export function networkFailure(cause: Error): TypeError {
   return new TypeError('fetch failed', { cause })
 }

@@ -6,20 +6,20 @@ import { amountNames } from './schema-fields.ts'
 
 export type Issue = z.core.$ZodIssue
 
-/** What is wrong with a value, in words: the field, what it accepts, what it got. */
+/** An invalid value described in words: the field, what it accepts, what it got. */
 export interface InvalidValue {
   /** The path from the root of the parsed value to the field. */
   path: string[]
   detail: string
-  /** A field that does not exist, a value that is not there, or one that breaks its rule. */
+  /** An unknown field, a missing value, or a value that breaks its rule. */
   kind: 'unknown' | 'missing' | 'wrong'
   accepts: Bounds | undefined
-  /** The prefix of this field's ids; undefined: the field is no id. */
+  /** The prefix of this field's ids; undefined if the field is not an id. */
   idPrefix: string | undefined
   got: unknown
 }
 
-/** All that zod found wrong with `input`; unknown properties come before wrong values. */
+/** Describes everything that zod found wrong with `input`; unknown properties come before wrong values. */
 export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodType): [InvalidValue, ...InvalidValue[]] {
   const amounts = amountNames(schema)
   const found = error.issues
@@ -32,7 +32,7 @@ export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodTy
   return [first, ...rest]
 }
 
-/** What is wrong with a value that one of several schemas has to pass: with the only one that fits its type. */
+/** Expands an issue of a union to the issues of its only member that fits the value's type, if there is exactly one. */
 export function withinUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const ofOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0
@@ -74,13 +74,13 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
   }
 }
 
-/** What an amount must stay below, as a person says it; that it is a positive one needs no money to be said. */
+/** Renders the upper bound of an amount as money. The lower bound, a positive amount, needs no such words. */
 function boundInMoney(issue: Issue): string {
   if (issue.code === 'too_big') return ` (${money(Number(issue.maximum))})`
   return issue.code === 'invalid_type' ? ' of cents' : ''
 }
 
-/** The bounds of a number; the bounds of a text are told in the detail alone. */
+/** Returns the bounds of a number. The bounds of a text stand in the detail only. */
 function boundsOf(issue: Issue): Bounds | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined
@@ -91,12 +91,12 @@ function idPrefixIn(issue: Issue): string | undefined {
   return issue.code === 'invalid_format' ? idPrefixOf(issue.pattern) : undefined
 }
 
-/** An RFC 6901 JSON Pointer. */
+/** Builds an RFC 6901 JSON Pointer. */
 export function jsonPointer(path: readonly string[]): string {
   return path.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** What the rule that a value breaks accepts, in words. */
+/** Describes in words what the broken rule accepts. */
 export function accepts(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

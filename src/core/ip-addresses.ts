@@ -5,8 +5,9 @@ const net = builtin<typeof import('node:net')>('node:net')
 const isIP = (text: string) => net().isIP(text)
 
 /**
- * An address as it is compared and counted: an IPv6 address in its one canonical form without zone (RFC 5952), an IPv4
- * address that is mapped into IPv6 (`::ffff:192.0.2.1`) as the IPv4 address it is; undefined: the text is no address.
+ * Returns an address in the form in which it is compared and counted; undefined if the text is not an address. An IPv6
+ * address gets its one canonical form without zone (RFC 5952). An IPv4 address that is mapped into IPv6
+ * (`::ffff:192.0.2.1`) becomes the IPv4 address.
  */
 export function canonicalAddress(text: string): string | undefined {
   const address = text.replace(/%.*$/s, '')
@@ -17,12 +18,13 @@ export function canonicalAddress(text: string): string | undefined {
   return high === '' ? canonical : [...bytesOf(high), ...bytesOf(low)].join('.')
 }
 
-/** All that was given out to anybody so far (RFC 4291, section 2.4). */
+/** All IPv6 addresses allocated so far (RFC 4291, section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Whether an address is of the public internet: not of this machine, of a network of its own, or for a special purpose
- * (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 is what it stands for.
+ * Returns whether an address is on the public internet: not this machine, a private network or a special purpose (IANA:
+ * IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 counts as the IPv4
+ * address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
@@ -30,12 +32,12 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast' && (address instanceof ipaddr.IPv4 || address.match(globalUnicast))
 }
 
-/** Names that stand for something near by: RFC 6761 (localhost), 6762 (local), 8375 (home.arpa), and ICANN's `internal`. */
+/** Names for nearby hosts: RFC 6761 (localhost), 6762 (local), 8375 (home.arpa), and ICANN's `internal`. */
 const nearbyName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /**
- * Whether a host, as a URL has it, can be one of the public internet: all that is known before its name is looked up. A name
- * of one label is completed from the search list of the machine, so it is never a public one.
+ * Returns whether a host, as a URL has it, can be on the public internet, as far as is known before its name is looked
+ * up. The machine's search list completes a name of one label, so such a name is never public.
  */
 export function mayBePublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
@@ -44,8 +46,8 @@ export function mayBePublicHost(hostname: string): boolean {
 }
 
 /**
- * What a client is counted by: its IPv4 address, or the /64 network of its IPv6 address, for one subscriber has at least
- * 2^64 of those (RFC 6177). Takes a canonical address.
+ * Returns the address or network by which a client is counted. IPv6 clients count by their /64 network, because one
+ * subscriber has at least 2^64 addresses (RFC 6177). Takes a canonical address.
  */
 export function countedAddress(canonical: string): string {
   if (isIP(canonical) === 4) return canonical
@@ -55,14 +57,14 @@ export function countedAddress(canonical: string): string {
   return `${[...head, ...Array(between).fill('0'), ...tail].slice(0, 4).join(':')}::/64`
 }
 
-/** Whether the text is an address, or a range of addresses such as `10.0.0.0/8` or `2001:db8::/32`. */
+/** Returns whether the text is an address, or a range of addresses such as `10.0.0.0/8` or `2001:db8::/32`. */
 export function isAddressRange(text: string): boolean {
   const { address, bits } = rangeOf(text)
   const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
   return bits === undefined ? most > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= most
 }
 
-/** Whether a canonical address is in one of the ranges. */
+/** Returns a function that tells whether a canonical address is in one of the ranges. */
 export function inRanges(ranges: readonly string[]): (canonical: string) => boolean {
   const list = new (net().BlockList)()
   for (const range of ranges) {

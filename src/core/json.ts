@@ -1,4 +1,4 @@
-/** Parses a JSON text; undefined for a text that is none. */
+/** Parses a JSON text; returns undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
- * A path as a log may show it: words of routes and ids of records. Whatever else stands in it may be a secret, such as
- * the token that opens a page, and is left out.
+ * Returns a path that is safe to log: it keeps words of routes and ids of records. Any other segment may be a secret,
+ * such as the token that opens a page, and is left out.
  */
 export function loggedPath(path: string): string {
   const segments = path.split('/').map((segment) => (shown.test(segment) ? segment : '…'))

@@ -1,7 +1,7 @@
 import { maskedNumber, withoutCardNumbers, withoutIssuedNumbers } from './card-numbers.ts'
 import { isCodeName, isSecretName } from './secret-names.ts'
 
-/** The words that stand in place of a secret. */
+/** The words that replace secrets. */
 export interface MaskWords {
   number: string
   code: string
@@ -13,7 +13,7 @@ const usualWords: MaskWords = { number: maskedNumber, code: '[masked]', token: '
 /** A JSON Web Token, as access tokens are. */
 export const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
 
-/** The one table of the kinds of secrets, apart from card numbers and assigned values: how each is written, and its mask. */
+/** The one table of secrets other than card numbers and assigned values: the pattern of each kind and its mask. */
 const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((...found: string[]) => string) }[] = [
   { pattern: signedTokens, mask: ({ token }) => token },
   // Our own keys and webhook secrets.
@@ -23,7 +23,7 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
   { pattern: /\b(Bearer)\s+(?!<|\[)\S+/gi, mask: () => '$1 [masked]' },
   { pattern: /\b(Basic)\s+(?=[A-Za-z0-9+/]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}/g, mask: () => '$1 [masked]' },
   { pattern: /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@:"']{0,200}:[^\s/?#@"']{1,500}@/gi, mask: () => '$1[masked]@' },
-  // Security codes behind their name.
+  // Security codes after their name.
   {
     pattern:
       /\b((?:card )?(?:security|verification) (?:code|value))\b([^\w\n]{0,4}(?:(?:is|of|was|=|:)[^\w\n]{0,3})?)\d{3,4}(?![\w-])/gi,
@@ -39,8 +39,8 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
 ]
 
 /**
- * Masks the secrets in a text, whoever wrote it: card numbers glued to other digits, in groups or in base64, their codes,
- * keys, tokens, passwords in addresses, and values that the text assigns to the name of a secret. Takes linear time.
+ * Masks the secrets in a text from any author, in linear time: card numbers joined to other digits, in groups or in
+ * base64, their codes, keys, tokens, passwords in addresses, and values assigned to the name of a secret.
  */
 export function maskSecretTexts(text: string, words: MaskWords = usualWords): string {
   let masked = text
@@ -48,11 +48,11 @@ export function maskSecretTexts(text: string, words: MaskWords = usualWords): st
   return withoutIssuedNumbers(withoutAssigned(masked), words.number)
 }
 
-/** Up to the value of `name=value` and of `"name": "value"`, also within a JSON text that a text quotes. */
+/** Matches up to the value of `name=value` and of `"name": "value"`, also within a quoted JSON text. */
 const assignments = /(?<![\w-])([A-Za-z][\w-]{1,80})(?:=["']?|\\{0,4}["']\s{0,4}:\s{0,4}\\{0,4}["'])(?![<$[{])/g
 const assignedValue = /[^\s"'\\&;,<>]{3,2000}/y
 
-/** The value of a name that is no secret's is searched too: `"note": "password=…"`. */
+/** Masks assigned secrets. A value under a harmless name is searched too: `"note": "password=…"`. */
 function withoutAssigned(text: string): string {
   let [kept, from] = ['', 0]
   for (const { 0: found, 1: name = '', index } of text.matchAll(assignments)) {
@@ -68,25 +68,25 @@ function withoutAssigned(text: string): string {
 }
 
 /**
- * Masks secrets in our own texts: also every number of 13 to 19 digits, spaced or not. They pass unchanged otherwise: an
- * amount has fewer digits, and `Bearer <API key>` says what to send.
+ * Masks secrets in our own texts, including every number of 13 to 19 digits, spaced or not. Otherwise our texts pass
+ * unchanged: an amount has fewer digits, and `Bearer <API key>` says what to send.
  */
 export function maskSecrets(text: string): string {
   return maskSecretTexts(text.replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber))
 }
 
-/** Masks secrets in a text that somebody else wrote, in which a card number may be disguised. */
+/** Masks secrets in an untrusted text, in which a card number may be disguised. */
 export function maskForeignText(text: string): string {
   return withoutCardNumbers(maskSecrets(text))
 }
 
-/** A long word of small and capital letters, or of many digits, as all secrets are that this service makes. No id is one. */
+/** A long word with both cases or with many digits, like every secret that this service creates. No id is one. */
 const madeSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
 
 /** 13 to 19 digits, in groups or not. */
 export const longNumbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
-/** Masks a text that is kept: as a foreign one, and also the ends of links. Our own texts have links that must work. */
+/** Masks a text that is stored: as an untrusted one, and also the ends of links. Links in our own texts must work. */
 export function maskKeptText(text: string): string {
   return maskForeignText(text).replace(longNumbers, maskedNumber).replace(madeSecrets, '[masked]')
 }

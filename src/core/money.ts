@@ -1,25 +1,27 @@
 let formatter: Intl.NumberFormat | undefined
 
-/** Made once, when it is first needed: making it takes fifty times as long as using it. */
+/** Returns the formatter, created on first use: creating it takes fifty times as long as using it. */
 function amounts(): Intl.NumberFormat {
   formatter ??= new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
   return formatter
 }
 
-/** Cents as a person reads them: `$1,234.50`, and of another currency `EUR 1,234.50`. */
+/** Formats cents for a person: `$1,234.50`, and in another currency `EUR 1,234.50`. */
 export function money(cents: number, currency = 'USD'): string {
   const amount = amounts().format(Math.abs(cents) / 100)
   const sign = cents < 0 ? '-' : ''
   return currency === 'USD' ? `${sign}$${amount}` : `${sign}${currency} ${amount}`
 }
 
-/** Cents as a program sends them, with what they are in money: `4250 ($42.50)`. */
+/** Formats cents as a program sends them, followed by the money they are: `4250 ($42.50)`. */
 export const withMoney = (cents: number) => `${cents} (${money(cents)})`
 
-/** An amount as somebody writes it who thinks of dollars, with its cents or the sign of the currency; no request has more. */
+/** An amount written in dollars, with its cents or the currency sign. No request has a larger one. */
 const written = /^\s*(\$?)\s*(\d{1,6}|\d{1,3},\d{3})(?:\.(\d{1,2}))?\s*$/
 
-/** The cents that a value in dollars means: 4250 for `42.5`, `"42.50"` or `"$42.50"`; undefined: it may be meant in cents. */
+/**
+ * Returns the cents of a value in dollars: 4250 for `42.5`, `"42.50"` or `"$42.50"`; undefined if it may be in cents.
+ */
 export function centsIfDollars(value: unknown): number | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined
   const [, sign, whole = '', fraction] = written.exec(String(value)) ?? []

@@ -1,11 +1,14 @@
-/** The words that are written most like `text`, the nearest first: neither case nor `-` and `_` count. */
+/** Returns the words spelled most like `text`, nearest first. Case, `-` and `_` do not count. */
 export function mostLike(text: string, words: readonly string[], count: number): string[] {
   return ranked(text, words)
     .slice(0, count)
     .map(({ word }) => word)
 }
 
-/** The word that was probably meant: at most a third of its letters differ; undefined where no word is that near. */
+/**
+ * Returns the word that was probably meant, with at most a third of its letters different; undefined if none is that
+ * near.
+ */
 export function nearest(text: string, words: readonly string[]): string | undefined {
   const [first] = ranked(text, words)
   return first !== undefined && first.distance <= Math.max(1, plain(text).length / 3) ? first.word : undefined
@@ -18,13 +21,13 @@ function ranked(text: string, words: readonly string[]) {
     .sort((one, other) => one.distance - other.distance)
 }
 
-/** A longer text resembles none of our words, and would take long to compare. */
+/** The longest text compared: a longer one resembles none of our words, and would take long to compare. */
 const longest = 80
 
 const plain = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
 
 /**
- * How many letters must be inserted, removed, replaced or swapped with the next to make one text the other (optimal
+ * Counts the letters to insert, remove, replace or swap with the next one to turn one text into the other (optimal
  * string alignment).
  */
 function distanceOf(one: string, other: string): number {

@@ -1,16 +1,18 @@
-/** Kept equal to `engines` in package.json by a test. */
+/** The oldest supported Node.js. A test keeps it equal to `engines` in package.json. */
 const neededNode = [22, 19] as const
 
-// Runs on any Node.js that knows modules: no syntax or function here is newer than Node.js 14.
+// Runs on any Node.js with ES modules: no syntax or function here is newer than Node.js 14.
 
-/** Why this Node.js cannot run the program; undefined: it can. */
+/** Returns why this Node.js cannot run the program; undefined if it can. */
 export function refusalOfNode(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1])) return undefined
   return `payments-mcp needs Node.js ${neededNode.join('.')} or newer; this is Node.js ${version}.`
 }
 
-/** Refuses an older Node.js, on which something would fail later, with a message that names neither the cause nor the remedy. */
+/**
+ * Refuses an older Node.js, on which the program would fail later with a message that names neither cause nor remedy.
+ */
 export function requireNode(asker: string, version: string = process.versions.node): void {
   const refusal = refusalOfNode(version)
   if (refusal !== undefined) throw new Error(`${asker}: ${refusal} Run your program with that one.`)

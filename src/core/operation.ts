@@ -24,7 +24,7 @@ export const toolsets = [
 
 export type Toolset = (typeof toolsets)[number]
 
-/** One thing that can be done with the API. Pure data: routes, documents, client methods and tools derive from it. */
+/** One operation of the API. Pure data: routes, documents, client methods and tools derive from it. */
 export interface OperationDefinition {
   /** `verb_noun`, the MCP tool's name; in camel case the client's method and the OpenAPI operationId. */
   name: string
@@ -37,48 +37,50 @@ export interface OperationDefinition {
   params?: z.ZodObject
   query?: z.ZodObject
   /**
-   * The body's `data.attributes`; undefined: the operation takes no body. Fields that stand elsewhere in it are marked
-   * (src/core/body-places.ts).
+   * The body's `data.attributes`; undefined if the operation takes no body. Fields in other parts of the body are
+   * marked (src/core/body-places.ts).
    */
   attributes?: z.ZodObject
-  /** Whether the attributes may be left out together with the body. */
+  /** Whether the whole body may be left out. */
   bodyOptional?: true
-  /** Arguments that programs send and no model need read about with each request: the tool takes them all the same. */
+  /** Arguments that programs send and a model need not read about: the tool accepts them without listing them. */
   unlisted?: readonly string[]
-  /** The resource that is answered, or that a list is answered of. */
+  /** The resource in the answer; for a list, the resource of its items. */
   output: z.ZodObject
-  /** The status of a success: 200 unless the service answers 201 to what makes something. */
+  /** The status of a success: 200, unless the service answers 201 for a created resource. */
   answers?: 201
-  /** One resource, one or null where there may be none, a page of a list, or as many resources as the request made. */
+  /**
+   * The shape of the answer: one resource, one or null, a page of a list, or as many resources as the request created.
+   */
   result: 'one' | 'oneOrNull' | 'page' | 'several'
-  /** What the answer's `meta` tells besides the pagination of a page. */
+  /** The answer's `meta`, besides the pagination of a page. */
   meta?: z.ZodObject
   environments: readonly Environment[]
   permission: Permission
   /** `required`: the Idempotency-Key header must be sent. `ignored`: it has no meaning. */
   idempotency: 'required' | 'ignored'
-  /** Each request moves money or makes a new thing, so two equal ones do it twice; the others set a state. */
+  /** Each request moves money or creates something, so two equal requests do so twice. Other operations set a state. */
   adds?: true
-  /** `agents`: an agent must send X-Instance-ID. `optional`: nobody must. */
+  /** `agents`: an agent must send X-Instance-ID. `optional`: no caller must. */
   instanceId: 'agents' | 'optional'
   /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */
   agentHeader?: true
-  /** Sees or replaces the whole world: no other change is made meanwhile. */
+  /** Whether it reads or replaces the whole world, so that no other change may run meanwhile. */
   alone?: true
-  /** Whether it only reads, changes something, or changes something that cannot be taken back. */
+  /** Whether it only reads, changes something, or changes something irreversibly. */
   effect: 'read' | 'write' | 'destructive'
-  /** True for a POST that brings something into a state: the next finds it there, or is refused. PATCH and DELETE do so anyway. */
+  /** True for a POST that sets a state: repeating it changes nothing or is refused. PATCH and DELETE always do. */
   setsState?: true
-  /** The sets of tools that it is part of. */
+  /** The sets of tools that include it. */
   toolsets: readonly Toolset[]
   /**
-   * The error codes that it can answer besides those that every operation can. `invalid_value` among them stands for 422,
-   * as a request without a body is answered that is refused over a value of the record that it decides on.
+   * The error codes that it can answer, besides the common ones. `invalid_value` among them means 422: the answer to a
+   * request without a body that is refused over a value of the record that it decides on.
    */
   errors: readonly ErrorCode[]
-  /** Whether it is an extension: neither the service's specification nor its published client has the operation. */
+  /** Whether it is an extension: absent from the service's specification and its published client. */
   extension: boolean
-  /** The values by which the example of its answer tells what it does; the others are those of src/openapi/examples.ts. */
+  /** The values that make the example of its answer specific; src/openapi/examples.ts has the others. */
   example?: { attributes?: object; relationships?: object }
 }
 
@@ -87,12 +89,12 @@ export function defineOperation<const D extends OperationDefinition>(definition:
   return Object.freeze(definition)
 }
 
-/** The status with which the service answers that it was done. */
+/** Returns the status of a success. */
 export function successStatus({ answers }: Pick<OperationDefinition, 'answers'>): 200 | 201 {
   return answers ?? 200
 }
 
-/** Whether each call moves money or makes something anew, so that two equal ones are two. */
+/** Returns whether each call moves money or creates something, so that two equal calls have two effects. */
 export function happensAgain({
   effect,
   method,
@@ -106,12 +108,12 @@ type InferSent<S> = S extends z.ZodType ? z.input<S> : unknown
 type Field<D, K extends string> = D extends Record<K, infer S> ? S : undefined
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** The input as a handler gets it: path and query parameters and attributes side by side, parsed. */
+/** The parsed input of a handler: path and query parameters and attributes side by side. */
 export type Input<D extends OperationDefinition> = Flat<
   Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>>
 >
 
-/** The input as a caller passes it, before defaults are filled in. */
+/** The input that a caller passes, before defaults are filled in. */
 export type SentInput<D extends OperationDefinition> = Flat<
   InferSent<Field<D, 'params'>> & InferSent<Field<D, 'query'>> & InferSent<Field<D, 'attributes'>>
 >
@@ -126,23 +128,23 @@ export interface Pagination {
   nextCursor: string | null
 }
 
-/** The names of the input's parts; the parts never share a name (a test holds that). */
+/** The names of the input's parts. A test checks that no two parts share a field name. */
 export const inputParts = ['params', 'query', 'attributes'] as const
 
-/** The read that a host must not make unasked, for it shows a card's number. */
+/** The read that a host must not make without asking, because it shows a card's number. */
 const revealing = 'get_agent_card_details'
 
-/** Tells whether a host may call it unasked. */
+/** Returns whether a host may call it without asking. */
 export function onlyReads({ effect, name }: Pick<OperationDefinition, 'effect' | 'name'>): boolean {
   return effect === 'read' && name !== revealing
 }
 
-/** Tells whether it answers a list of resources. */
+/** Returns whether it answers a list of resources. */
 export function answersList({ result }: Pick<OperationDefinition, 'result'>): boolean {
   return result === 'page' || result === 'several'
 }
 
-/** `simulate_card_capture` as `simulateCardCapture`. */
+/** Turns `simulate_card_capture` into `simulateCardCapture`. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -1,18 +1,20 @@
 /**
- * Who may do what (docs/service.md#credential-modes, #agent-policy, #who-may-simulate): what each kind of credential needs
- * for each permission that an operation can name. `any`: nothing; `null`: it never may. An API key needs a scope; an agent
- * must hold it in a customer's grant, and for cards and subscriptions on the wallet of its own party too (it may read its
- * party's wallets anyway), where the fixed policy allows agents the permission at all; an OAuth grant needs a scope, and
- * never may what would outlive it. A user may do all that is not for agents only.
+ * The one table of permissions (docs/service.md#credential-modes, #agent-policy, #who-may-simulate): what each kind of
+ * credential needs for each permission that an operation can name. `any` means nothing is needed, `null` never allowed.
+ * An API key needs a scope. The fixed policy must allow an agent the permission, and the agent must hold it in a
+ * customer's grant. For cards and subscriptions it must also hold it on its own party's wallet, though it may always
+ * read its party's wallets. An OAuth grant needs a scope, and never allows anything that would outlive the grant. A
+ * user may do everything that is not for agents only.
  */
 export const permissions = {
   'identity.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'wallets.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // The lifecycle of wallets and who may use them is never an agent's (docs/service.md#agent-policy).
+  // An agent never controls the lifecycle of wallets or who may use them (docs/service.md#agent-policy).
   'wallets.create': { apiKey: 'wallets.create', agent: null, oauth: null },
   'wallets.update': { apiKey: 'wallets.update', agent: null, oauth: null },
   'wallet_agents.read': { apiKey: 'wallets.read', agent: null, oauth: 'account:read' },
-  // Who renames a wallet may not thereby let an agent spend from it: that is for who manages agents.
+  // The permission to rename a wallet must not let an agent spend from it, so this takes the permission to manage
+  // agents.
   'wallet_agents.manage': { apiKey: 'agents.update', agent: null, oauth: null },
   'wallets.transfer': { apiKey: 'wallets.transfer', agent: 'wallets.transfer', oauth: 'payments:write' },
   'customers.read': { apiKey: 'delegations.read', agent: 'any', oauth: 'customers:read' },
@@ -20,13 +22,13 @@ export const permissions = {
   'customers.remove': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
   'customers.simulate': { apiKey: 'delegations.create', agent: 'any', oauth: 'customers:write' },
   'invitations.revoke': { apiKey: 'delegations.delete', agent: 'any', oauth: 'customers:write' },
-  // Whoever opens a link becomes a customer: an agent must not hand out access to itself and to others.
+  // Anyone who opens a link becomes a customer: an agent must not hand out access to itself and to others.
   'invitation_links.read': { apiKey: 'delegations.read', agent: null, oauth: 'customers:read' },
   'invitation_links.create': { apiKey: 'delegations.create', agent: null, oauth: 'customers:write' },
   'invitation_links.revoke': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
   'cards.issue': { apiKey: null, agent: 'cards.read', oauth: 'cards:agent' },
   'cards.read': { apiKey: 'cards.read', agent: 'cards.read', oauth: 'cards:agent' },
-  // Whoever may issue or use a card may stop it (docs/service.md#frozen-cards).
+  // A caller that may issue or use a card may stop it (docs/service.md#frozen-cards).
   'cards.freeze': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   'cards.simulate': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   'payments.read': { apiKey: 'payments.read', agent: 'payments.read', oauth: 'payments:read' },
@@ -35,28 +37,28 @@ export const permissions = {
   'deposits.create': { apiKey: 'wallets.deposit', agent: 'wallets.deposit', oauth: 'payments:write' },
   'withdrawals.create': { apiKey: 'wallets.withdraw', agent: 'wallets.withdraw', oauth: 'payments:write' },
   'external_accounts.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // Whoever links an account says where money may go: an agent does so only where a person allowed its application that.
+  // Linking an account decides where money may go: an agent may do so only if a person allowed its application that.
   'external_accounts.create': {
     apiKey: 'external_accounts.create',
     agent: 'external_accounts.create',
     oauth: 'external-accounts:link',
   },
   'external_accounts.delete': { apiKey: 'external_accounts.create', agent: null, oauth: null },
-  // What banks and reviewers do, played in the sandbox.
+  // The sandbox plays the parts of banks and reviewers.
   'banks.simulate': { apiKey: 'payments.create', agent: 'any', oauth: 'payments:write' },
   // The reviewer decides what the party may do at all: an agent must not lift its own party's suspension.
   'compliance.simulate': { apiKey: 'party.update', agent: null, oauth: null },
   'party.read': { apiKey: 'party.read', agent: 'party.read', oauth: 'payments:read' },
-  // Its profile and its limits are a person's: an agent must not widen what it may spend.
+  // Only a person changes the profile and the limits: an agent must not widen what it may spend.
   'party.update': { apiKey: 'party.update', agent: null, oauth: null },
   'members.read': { apiKey: 'membership.read', agent: null, oauth: 'account:read' },
   'members.remove': { apiKey: 'membership.delete', agent: null, oauth: null },
   'party_invitations.read': { apiKey: 'invite.read', agent: null, oauth: 'account:read' },
   'party_invitations.create': { apiKey: 'invite.create', agent: null, oauth: null },
   'party_invitations.revoke': { apiKey: 'invite.delete', agent: null, oauth: null },
-  // Which of them a credential is told depends on what it may read (src/service/operations/events.ts).
+  // The events that a credential sees depend on what it may read (src/service/operations/events.ts).
   'events.read': { apiKey: 'any', agent: 'any', oauth: 'payments:read' },
-  // A webhook tells another machine all that happens to the party.
+  // A webhook sends everything that happens to the party to another machine.
   'webhooks.read': { apiKey: 'party.read', agent: null, oauth: 'account:read' },
   'webhooks.manage': { apiKey: 'party.update', agent: null, oauth: null },
   'wallets.fund': { apiKey: 'wallets.fund', agent: 'any', oauth: 'payments:write' },
@@ -66,16 +68,16 @@ export const permissions = {
   'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
   'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
   'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
-  // Agents' keys too: who may rename an agent may not thereby hand out a credential that moves money.
+  // Also agents' keys: the permission to rename an agent must not hand out a credential that moves money.
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
   'clock.use': { apiKey: 'any', agent: 'any', oauth: 'any' },
-  // What a shop shows is for everybody; who buys may use a card.
+  // Everyone may see the goods of a shop; buying takes the permission to use a card.
   'shops.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'shops.buy': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
-  // Only who manages the sandbox may, besides: src/service/request/manager.ts asks whose it is.
+  // The caller must also manage the sandbox, which src/service/request/manager.ts checks.
   'sandbox.manage': { apiKey: 'any', agent: 'any', oauth: 'any' },
 } as const satisfies Record<string, PermissionRule>
 
@@ -87,13 +89,13 @@ interface PermissionRule {
 
 export type Permission = keyof typeof permissions
 
-/** Returns what an agent must hold for a permission of its policy; null: nothing. */
+/** Returns the permission that an agent must hold for a permission of its policy; null if none. */
 export function heldByAgent(permission: Permission): Delegable | null {
   const { agent }: PermissionRule = permissions[permission]
   return agent === 'any' ? null : agent
 }
 
-/** What both a customer can grant an agent and an API key can be limited to. */
+/** The permissions that a customer can grant an agent and that an API key can be limited to. */
 const common = [
   'payments.read',
   'payments.create',
@@ -115,7 +117,7 @@ const common = [
   'cards.read',
 ] as const
 
-/** What a customer can grant an agent, and an agent can hold on a wallet. */
+/** The permissions that a customer can grant an agent, and that an agent can hold on a wallet. */
 export const delegable = [...common, 'payment_intents.create'] as const
 
 export type Delegable = (typeof delegable)[number]
@@ -150,8 +152,8 @@ export const scopes = [
 export type Scope = (typeof scopes)[number]
 
 /**
- * What a person can allow an application that signs in (docs/service.md#oauth-scopes), in the words of the page that
- * asks. A scope that `includes` another allows what that one does.
+ * The scopes that a person can grant an application that signs in (docs/service.md#oauth-scopes), in the words of the
+ * consent page. A scope also allows everything that the scopes in its `includes` allow.
  */
 export const oauthScopes = {
   'payments:read': { words: 'See wallets, balances, payments, subscriptions and what was done', includes: [] },
@@ -163,16 +165,16 @@ export const oauthScopes = {
   'external-accounts:link': { words: 'Link bank accounts that money is drawn from and paid to', includes: [] },
   'customers:read': { words: 'See your customers and invitations', includes: [] },
   'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
-  // An agent's policy never allows what it opens, so a connection that acts as an agent is not given it.
+  // No agent's policy allows what this scope opens, so a connection that acts as an agent never gets it.
   'account:read': { words: 'See your agents and keys', includes: [] },
 } as const satisfies Record<string, { words: string; includes: readonly string[] }>
 
 export type OAuthScope = keyof typeof oauthScopes
 
-/** The scopes of a connection that asks for none. */
+/** The scopes of a connection that requests none. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
-/** Scopes with those that they include. */
+/** Adds the scopes that the given ones include. */
 export function withIncluded(scopes: readonly string[]): string[] {
   const included = Object.entries(oauthScopes).flatMap(([name, { includes }]) =>
     scopes.includes(name) ? includes : [],
@@ -180,27 +182,27 @@ export function withIncluded(scopes: readonly string[]): string[] {
   return [...new Set([...scopes, ...included])]
 }
 
-/** Whether the scopes of an OAuth grant allow what the permission is for. */
+/** Returns whether the scopes of an OAuth grant allow the permission. */
 export function scopesAllow(granted: readonly string[], permission: Permission): boolean {
   const needed: string | null = permissions[permission].oauth
   return needed === 'any' || (needed !== null && withIncluded(granted).includes(needed))
 }
 
-/** What a credential acts as, and what it is limited to. */
+/** The kind of actor behind a credential, and its limits. */
 export interface Authority {
   actorType: 'user' | 'party' | 'agent'
-  /** An API key's scopes; undefined: any, where only the key is known and not what it may. */
+  /** An API key's scopes; undefined means any, when only the key is known and not its scopes. */
   scopes: readonly string[] | undefined
-  /** What a user allowed the application that calls; null for keys. */
+  /** The user's grant to the calling application; null for keys. */
   grant: { scopes: readonly string[] } | null
 }
 
-/** Whether the credential may do, somewhere, what the permission is for. Wallets and customers may ask for more. */
+/** Returns whether the credential may use the permission anywhere. Wallets and customers may require more. */
 export function allows(authority: Authority, permission: Permission): boolean {
   return refusalOf(authority, permission) === undefined
 }
 
-/** What stands against it: the grant, the policy of agents, that only agents may, or the scopes of the key. */
+/** Returns the obstacle: the grant, the policy of agents, that only agents may, or the scopes of the key. */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
   const { agent, apiKey }: PermissionRule = permissions[permission]
   if (grant !== null && !scopesAllow(grant.scopes, permission)) return 'grant'

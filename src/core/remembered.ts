@@ -1,4 +1,4 @@
-/** Returns a function that remembers the result of each argument, for as long as the argument lives. */
+/** Returns a function that caches the result for each argument, as long as the argument lives. */
 export function remembered<Key extends object, Value>(workOut: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, { value: Value }>()
   return (key) => {

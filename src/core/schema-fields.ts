@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const amounts = z.registry<{ isAmount: true }>()
 
-/** Marks a number as an amount of money in cents; a schema that is made from it, with bounds or a description, is one too. */
+/** Marks a number as an amount in cents. A schema derived from it, with bounds or a description, keeps the mark. */
 export function amountInCents<Schema extends z.ZodType>(schema: Schema): Schema {
   amounts.add(schema, { isAmount: true })
   return schema
@@ -12,12 +12,12 @@ export function isAmount(schema: z.ZodType): boolean {
   return amounts.get(schema) !== undefined
 }
 
-/** The names of the fields of a schema, inside too, that hold an amount in cents. */
+/** Returns the names of a schema's fields, nested ones too, that hold an amount in cents. */
 export function amountNames(schema: z.ZodType): ReadonlySet<string> {
   return namesOf(schema, isAmount)
 }
 
-/** The names of the fields of a schema, inside too, that pass. */
+/** Returns the names of a schema's fields, nested ones too, that pass. */
 export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean): ReadonlySet<string> {
   const names = new Set<string>()
   visit(schema, undefined, (name, field) => {
@@ -26,18 +26,18 @@ export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean
   return names
 }
 
-/** The parts of zod's own description of a schema that tell what it wraps or holds. */
+/** The parts of zod's description of a schema that name the schemas within it. */
 interface Definition {
   innerType?: z.ZodType
   element?: z.ZodType
   options?: readonly z.ZodType[]
   shape?: Readonly<Record<string, z.ZodType>>
   valueType?: z.ZodType
-  /** What a preprocessed value becomes. */
+  /** The schema of a preprocessed value. */
   out?: z.ZodType
 }
 
-/** Goes through all fields. What a list holds has the list's name, and an object of free keys holds no field. */
+/** Visits all fields. The items of a list have the list's name, and an object of free keys has no fields. */
 function visit(schema: z.ZodType, name: string | undefined, each: (name: string, field: z.ZodType) => void): void {
   const { innerType, element, options = [], shape = {}, out } = schema.def as Definition
   const inside = [innerType, element, out, ...options].filter((inner) => inner !== undefined)
@@ -47,8 +47,8 @@ function visit(schema: z.ZodType, name: string | undefined, each: (name: string,
 }
 
 /**
- * The schemas that a value may have to pass, from the outermost to those that wrap no other: several where one of several
- * is enough.
+ * Returns the schemas that a value may have to pass, from the outermost to the innermost. A union contributes each of
+ * its members.
  */
 export function layersOf(schema: z.ZodType): z.ZodType[] {
   const { innerType, options = [], out } = schema.def as Definition
@@ -56,7 +56,7 @@ export function layersOf(schema: z.ZodType): z.ZodType[] {
   return [schema, ...inside.flatMap(layersOf)]
 }
 
-/** The layers of what stands under a key of an object, or at an index of a list. */
+/** Returns the layers of the value under a key of an object, or at an index of a list. */
 export function layersUnder(layers: readonly z.ZodType[], key: PropertyKey): z.ZodType[] {
   return layers
     .map((layer) => layer.def as Definition)
@@ -67,7 +67,7 @@ export function layersUnder(layers: readonly z.ZodType[], key: PropertyKey): z.Z
     .flatMap(layersOf)
 }
 
-/** The fields that one of the layers is known to have. */
+/** Returns the known fields of all layers. */
 export function fieldsOf(layers: readonly z.ZodType[]): string[] {
   return [...new Set(layers.flatMap((layer) => Object.keys((layer.def as Definition).shape ?? {})))]
 }

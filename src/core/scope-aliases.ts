@@ -1,8 +1,8 @@
 import type { OAuthScope } from './permissions.ts'
 
 /**
- * Other names by which a connection may ask for a scope: those of the service's own connector, so that what is configured
- * for it works here unchanged. What is granted is told by our names.
+ * Aliases of scopes that a connection may request: the names of the service's own connector, so that clients configured
+ * for it work here unchanged. The grant uses our names.
  */
 export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
   'payments:move': 'payments:write',
@@ -10,7 +10,7 @@ export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
   'agents:operate': 'cards:agent',
 }
 
-/** The scopes of a request, each by our name and once. */
+/** Returns the requested scopes under our names, without duplicates. */
 export function namedScopes(scope: string): string {
   const named = scope.split(' ').map((name) => (Object.hasOwn(scopeAliases, name) ? scopeAliases[name] : name))
   return [...new Set(named)].join(' ')

@@ -4,8 +4,8 @@ import type { OperationDefinition } from './operation.ts'
 const marked = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an attribute of an answer as a secret: whoever reads it can pay, sign in or act with it. Such an answer goes to
- * its caller and nowhere else. The mark goes outermost, for a schema that is made from it is another one.
+ * Marks an attribute of an answer as a secret: its reader can pay, sign in or act with it. Such an answer goes to its
+ * caller only. Apply the mark last: a schema derived from a marked one loses it.
  */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   marked.add(schema)
@@ -16,13 +16,13 @@ export function isSecret(schema: z.core.$ZodType): boolean {
   return marked.has(schema)
 }
 
-/** The attributes of an operation's answer that are secrets. */
+/** Returns the secret attributes of an operation's answer. */
 export function secretFields({ output }: Pick<OperationDefinition, 'output'>): readonly string[] {
   const { shape = {} } = (output.shape.attributes ?? {}) as Partial<z.ZodObject>
   return Object.keys(shape).filter((name) => isSecret(shape[name] as z.core.$ZodType))
 }
 
-/** Whether what the operation answered tells one of its secrets; a secret that is null is none. */
+/** Returns whether an answer of the operation contains one of its secrets; a secret that is null does not count. */
 export function tellsSecret(operation: Pick<OperationDefinition, 'output'>, data: unknown): boolean {
   const names = secretFields(operation)
   const items = (Array.isArray(data) ? data : [data]) as ({ attributes?: Record<string, unknown> } | undefined)[]

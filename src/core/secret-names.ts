@@ -2,33 +2,33 @@ import { holdsCard } from './card-numbers.ts'
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
-/** The one table of names, by their words in small letters, or by those words run together. */
+/** The one table of names, as single words in lower case or as all words of a name run together. */
 const names = {
-  /** Words that make a name that of a secret, however the name joins its words: `cardCvv`, `API_SECRET`, `x-api-key`. */
+  /** Words that make a name secret, in any style of joining words: `cardCvv`, `API_SECRET`, `x-api-key`. */
   secretWords: words(
     'cvv cvc cvn cid csc pin pan otp totp secret password passphrase token key credential credentials authorization',
   ),
   codeWords: words('cvv cvc cvn cid csc'),
-  /** A name that continues like this tells about a secret, and is none. */
+  /** Words that turn a secret's name into harmless data about it. */
   aboutSecrets: words('id ids prefix type types count counts'),
-  /** Names of secrets that no such word tells, or that are written as one word. */
+  /** Names of secrets that contain no such word, or that are written as one word. */
   secrets: words(
     'number cardnumber accountnumber securitycode verificationcode verificationvalue cardverificationvalue cardverificationcode claimlink checkouturl paymentlinkurl cookie setcookie codeverifier apikey agentkey sandboxapikey sandboxagentkey clientsecret signingsecret accesstoken refreshtoken idtoken subjecttoken registrationaccesstoken managetoken proxyauthorization',
   ),
   harmless: words('idempotencykey publickey formtoken'),
 } as const
 
-/** A pattern of parts of names, of which every name of a secret has one: a text without them names none. */
+/** A pattern of name parts. Every name of a secret has one, so a text without a match names no secret. */
 export const partsOfSecretNames =
   'c[vs][vcn]|cid|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier|(?:security|verification)[ _-]?(?:code|value)'
 
 /**
- * Attributes that no answer of the MCP server has, whatever the API answers: a client secret is for the payer's browser
- * (docs/service.md#client-secret), and the host writes down what a model reads.
+ * Attributes that the MCP server never answers, whatever the API answers. A client secret is for the payer's browser
+ * (docs/service.md#client-secret), and the host stores everything that a model reads.
  */
 export const withheldFromModels: readonly string[] = ['clientSecret']
 
-/** The words of a name, in small letters and without a number at their end. */
+/** Splits a name into words, in lower case and without trailing digits. */
 function wordsOf(name: string): string[] {
   return name
     .slice(0, 200)
@@ -38,7 +38,7 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** Whether a field, parameter or header of this name holds a secret, whatever the value looks like. */
+/** Returns whether a field, parameter or header of this name holds a secret, whatever its value looks like. */
 export function isSecretName(name: string): boolean {
   const parts = wordsOf(name)
   const joined = parts.join('')
@@ -47,12 +47,12 @@ export function isSecretName(name: string): boolean {
   return parts.some((word, at) => names.secretWords.has(word) && !names.aboutSecrets.has(parts[at + 1] ?? ''))
 }
 
-/** As `isSecretName`, for a field of an object: `key` beside `value` names a note, as in `{ key, value }`. */
+/** Applies `isSecretName` to a field of an object. As in `{ key, value }`, `key` beside `value` is just a name. */
 export function isSecretField(name: string, of: object): boolean {
   return !(name === 'key' && Object.hasOwn(of, 'value')) && isSecretName(name)
 }
 
-/** Whether such a field holds the code of a card. */
+/** Returns whether a field of this name holds the code of a card. */
 export function isCodeName(name: string): boolean {
   const parts = wordsOf(name)
   return (
@@ -60,7 +60,7 @@ export function isCodeName(name: string): boolean {
   )
 }
 
-/** Whether the items of a list are the groups of a card's number. */
+/** Returns whether the items of a list are the groups of a card's number. */
 export function areCardGroups(items: readonly unknown[]): boolean {
   const texts = items.map(String)
   return items.length > 1 && texts.every((text) => /^\s*\d{1,19}\s*$/.test(text)) && holdsCard(texts.join())

@@ -1,35 +1,35 @@
 /**
- * The sessions of MCP hosts, kept where any process behind the same address can go on with one, also after a restart.
- * Each function is a transaction of its own. Nothing in it is a secret: a session's id is stored as its hash, and of a
- * message that tells a secret only that there was one.
+ * The stored sessions of MCP hosts. Any process behind the same address can continue one, even after a restart. Each
+ * function is a transaction of its own. The store holds no secret: it keeps the hash of a session's id, and replaces a
+ * message that contains a secret with a note that there was one.
  */
 export interface SessionStore {
   /**
-   * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs; it gives
-   * back the hashes of their ids.
+   * Stores a new session. If that exceeds the bounds, the least recently used sessions end with all their data. Returns
+   * the hashes of the ids of the ended sessions.
    */
   create(session: SessionRecord, bounds: SessionBounds): Promise<string[]>
   find(idHash: string): Promise<SessionRecord | undefined>
   touch(idHash: string, usedAtMs: number): Promise<void>
   /** Ends a session with its events and mail. */
   remove(idHash: string): Promise<void>
-  /** Changes the addresses that the session's host asked to hear of. */
+  /** Changes the addresses that the session's host subscribed to. */
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
   /** Returns the addresses that each session subscribed to; a session without any may be left out. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Keeps an event, of its stream and of its session no more than the latest within the bounds. */
+  /** Stores an event, and drops the oldest ones of its stream and its session beyond the bounds. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
-  /** Forgets the events of a stream up to that one, which its host has. */
+  /** Deletes the events of a stream up to that one, which its host has received. */
   forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>
-  /** The events of a stream after that one, oldest first. */
+  /** Returns the events of a stream after that one, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
-  /** Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread. */
+  /** Leaves a message for the processes that serve the session, once per id; drops it if too many are unread. */
   deliver(mail: SessionMail, unread: number): Promise<void>
-  /** The messages for that addressee, which are removed, and those for everybody, which stay until they are too old. */
+  /** Takes the messages for that addressee, and reads the broadcast ones, which stay until they expire. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
-  /** Calls back when another process left mail for the session; may fail to. */
+  /** Calls back when another process left mail for the session. A notification may be lost. */
   onMail(idHash: string, delivered: () => void): () => void
-  /** Forgets what nobody will ask for any more. */
+  /** Deletes expired data. */
   sweep(before: Ages): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export interface SessionRecord {
   principalId: string
   /** The party of the credential. When room is needed, a session of the party with the most ends. */
   partyId: string
-  /** JSON of what a process needs to go on with it; the store does not look at it. */
+  /** JSON of the state that a process needs to continue the session; opaque to the store. */
   state: string
   createdAtMs: number
   usedAtMs: number
@@ -48,20 +48,20 @@ export interface SessionRecord {
 export interface SessionBounds {
   sessions: number
   sessionsPerPrincipal: number
-  /** Sessions that were not used since then have ended. */
+  /** Sessions that were last used before this have ended. */
   usedSinceMs: number
 }
 
 export interface EventBounds {
   perStream: number
   perSession: number
-  /** The length of all messages of a session together. */
+  /** The total length of all messages of a session. */
   characters: number
 }
 
-/** From when on something is kept. */
+/** The cutoff times: anything older is deleted. */
 export interface Ages {
-  /** Sessions, with all that is theirs, by their last use. */
+  /** For sessions with all their data, by their last use. */
   usedSinceMs: number
   eventsSinceMs: number
   mailSinceMs: number
@@ -80,7 +80,7 @@ export interface StoredEvent {
 export interface SessionMail {
   id: string
   idHash: string
-  /** The process that it is for; empty: all that serve the session. */
+  /** The process that the message is for; empty for all that serve the session. */
   addressee: string
   /** A JSON-RPC message as JSON. */
   message: string

@@ -1,18 +1,18 @@
 import { hmacBase64 } from './system.ts'
 
-/** What the secrets begin with that messages are signed with (Standard Webhooks). */
+/** The prefix of the secrets that sign messages (Standard Webhooks). */
 export const secretPrefix = 'whsec_'
 
-/** A message as it is sent. */
+/** A message to send. */
 export interface Message {
-  /** Stays, however often it is sent: who has seen it once need not look again. */
+  /** Stays the same over all deliveries, so a receiver can skip a message that it has seen. */
   id: string
   body: string
 }
 
 /**
- * The headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). Each secret makes a
- * signature, so that two are good while one takes the other's place.
+ * Returns the headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). Each secret
+ * makes a signature, so both the old and the new secret are valid during a rotation.
  * @param nowMs Real time.
  */
 export function signedHeaders(

@@ -6,8 +6,8 @@ const crypto = builtin<typeof import('node:crypto')>('node:crypto')
 const timers = builtin<typeof import('node:timers/promises')>('node:timers/promises')
 
 /**
- * Everything the program takes from the outside world that makes a run unrepeatable: time, randomness and waiting.
- * Tests pass a fake one; nothing else in `src` or `tools` touches `Date`, `crypto` or timers.
+ * Everything from the outside world that makes a run unrepeatable: time, randomness and waiting. Tests pass a fake one.
+ * Nothing else in `src` or `tools` touches `Date`, `crypto` or timers.
  */
 export interface System {
   /** Milliseconds since the Unix epoch, real time. */
@@ -18,11 +18,11 @@ export interface System {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Milliseconds of a monotonic clock, for measuring durations only. It may stand still while the machine sleeps. */
   elapsed(): number
-  /** Milliseconds that the machine has been up, its sleep included; setting the machine's clock does not move it. */
+  /** Milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
   uptime(): number
-  /** The time on the clock of a shared database, in milliseconds since the epoch, given that it said `toldMs`. */
+  /** The time on the clock of a shared database, in milliseconds since the epoch, given that it reported `toldMs`. */
   databaseNow(toldMs: number): number
-  /** The cost of hashing a password that somebody chose. */
+  /** The cost of hashing a user's password. */
   readonly passwordCost: PasswordCost
 }
 
@@ -45,8 +45,8 @@ export const realSystem: System = {
 }
 
 /**
- * Random bytes are asked for by the pool: asking the operating system for each id would cost more than making the rest
- * of it.
+ * Returns a source of random bytes that reads them in pools: asking the operating system for each id would cost more
+ * than the rest of creating it.
  */
 function pooledRandomBytes(): System['randomBytes'] {
   const poolLength = 8192
@@ -55,7 +55,7 @@ function pooledRandomBytes(): System['randomBytes'] {
     if (length > poolLength) return crypto().randomBytes(length)
     if (length > pool.length) pool = crypto().randomBytes(poolLength)
     const bytes = Buffer.from(pool.subarray(0, length))
-    // The bytes are handed out once: nothing of them stays in memory here.
+    // Each byte is handed out once, so no copy stays in memory here.
     pool.fill(0, 0, length)
     pool = pool.subarray(length)
     return bytes
@@ -63,54 +63,54 @@ function pooledRandomBytes(): System['randomBytes'] {
 }
 
 /**
- * A new resource id, `prefix_` and 32 hexadecimal digits (docs/service.md#identifiers): 48 bits of time, then 80 random
- * bits. Ids made later sort later, so a list can page by its primary key.
+ * Creates a resource id, `prefix_` and 32 hexadecimal digits (docs/service.md#identifiers): 48 bits of time, then 80
+ * random bits. Later ids sort later, so a list can page by its primary key.
  */
 export function newId(prefix: string, system: Pick<System, 'randomBytes'>, nowMs: number): string {
   const time = Math.max(0, Math.trunc(nowMs)).toString(16).padStart(12, '0').slice(-12)
   return `${prefix}_${time}${system.randomBytes(10).toString('hex')}`
 }
 
-/** A secret of `bytes` random bytes in base64url, without padding. */
+/** Creates a secret of `bytes` random bytes in base64url, without padding. */
 export function newSecret(system: Pick<System, 'randomBytes'>, bytes = 32): string {
   return system.randomBytes(bytes).toString('base64url')
 }
 
-/** RFC 3339 in UTC with milliseconds, the wire's form of a timestamp. */
+/** Formats a timestamp as the API does: RFC 3339 in UTC with milliseconds. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The end of 9995: what lasts or falls due years later still has a date that RFC 3339 can name. */
+/** The end of 9995. Anything that lasts or falls due some years later still has a date that RFC 3339 can express. */
 export const lastMomentMs = 253_276_070_399_999
 
-/** Milliseconds of an RFC 3339 timestamp; NaN when it is not one. */
+/** Returns the milliseconds of an RFC 3339 timestamp; NaN if it is not one. */
 export function parseTimestamp(text: string): number {
   return Date.parse(text)
 }
 
-/** Calendar month (1 to 12) and four-digit year of an instant, in UTC. */
+/** Returns the calendar month (1 to 12) and four-digit year of an instant, in UTC. */
 export function monthAndYear(ms: number): { month: number; year: number } {
   const date = new Date(ms)
   return { month: date.getUTCMonth() + 1, year: date.getUTCFullYear() }
 }
 
-/** SHA-256 as lower-case hexadecimal. */
+/** Returns SHA-256 in lower-case hexadecimal. */
 export function sha256(text: string): string {
   return crypto().hash('sha256', text, 'hex')
 }
 
-/** SHA-256 in base64, as a Content-Security-Policy names what a page may have within. */
+/** Returns SHA-256 in base64, as a Content-Security-Policy names the inline content that a page may have. */
 export function sha256Base64(text: string): string {
   return crypto().hash('sha256', text, 'base64')
 }
 
-/** HMAC-SHA-256 (RFC 2104) as lower-case hexadecimal. */
+/** Returns HMAC-SHA-256 (RFC 2104) in lower-case hexadecimal. */
 export function hmac(key: string, text: string): string {
   return crypto().createHmac('sha256', key).update(text).digest('hex')
 }
 
-/** HMAC-SHA-256 in base64, by a key of bytes in base64. */
+/** Returns HMAC-SHA-256 in base64, with a key of bytes in base64. */
 export function hmacBase64(key: string, text: string): string {
   return crypto().createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64')
 }
@@ -118,17 +118,17 @@ export function hmacBase64(key: string, text: string): string {
 /** The lengths in bytes of the nonce and the tag of AES-256-GCM (NIST SP 800-38D). */
 const cipher = { name: 'aes-256-gcm', nonceBytes: 12, tagBytes: 16 } as const
 
-/** A text that only `key`, 64 hexadecimal digits, opens again, and that cannot be changed; in base64url. */
+/** Encrypts and authenticates a text with `key`, 64 hexadecimal digits. Returns base64url. */
 export function seal(system: Pick<System, 'randomBytes'>, key: string, text: string): string {
   return sealBytes(system, key, Buffer.from(text)).toString('base64url')
 }
 
-/** The text that `seal` was given; undefined for another key and for a sealed text that was changed or cut. */
+/** Returns the text that `seal` was given; undefined for another key, or if the sealed text was changed or cut. */
 export function unseal(key: string, sealed: string): string | undefined {
   return unsealBytes(key, Buffer.from(sealed, 'base64url'))?.toString('utf8')
 }
 
-/** As `seal`, of bytes. */
+/** Seals bytes as `seal` does a text. */
 export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, bytes: Buffer): Buffer {
   const nonce = system.randomBytes(cipher.nonceBytes)
   const sealing = crypto().createCipheriv(cipher.name, keyOf(key), nonce)
@@ -136,12 +136,12 @@ export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, byte
   return Buffer.concat([nonce, sealing.getAuthTag(), ...sealed])
 }
 
-/** As a key object: from a buffer the cipher is made three times as slowly. */
+/** Returns a key object: creating a cipher from a buffer takes three times as long. */
 function keyOf(key: string): KeyObject {
   return crypto().createSecretKey(key, 'hex')
 }
 
-/** As `unseal`, of bytes. */
+/** Opens sealed bytes as `unseal` does a text. */
 export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   const { nonceBytes, tagBytes } = cipher
   if (bytes.length < nonceBytes + tagBytes) return undefined
@@ -152,12 +152,12 @@ export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   try {
     return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()])
   } catch {
-    // Only one thing can be wrong here: the tag does not fit the key, the nonce and the text.
+    // Only one thing can fail here: the tag does not match the key, the nonce and the text.
     return undefined
   }
 }
 
-/** A password's scrypt hash as lower-case hexadecimal. */
+/** Returns a password's scrypt hash in lower-case hexadecimal. */
 export function passwordHash(password: string, salt: string, { blocks, size, lanes }: PasswordCost): Promise<string> {
   const options = { N: blocks, r: size, p: lanes, maxmem: 256 * blocks * size }
   return new Promise((resolve, reject) => {
@@ -175,12 +175,12 @@ export function equalSecrets(a: string, b: string): boolean {
   return left.length === right.length && crypto().timingSafeEqual(left, right)
 }
 
-/** Resolves in the next turn of the event loop, after everything that came in meanwhile was handed over. */
+/** Resolves in the next turn of the event loop, after everything that arrived meanwhile was handed over. */
 export function nextTurn(): Promise<void> {
   return timers().setImmediate()
 }
 
-/** Calls `expired` after `ms` of real time, unless it is cleared before; does not keep the process alive. */
+/** Calls `expired` after `ms` of real time, unless cleared before. Does not keep the process alive. */
 export function deadline(ms: number, expired: () => void): { clear(): void } {
   const timer = setTimeout(expired, ms).unref()
   return { clear: () => clearTimeout(timer) }

@@ -1,12 +1,12 @@
 import { keepNewest } from './bounded-map.ts'
 import type { System } from './system.ts'
 
-/** More keys than these are not remembered; the one that tried the longest ago is forgotten first. */
+/** The number of keys remembered. Beyond it, the key with the oldest try is forgotten first. */
 const mostKeys = 10_000
 
 interface Window {
   tries: number
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   endsAtMs: number
 }
 
@@ -21,14 +21,14 @@ export class Tries {
     this.#windowMs = windowMs
   }
 
-  /** Counts one more. Returns how many it makes in the key's window. */
+  /** Counts one more try. Returns the count in the key's window. */
   count(key: string): number {
     const { tries, endsAtMs } = this.of(key)
     keepNewest(this.#windows, key, { tries: tries + 1, endsAtMs }, mostKeys)
     return tries + 1
   }
 
-  /** The key's window: the present one, or the one that its next try begins. */
+  /** Returns the key's window: the current one, or the one that its next try would begin. */
   of(key: string): Readonly<Window> & { leftMs: number } {
     const nowMs = this.#system.elapsed()
     const known = this.#windows.get(key)
@@ -37,21 +37,21 @@ export class Tries {
   }
 }
 
-/** How often strangers may do something within some seconds, in one process. */
+/** The rate limit of anonymous clients for one process. */
 export interface AddressBound {
   /** The most tries of one client, by its address. */
   each: number
-  /** The most tries of all of them together: only what no single client can reach. */
+  /** The most tries of all clients together: a total that no single client can reach. */
   all: number
   seconds: number
 }
 
-/** Counts one more try of a client, and tells whether it is within the limits. */
+/** Counts one more try of a client, and returns whether it is within the limits. */
 export type AddressLimit = (address: string | undefined) => boolean
 
 /**
- * Counts what anybody can do. A client is counted by its address first, so that it uses up its own part and nobody
- * else's; calls within this process have no address and count among all.
+ * Limits the rate of actions open to anyone. A client is counted by its address first, so that it uses up only its own
+ * share. Calls within this process have no address and count towards the total only.
  */
 export function limitByAddress(system: Pick<System, 'elapsed'>, { each, all, seconds }: AddressBound): AddressLimit {
   const [ofEach, ofAll] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]

@@ -1,4 +1,4 @@
-/** Runs works one after another, in the order in which they come. */
+/** Runs jobs one after another, in the order of their arrival. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -9,7 +9,7 @@ export class Turns {
   }
 }
 
-/** Runs works of the same name one after another. */
+/** Runs jobs of the same name one after another. */
 export class NamedTurns {
   readonly #named = new Map<string, { turns: Turns; works: number }>()
 

@@ -1,13 +1,15 @@
-/** A program that calls through the MCP server, by what it calls itself: anybody may have written it. */
+/** The self-reported name of a program that calls through the MCP server; anybody may have written it. */
 export interface HostProgram {
   name: string
   version?: string | undefined
 }
 
-/** More than a program is called, together. */
+/** The most characters of a name and of a version. */
 const [mostOfName, mostOfVersion] = [60, 19]
 
-/** Who sends a request: `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`, percent-encoded, so that any name fits a header. */
+/**
+ * Returns the User-Agent: `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`, percent-encoded, so that any name fits a header.
+ */
 export function userAgentOf(program: string, host: HostProgram | undefined): string {
   if (host === undefined || host.name === '') return program
   const { name, version = '' } = host
@@ -15,7 +17,7 @@ export function userAgentOf(program: string, host: HostProgram | undefined): str
   return `${program} (${encoded(name, mostOfName)}${behind})`
 }
 
-/** At most so many whole characters; the parentheses around it are none of its own. */
+/** Encodes at most `most` whole characters, including parentheses, which would end the comment around it. */
 function encoded(text: string, most: number): string {
   const short = [...text.slice(0, 2 * most)].slice(0, most).join('').toWellFormed()
   return encodeURIComponent(short).replace(/[()]/g, (sign) => (sign === '(' ? '%28' : '%29'))

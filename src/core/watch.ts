@@ -1,34 +1,36 @@
 import { deadline, type System } from './system.ts'
 
-/** Where changes of parties are found, whichever process made them. */
+/** A source of the changes of parties, made by any process. */
 export interface Feed<Change> {
   /** The number of the last change of each party. */
   ends(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** The party's changes behind that number up to another, in their order, and the number of the last one read. */
+  /** Returns the party's changes after that number up to another, in order, and the number of the last one read. */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
-  /** Calls back when another process may have changed something. It may fail to, so the feed is read now and then. */
+  /**
+   * Calls back when another process may have changed something. A notification may be lost, so the feed is also polled.
+   */
   onChange(changed: () => void): () => void
 }
 
-/** Somebody who hears what a watch finds of its parties. */
+/** A listener to the changes that a watch finds. */
 export interface Follower<Change> {
-  /** The parties that it wants to hear of. */
+  /** The parties whose changes it wants. */
   watched(): Iterable<string>
-  /** Returns at once: nobody else waits until what is told here has been passed on. */
+  /** Must return at once: other followers do not wait until these changes have been passed on. */
   told(changes: readonly Change[]): void
 }
 
-/** What a follower does with the watch that it follows. */
+/** A follower's handle on its watch. */
 export interface Following {
-  /** As `Watch.begin`. */
+  /** Delegates to `Watch.begin`. */
   begin(partyId: string): Promise<void>
-  /** Nothing is told from now on. */
+  /** Stops telling the follower of changes. */
   end(): void
 }
 
 interface WatchDependencies<Change> {
   feed: Feed<Change>
-  /** The parties of whom somebody here wants to hear. */
+  /** The parties whose changes somebody here wants. */
   watched(): ReadonlySet<string>
   told(changes: readonly Change[]): Promise<void>
   system: Pick<System, 'elapsed'>
@@ -37,20 +39,20 @@ interface WatchDependencies<Change> {
 }
 
 interface WatchLimits {
-  /** How often it is looked for changes that nobody told of. */
+  /** How often to look for changes that were not notified. */
   watchMs: number
-  /** What changes within it is told together. */
+  /** Changes within this time are told together. */
   gatherMs: number
 }
 
-/** Who is about to listen does so by then. */
+/** The time by which a new listener must have begun to listen. */
 const openingMs = 10_000
 
-/** Looks for changes as long as somebody here wants to hear of them: soon after one is known of, and now and then. */
+/** Polls for changes as long as somebody here wants them: soon after a notification, and at intervals. */
 export class Watch<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #deaf: () => void
-  /** How far the changes of each party were told, and when somebody wanted to hear of them last. */
+  /** How far the changes of each party were told, and when somebody last asked for them. */
   readonly #told = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
@@ -62,7 +64,10 @@ export class Watch<Change> {
     this.#deaf = dependencies.feed.onChange(() => this.wake())
   }
 
-  /** To be awaited before the party's state is read or listened to: whoever listens then hears of every change from then on. */
+  /**
+   * Await this before reading or listening to the party's state: the listener then gets every change from that point
+   * on.
+   */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
     const upTo = this.#told.get(partyId)?.upTo ?? (await feed.ends([partyId])).get(partyId) ?? 0
@@ -70,7 +75,7 @@ export class Watch<Change> {
     this.#lookIn(limits.watchMs)
   }
 
-  /** Nobody here wants to hear of the party any more. */
+  /** Stops looking for changes of the party. */
   end(partyId: string): void {
     this.#told.delete(partyId)
     if (this.#told.size > 0) return
@@ -78,12 +83,12 @@ export class Watch<Change> {
     this.#dueAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Whether changes of the party are looked for. */
+  /** Returns whether changes of the party are looked for. */
   has(partyId: string): boolean {
     return this.#told.has(partyId)
   }
 
-  /** Something may have changed. */
+  /** Looks soon: something may have changed. */
   wake(): void {
     if (this.#told.size > 0) this.#lookIn(this.#dependencies.limits.gatherMs)
   }
