@@ -15,7 +15,7 @@ import type { Fetch } from './resource-metadata.ts'
 
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** The authorization server as a client of it sees it, after its metadata (RFC 8414) was read and checked. */
+/** Reads and checks the authorization server's metadata (RFC 8414). Returns the server as a client uses it. */
 export async function openAuthorizationServer(issuer: string, clientId: string, fetch: Fetch): Promise<Configuration> {
   return await reaching(issuer, async () => {
     const config = await discovery(new URL(issuer), clientId, undefined, None(), requestOptions(issuer, fetch))
@@ -24,7 +24,7 @@ export async function openAuthorizationServer(issuer: string, clientId: string, 
   })
 }
 
-/** The same after registering this program there (RFC 7591), as one that cannot keep a secret. */
+/** Opens the server after registering this program there (RFC 7591), as a client that cannot keep a secret. */
 export async function registerClient(issuer: string, fetch: Fetch): Promise<Configuration> {
   const found = (await openAuthorizationServer(issuer, 'not-registered', fetch)).serverMetadata()
   if (found.registration_endpoint === undefined) {
@@ -36,7 +36,7 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
   const metadata = {
     client_name: 'payments-mcp',
     application_type: 'native',
-    // RFC 8252 section 7.3: the port is left to the moment of the sign-in.
+    // RFC 8252 section 7.3: the port is chosen at sign-in.
     redirect_uris: ['http://127.0.0.1/callback'],
     grant_types: grants,
     response_types: ['code'],
@@ -51,8 +51,8 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
 }
 
 /**
- * Whether the server still knows the client: to one that it does, revoking a token that never was answers 200 (RFC 7009
- * section 2.2). Asked before a browser opens, because there an unknown client ends on a page that leads nowhere.
+ * Returns whether the server still knows the client. A server answers a known client 200 for revoking a token that
+ * never existed (RFC 7009 section 2.2). Ask before opening a browser, where an unknown client ends on a dead page.
  */
 export async function knowsClient(config: Configuration): Promise<boolean> {
   const { issuer, revocation_endpoint } = config.serverMetadata()
@@ -66,7 +66,7 @@ export async function knowsClient(config: Configuration): Promise<boolean> {
   }
 }
 
-/** Runs what talks to the server; a failure becomes one line for a person. */
+/** Runs requests to the server; turns a failure into one line for a person. */
 export async function reaching<T>(issuer: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -76,7 +76,7 @@ export async function reaching<T>(issuer: string, work: () => Promise<T>): Promi
 }
 
 function requestOptions(issuer: string, fetch: Fetch) {
-  // `readResourceMetadata` lets http pass on a loopback host only.
+  // `readResourceMetadata` allows http on a loopback host only.
   const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : []
   const throughFetch: CustomFetch = async (url, options) => {
     try {
@@ -96,7 +96,7 @@ function networkReason(error: unknown): string {
   return 'the connection failed'
 }
 
-/** An endpoint that is not https would show the code or the tokens to the network. */
+/** Refuses endpoints that are not https: they would expose the code or the tokens to the network. */
 function refuseUnsafe(config: Configuration, issuer: string): void {
   const metadata = config.serverMetadata()
   const { host } = new URL(issuer)

@@ -6,7 +6,7 @@ import { keepLogin, needEndpoint, prepareSignIn, type SignInOptions } from './si
 
 /**
  * Signs in through a browser on this machine (RFC 8252: authorization code with PKCE, answered to a loopback port).
- * `show` is given the address to open. Resolves once the login is stored; throws `Failure`.
+ * `show` gets the address to open. Resolves once the login is stored; throws `Failure`.
  */
 export async function signInWithBrowser(options: SignInOptions, show: (address: URL) => void): Promise<void> {
   const { system } = options
@@ -25,7 +25,7 @@ export async function signInWithBrowser(options: SignInOptions, show: (address: 
         state,
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
-        // OpenID Connect Core section 11: else `offline_access` is ignored.
+        // OpenID Connect Core section 11: without it, `offline_access` is ignored.
         prompt: 'consent',
       }),
     )

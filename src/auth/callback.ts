@@ -8,14 +8,14 @@ import { smallPage } from '../display/small-page.ts'
 interface Callback {
   /** The redirect address, on a free port of this machine. */
   address: string
-  /** Waits for the browser to bring the answer, and tells it there how `finish` went. Throws what `finish` throws. */
+  /** Waits for the browser to bring the answer, and shows there how `finish` went. Throws what `finish` throws. */
   answered(finish: (answer: URL) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
 const longestWaitMs = 5 * 60_000
 
-/** Listens for the one answer with this state. Whatever else comes by is turned away, and does not end the wait. */
+/** Listens for the one answer with this state. Refuses any other request, without ending the wait. */
 export async function openCallback(state: string, system: System): Promise<Callback> {
   const answers = Promise.withResolvers<{ answer: URL; response: ServerResponse }>()
   let taken = false
@@ -49,14 +49,16 @@ export async function openCallback(state: string, system: System): Promise<Callb
     close: async () => {
       const closed = once(server, 'close')
       server.close()
-      // Nobody who only holds a connection open keeps the program from going on.
+      // An open connection must not keep the program from going on.
       server.closeAllConnections()
       await closed
     },
   }
 }
 
-/** The address called, when it is the redirect address. Another Host is another site's page that found the port. */
+/**
+ * Returns the called URL if it is the redirect address. A different Host means that another site's page found the port.
+ */
 function answerOf(request: IncomingMessage, address: string): URL | undefined {
   const { host, pathname } = new URL(address)
   const called = URL.parse(request.url ?? '', `http://${host}`)
@@ -78,7 +80,7 @@ async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
   }
 }
 
-/** Resolves once the page is on its way, or nobody waits for it any more. */
+/** Resolves once the page is sent, or the client is gone. */
 async function reply(response: ServerResponse, status: number, told: Parameters<typeof smallPage>[0]): Promise<void> {
   if (response.destroyed) return
   const { page, headers } = smallPage(told)
@@ -88,7 +90,7 @@ async function reply(response: ServerResponse, status: number, told: Parameters<
   await gone
 }
 
-/** What the browser ends on. */
+/** The last pages that the browser shows. */
 const ends = {
   done: {
     heading: 'You are signed in',

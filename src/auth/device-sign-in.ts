@@ -11,12 +11,12 @@ import { oauthErrorCode } from './oauth-failure.ts'
 import { keepLogin, needEndpoint, prepareSignIn, type SignIn, type SignInOptions } from './sign-in.ts'
 
 interface DeviceCode {
-  /** Where the person enters the code, on any device. */
+  /** The address at which the person enters the code, on any device. */
   address: string
   userCode: string
 }
 
-/** RFC 8628 section 3.2. */
+/** The default of RFC 8628 section 3.2. */
 const usualIntervalSeconds = 5
 const longestWaitMs = 15 * 60_000
 
@@ -32,7 +32,7 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
   await keepLogin(options, sign, await reaching(issuer, () => poll(sign, device, options.system)))
 }
 
-/** Not the library's own polling, because that waits by a clock of its own. */
+/** Polls for the tokens. The library's own polling is not used, because it waits by its own clock. */
 async function poll(
   { config, resource }: SignIn,
   { device_code, expires_in, interval = usualIntervalSeconds }: DeviceAuthorizationResponse,
@@ -56,7 +56,7 @@ async function poll(
   })
 }
 
-/** A person will open it: it is no place for anything but a page. */
+/** Returns the address of the page for the code. A person opens it, so it must be https, or http like the issuer. */
 function pageOf({ verification_uri }: DeviceAuthorizationResponse, issuer: string): string {
   const address = URL.parse(verification_uri)
   const secure = address?.protocol === 'https:' || (address?.protocol === 'http:' && issuer.startsWith('http:'))

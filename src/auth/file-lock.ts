@@ -3,14 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import { Failure } from '../core/errors.ts'
 import { newSecret, type System } from '../core/system.ts'
 
-/** How long the work under a lock may take. A claim that is older is that of a process which died. */
+/** How long the work under a lock may take. An older claim belongs to a process that died. */
 const holdMs = 60_000
 const longestWaitMs = 45_000
 
 /**
- * Runs `work` while no other process runs any under the same lock. Who wants the lock first makes a file of its own
- * beside `path` (its claim) and then looks for the claims of others: of two that come at once at least one sees the
- * other and steps back, and what a dead process left can be removed without taking it from anyone who lives.
+ * Runs `work` under a lock between processes. A process first creates its own claim file beside `path`, then looks for
+ * other claims. If two come at once, at least one sees the other and steps back. The claim of a dead process can be
+ * removed without taking the lock from a live one.
  */
 export async function withFileLock<T>(path: string, system: System, work: () => Promise<T>): Promise<T> {
   const startedAt = system.elapsed()
@@ -28,7 +28,7 @@ export async function withFileLock<T>(path: string, system: System, work: () => 
         detail: `Another process is busy with ${path}; try again in a minute.`,
       })
     }
-    // A random wait, so that those who stepped back for each other do not come back together.
+    // The wait is random, so that processes that stepped back for each other do not return together.
     await system.sleep(20 + (system.randomBytes(1)[0] ?? 0) / 4)
   }
 }
@@ -42,7 +42,7 @@ async function tryClaim(path: string, system: System): Promise<string | undefine
   return undefined
 }
 
-/** Whether somebody else claims the lock. Removes the claims that have ended. */
+/** Returns whether another process claims the lock. Removes expired claims. */
 async function isClaimed(path: string, system: System, own?: string): Promise<boolean> {
   const prefix = `${basename(path)}.lock.`
   const nowMs = system.now()
@@ -51,7 +51,7 @@ async function isClaimed(path: string, system: System, own?: string): Promise<bo
     const claim = join(dirname(path), name)
     if (!name.startsWith(prefix) || claim === own) continue
     const leftMs = Number.parseInt(name.slice(prefix.length), 10) - nowMs
-    // One that ends later than it may was made before the clock was set back.
+    // A claim that expires too far in the future was created before the clock was set back.
     if (leftMs > 0 && leftMs <= 2 * holdMs) claimed = true
     else await rm(claim, { force: true })
   }

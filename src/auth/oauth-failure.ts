@@ -2,7 +2,7 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { Failure } from '../core/errors.ts'
 import { maskSecrets } from '../core/masking.ts'
 
-/** What went wrong with an authorization server, in one line that holds no token. */
+/** Describes a failure at an authorization server, in one line without a token. */
 export function oauthFailure(error: unknown, issuer: string): Failure {
   const { host } = new URL(issuer)
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
@@ -17,7 +17,7 @@ export function oauthFailure(error: unknown, issuer: string): Failure {
   return new Failure('bad_gateway', { detail: `${host} did not answer as an authorization server does: ${reason}.` })
 }
 
-/** RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5: those that a person can do something about. */
+/** The errors that a person can act on: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5. */
 const meanings: Readonly<Record<string, string>> = {
   access_denied: 'The sign-in was refused by the person asked',
   expired_token: 'The code was not entered in time; run the command again',
@@ -25,19 +25,22 @@ const meanings: Readonly<Record<string, string>> = {
   temporarily_unavailable: 'The sign-in is not available at the moment; try again later',
 }
 
-/** The error code of RFC 6749 section 5.2 that the server answered; undefined for any other failure. */
+/** Returns the server's error code (RFC 6749 section 5.2); undefined for any other failure. */
 export function oauthErrorCode(error: unknown): string | undefined {
   return error instanceof ResponseBodyError ? error.error : undefined
 }
 
-/** The library wraps what it found in general words: an error that says more, or the response itself. */
+/**
+ * Returns the most specific description. The library wraps a more specific error, or the response itself, in general
+ * words.
+ */
 function told({ message, cause }: Error): string {
   if (cause instanceof Error) return cause.message
   const status = typeof cause === 'object' && cause !== null && 'status' in cause ? ` ${cause.status}` : ''
   return `${message}${status}`
 }
 
-/** A text of the server for a terminal: on one line, short, no control characters. */
+/** Prepares a text of the server for a terminal: on one line, short, without control characters. */
 function printable(text: string): string {
   return maskSecrets(text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200)).replace(/\.$/, '')
 }

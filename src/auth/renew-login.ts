@@ -7,8 +7,8 @@ import { lifeOf, type SignInOptions } from './sign-in.ts'
 import { type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
- * Renews the stored login unless another process has done so meanwhile, and answers its access token. A refresh token
- * works once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1): whoever renews keeps the others out.
+ * Renews the stored login, unless another process has just done so, and returns its access token. A refresh token works
+ * once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1), so renewing locks out other processes.
  */
 export async function renewLogin(
   { baseUrl, store, system, fetch }: SignInOptions,

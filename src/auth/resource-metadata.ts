@@ -21,7 +21,7 @@ const Metadata = z.object({
     .default([]),
 })
 
-/** What the API says about signing in to it (RFC 9728). Throws `Failure`. */
+/** Reads how to sign in to the API (RFC 9728). Throws `Failure`. */
 export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promise<ResourceMetadata> {
   const { host } = new URL(baseUrl)
   const headers = { Accept: 'application/json' }
@@ -39,7 +39,7 @@ export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promi
     })
   }
   const { resource, authorization_servers: servers, scopes_supported: scopes } = parsed.data
-  // RFC 9728 section 3.3: else one API could have tokens made for another.
+  // RFC 9728 section 3.3: without this check, one API could obtain tokens for another.
   if (withoutSlash(resource) !== withoutSlash(baseUrl)) {
     throw new Failure('bad_gateway', { detail: `${baseUrl} calls itself ${show(resource)}: use that as --base-url.` })
   }
@@ -52,7 +52,7 @@ export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promi
   return { resource, issuer, scopes }
 }
 
-/** RFC 9728 section 3.1: the well-known part comes before the path. */
+/** Returns the address of the metadata. The well-known part comes before the path (RFC 9728 section 3.1). */
 function metadataAddress(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl)
   return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}`

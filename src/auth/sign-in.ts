@@ -13,11 +13,11 @@ export interface SignInOptions {
   fetch: Fetch
 }
 
-/** A sign-in that is about to start: whom to ask, as whom, and for what. */
+/** A sign-in about to start: the server, the client, and the requested access. */
 export interface SignIn {
   config: Configuration
   issuer: string
-  /** Asked for with every request (RFC 8707), so that the tokens are good for this API alone. */
+  /** Sent with every request (RFC 8707), so that the tokens are valid for this API only. */
   resource: string
   /** Separated by spaces. */
   scope: string
@@ -28,18 +28,20 @@ export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): P
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
   const config = await clientAt(issuer, store, fetch)
   const { scopes_supported: known } = config.serverMetadata()
-  // The API lists what a host needs to begin with; a program that cannot ask again in the middle asks for all there is.
+  // The API lists the scopes that a host needs at first. This program cannot ask again later, so it requests all
+  // scopes.
   const asked = new Set([...scopes, ...(known ?? [])])
   for (const scope of aboutPeople) asked.delete(scope)
-  // Gives a refresh token (OpenID Connect Core section 11); one that does not list it may refuse it.
+  // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server that does not list it may refuse
+  // it.
   if (known?.includes('offline_access') ?? true) asked.add('offline_access')
   return { config, issuer, resource, scope: [...asked].join(' ') }
 }
 
-/** What tells who somebody is (OpenID Connect Core section 5.4), which this program has no use for. */
+/** The scopes that identify a person (OpenID Connect Core section 5.4), which this program does not need. */
 const aboutPeople = ['openid', 'profile', 'email', 'address', 'phone']
 
-/** Keeps the tokens of a sign-in that succeeded, in place of those of an earlier one. */
+/** Stores the tokens of a successful sign-in, replacing an earlier login. */
 export async function keepLogin(
   { baseUrl, store, system }: SignInOptions,
   { config, issuer, resource }: SignIn,
@@ -52,10 +54,10 @@ export async function keepLogin(
   )
 }
 
-/** A server may leave it out (RFC 6749 section 5.1); it is 15 minutes (docs/service.md#short-lived-tokens). */
+/** The default lifetime (docs/service.md#short-lived-tokens): a server may leave it out (RFC 6749 section 5.1). */
 const usualLifetimeSeconds = 900
 
-/** The access token of an answer, and when it ends by this machine's clock. */
+/** Returns the access token of an answer, and its expiry by this machine's clock. */
 export function lifeOf(
   { access_token, expires_in = usualLifetimeSeconds }: TokenEndpointResponse,
   system: Pick<System, 'now'>,
@@ -68,7 +70,7 @@ async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promis
   const clientId = (await store.read()).clients[issuer]?.clientId
   if (clientId !== undefined) {
     const config = await openAuthorizationServer(issuer, clientId, fetch)
-    // A sandbox that was made anew knows nothing of the clients of the one before.
+    // A recreated sandbox does not know the clients of the previous one.
     if (await knowsClient(config)) return config
   }
   const config = await registerClient(issuer, fetch)
@@ -79,7 +81,7 @@ async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promis
   return config
 }
 
-/** Refuses to go on without what the server must offer for this way of signing in. */
+/** Refuses to go on if the server lacks the endpoint for this way of signing in. */
 export function needEndpoint(sign: SignIn, name: 'authorization_endpoint' | 'device_authorization_endpoint'): void {
   if (sign.config.serverMetadata()[name] !== undefined) return
   const way = name === 'authorization_endpoint' ? 'in a browser: try --device' : 'with a code: try without --device'

@@ -4,12 +4,12 @@ import { openAuthorizationServer, reaching } from './authorization-server.ts'
 import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
-/** How a sign-out went: nobody was signed in; it ended everywhere; or here only, and why. */
+/** The outcome of a sign-out: nobody was signed in; it ended everywhere; or only here, with the reason. */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
-/** Ends the login at the server (RFC 7009), and forgets it here also where the server does not answer. */
+/** Revokes the login at the server (RFC 7009), and deletes it here even if the server does not answer. */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
-  // Nobody may renew the tokens in between: what is revoked would not be what is stored.
+  // No process may renew the tokens in between: the revoked ones would not be the stored ones.
   return await store.exclusively(async (stored, write) => {
     const { [baseUrl]: login, ...others } = stored.logins
     if (login === undefined) return { kind: 'none' }

@@ -3,24 +3,29 @@ import { Failure } from '../core/errors.ts'
 import type { SignInOptions } from './sign-in.ts'
 import { type Login, signInNeeded } from './token-store.ts'
 
-/** The options of the sign-in whose login is used. */
+/** The options of the sign-in that stored the login. */
 interface StoredCredentialOptions extends SignInOptions {
   log?: Log | undefined
 }
 
 interface StoredCredential {
-  /** An access token that is good for some time yet. Throws `Failure` that says what to run where there is none. */
+  /**
+   * Returns an access token that stays valid for a while. If there is none, throws a `Failure` that names the command
+   * to run.
+   */
   (): Promise<string>
-  /** The API refused this token: the next call asks for another instead of waiting for its end. */
+  /** Reports that the API refused this token. The next call requests another without waiting for its expiry. */
   refused(accessToken: string): void
 }
 
-/** A call takes less: a token with this much left serves it to its end. */
+/** A call takes less time than this: a token with this much left lasts to its end. */
 const renewedBeforeEndMs = 2 * 60_000
-/** After a failure, the token that is still good is used for so long without another try. */
+/** How long a token that is still valid is used after a failed renewal, before the next try. */
 const pauseMs = 30_000
 
-/** The credential that `payments-mcp login` stored, read anew by each call and renewed ahead of time. */
+/**
+ * Creates the credential that `payments-mcp login` stored. Each call reads it afresh, and it is renewed ahead of time.
+ */
 export function createStoredCredential(options: StoredCredentialOptions): StoredCredential {
   const { baseUrl, store, system, log } = options
   let renewing: Promise<string> | undefined
@@ -29,7 +34,7 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
 
   const isDue = (login: Login) => {
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
-    // One that was just made is not made anew, or an API that refuses all tokens would have them made without end.
+    // A new token is not renewed again at once, or an API that refuses all tokens would cause endless renewals.
     if (login.accessToken === refused && system.now() - login.obtainedAtMs >= pauseMs) return true
     const aheadMs = login.refreshToken === null ? 0 : Math.min(renewedBeforeEndMs, lifetimeMs / 5)
     return login.expiresAtMs - system.now() <= aheadMs

@@ -7,22 +7,22 @@ import type { System } from '../core/system.ts'
 import { withFileLock } from './file-lock.ts'
 
 const Login = z.object({
-  /** The authorization server that gave the tokens, and the client it gave them to. */
+  /** The authorization server that issued the tokens, and the client that they belong to. */
   issuer: z.string(),
   clientId: z.string(),
-  /** What the access token is for (RFC 8707). */
+  /** The resource that the access token is for (RFC 8707). */
   resource: z.string(),
   accessToken: z.string(),
   /** Milliseconds since the epoch. */
   obtainedAtMs: z.number(),
   expiresAtMs: z.number(),
-  /** Null where the server gives none: the login ends with its access token. */
+  /** Null if the server issues none: the login ends with its access token. */
   refreshToken: z.string().nullable(),
 })
 
 const Content = z.object({
   version: z.literal(1),
-  /** The id this program was registered with, by issuer: an id is worth nothing at another one. */
+  /** The id of this program by issuer: each issuer registers its own. */
   clients: z.record(z.string(), z.object({ clientId: z.string() })),
   /** By the base address of the payments API. */
   logins: z.record(z.string(), Login),
@@ -34,11 +34,11 @@ export type Logins = Omit<z.infer<typeof Content>, 'version'>
 export interface TokenStore {
   readonly path: string
   read(): Promise<Logins>
-  /** Runs `work` with what is stored now, while no other process can change it; `write` replaces all of it. */
+  /** Runs `work` on the stored content, while no other process can change it; `write` replaces all of it. */
   exclusively<T>(work: (stored: Logins, write: (next: Logins) => Promise<void>) => Promise<T>): Promise<T>
 }
 
-/** The logins of this user: one file that only they can read, shared by all processes that they run. */
+/** Creates the store of this user's logins: one file that only they can read, shared by all their processes. */
 export function createTokenStore({ directory, system }: { directory: string; system: System }): TokenStore {
   const path = join(directory, 'login.json')
   return {
@@ -52,9 +52,9 @@ export function createTokenStore({ directory, system }: { directory: string; sys
   }
 }
 
-/** Windows keeps a user's data from others by other means than modes. */
+/** Whether files have modes. Windows protects a user's data by other means. */
 const hasModes = process.platform !== 'win32'
-/** Thousands of logins; a larger file is none of ours. */
+/** The size of thousands of logins; a larger file is not ours. */
 const largestBytes = 4 * 1024 * 1024
 
 async function makePrivate(directory: string): Promise<void> {
@@ -72,7 +72,7 @@ async function read(path: string): Promise<Logins> {
   })
 }
 
-/** A file that others can read, a copy that was put back for one, is closed to them before it is used. */
+/** Reads the file after closing it to other users, in case a copy that they can read was put back. */
 async function readPrivate(path: string): Promise<string | undefined> {
   const file = await openExisting(path)
   if (file === undefined) return undefined
@@ -94,7 +94,7 @@ async function openExisting(path: string) {
   }
 }
 
-/** Whole or not at all: a refresh token that is half written is a login lost. */
+/** Writes the whole file or nothing: a half-written refresh token is a lost login. */
 async function write(path: string, logins: Logins): Promise<void> {
   const next = `${path}.next`
   await rm(next, { force: true })
@@ -103,7 +103,7 @@ async function write(path: string, logins: Logins): Promise<void> {
   await rename(next, path)
 }
 
-/** What the file system refuses is for the person to mend: it is told with the path, and without the content. */
+/** Reports a refusal of the file system, which the person has to fix, with the path and without the content. */
 async function readable<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -116,7 +116,7 @@ async function readable<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Tells what to run: nothing here opens a browser by itself. */
+/** Returns a failure that names the command to run: nothing here opens a browser by itself. */
 export function signInNeeded(baseUrl: string, why: string): Failure {
   return new Failure('unauthenticated', {
     detail: `${why} at ${baseUrl}: run payments-mcp login --base-url ${baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,
