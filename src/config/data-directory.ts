@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path'
 
-/** The folder that a user's data lives in on a platform, and the path of a file in it. */
+/** Returns the folder of a user's data on a platform, and the path of a file in it. */
 export function directoryOf(
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,

@@ -1,7 +1,7 @@
 import { everyCommandBut, type Setting } from './setting.ts'
 import { parseDatabaseUrl, parseInteger, parsePath, parsePostgresUrl, parseSecrets } from './values.ts'
 
-/** The settings that tell where the embedded sandbox has its data, and what it begins with. */
+/** The settings of the embedded sandbox's data: its location and its initial content. */
 export const dataSettings = {
   /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   databaseUrl: {
@@ -15,7 +15,7 @@ export const dataSettings = {
     readBy: everyCommandBut('bridge', 'login', 'logout'),
     parse: parseDatabaseUrl,
   },
-  /** The path of the world file; undefined: the package's own world, where the database is empty. */
+  /** The path of the world file; undefined means the package's own world, if the database is empty. */
   world: {
     placeholder: 'file',
     meaning: 'World file that the embedded sandbox begins with (payments-mcp init writes one)',
@@ -24,7 +24,7 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve', 'console', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: parsePath,
   },
-  /** The path of the file of faults; undefined: there is none. */
+  /** The path of the file of faults; undefined if there is none. */
   faults: {
     placeholder: 'file',
     meaning: 'File of rules by which requests to the embedded sandbox fail on purpose',
@@ -33,7 +33,7 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: parsePath,
   },
-  /** A standby of that database, which lists are read from; undefined: there is none. */
+  /** A standby of that database, which lists are read from; undefined if there is none. */
   databaseReadUrl: {
     placeholder: 'url',
     meaning: 'A standby of that PostgreSQL, which lists are read from',
@@ -50,7 +50,7 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve', 'console'],
     parse: (text) => parseInteger(text, 2, 1000),
   },
-  /** The secrets that the keys in the database are wrapped with, the present one first. */
+  /** The secrets that wrap the keys in the database, the current one first. */
   secret: {
     placeholder: 'secret',
     meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',

@@ -8,25 +8,26 @@ import type { CommandName, Start } from './setting.ts'
 import { type Config, type KnownSetting, names, type SettingKey, settings } from './settings.ts'
 import { describeText, isPostgresUrl, keyPattern } from './values.ts'
 
-/** One line for the person who starts the program; the cli prints it and exits 2. */
+/** An error for the person who starts the program: one line, which the cli prints before it exits with 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** What a start is configured by. Tests pass their own; the defaults are this process's. */
+/** The sources of a start's configuration. Tests pass their own; the defaults are this process's. */
 export interface ConfigSources {
   env?: Readonly<Record<string, string | undefined>>
-  /** The flags by the setting's key, as commander's `opts()` has them; other properties are ignored. */
+  /** The flags by the setting's key, as in commander's `opts()`; other properties are ignored. */
   flags?: { readonly [K in SettingKey]?: string | undefined }
   platform?: NodeJS.Platform
   /** The user's home directory. */
   home?: string
-  /** The command that is started, which some defaults depend on. */
+  /** The started command, which some defaults depend on. */
   command?: CommandName
 }
 
 /**
- * Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError.
+ * Reads and checks every setting. A flag wins over its variable, and an empty variable counts as unset. Throws
+ * ConfigError.
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir(), command } = sources
@@ -37,7 +38,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       command,
       dataFile,
     })
-  // The other settings' parsers and defaults depend on the environment, which is a setting itself.
+  // The parsers and defaults of other settings depend on the environment, which is a setting itself.
   const environment = read(settingOf('environment'), 'sandbox') as Environment
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
   const config = Object.freeze(values) as unknown as Config
@@ -48,7 +49,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config
 }
 
-/** The settings of a command. Throws ConfigError for a flag that it does not read, and tells of such variables. */
+/** Reads the settings of a command. Throws ConfigError for a flag that it does not read, and reports such variables. */
 export function configFor(command: CommandName, sources: ConfigSources, tell: (line: string) => void): Config {
   const { env = process.env, flags = {} } = sources
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))
@@ -61,12 +62,12 @@ export function configFor(command: CommandName, sources: ConfigSources, tell: (l
   return loadConfig({ ...sources, command })
 }
 
-/** This process's environment without what is set there for this package: what a program that it starts may know. */
+/** Returns this process's environment for a child process, without the variables of this package. */
 export function foreignEnvironment(env: ConfigSources['env'] = process.env): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
 }
 
-/** The texts of the command's settings that were given at all, by their variables. */
+/** Returns the texts of the command's settings that were given, by variable. */
 export function givenTexts(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
   const texts = settings
     .filter(({ readBy }) => readBy.includes(command))
@@ -86,14 +87,14 @@ function ownPart(variable: string): string {
 }
 
 function unknownVariable(variable: string): string {
-  // All variables begin alike, so that beginning says nothing about which one was meant.
+  // All variables share a prefix, so it says nothing about which one was meant.
   const known = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
   const meant = known.get(nearest(ownPart(variable), [...known.keys()]) ?? '')
   const advice = meant === undefined ? 'payments-mcp help settings lists them' : `did you mean ${meant}?`
   return `${variable} is not a setting and is ignored; ${advice}`
 }
 
-/** Whether the database is the one of a user who configured none. */
+/** Returns whether the database is the default one. */
 export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'databaseUrl' | 'environment'>): boolean {
   return (
     databaseUrl ===
@@ -101,7 +102,7 @@ export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'da
   )
 }
 
-/** The folder this user's data lives in, and the path of a file in it. */
+/** Returns the folder of this user's data, and the path of a file in it. */
 export function dataDirectory({
   env = process.env,
   platform = process.platform,
@@ -121,7 +122,7 @@ export function userMachine(): UserMachine {
   return { platform: process.platform, home: homedir(), env: process.env }
 }
 
-/** The proxy that this user's programs reach the internet through. */
+/** Returns the proxy through which this user's programs reach the internet. */
 export function outgoingProxy({ env = process.env }: Pick<ConfigSources, 'env'> = {}) {
   const given = (name: string) => env[name] || env[name.toLowerCase()] || undefined
   return { httpsProxy: given('HTTPS_PROXY'), noProxy: given('NO_PROXY') }
@@ -160,7 +161,7 @@ function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
-/** A deployed API has its own world, and nothing fails there on purpose. */
+/** Refuses a file for a deployed API, which has its own world and injects no faults. */
 function refuseFileElsewhere(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const beside = environment === 'sandbox' ? 'baseUrl' : 'environment'

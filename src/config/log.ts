@@ -8,23 +8,23 @@ import { terminalLine } from './terminal-lines.ts'
 export type LogFields = Readonly<Record<string, unknown>>
 export type Severity = 'debug' | 'info' | 'warn' | 'error'
 
-/** What the service and the MCP server log through: the facts of the line first, then what happened. */
+/** The logger of the service and the MCP server. The fields of a line come first, then its message. */
 export type Logger = Readonly<Record<Severity, (fields: LogFields, message: string) => void>>
 
-/** The process's own logger: it can say when the lines logged so far are written, for an end by `process.exit`. */
+/** The process's own logger. Its `flush` resolves when all lines so far are written, for an end by `process.exit`. */
 export interface ProcessLogger extends Logger {
   flush(): Promise<void>
 }
 
 interface LoggerOptions {
   level: LogLevel
-  /** A person reads it: lines in words instead of JSON, and each call, where JSON tells what changed or was refused. */
+  /** Whether a person reads it: lines in words instead of JSON, for every call. JSON logs only changes and refusals. */
   terminal?: boolean
 }
 
 /**
- * JSON lines on stderr (stdout belongs to stdio MCP), secrets removed. pino is loaded with the first line that is logged
- * at all, because the start of a stdio server must not wait for it; lines keep their order meanwhile.
+ * Creates a logger of JSON lines on stderr (stdout belongs to stdio MCP), with secrets removed. pino is loaded with the
+ * first line, because the start of a stdio server must not wait for it. Lines keep their order meanwhile.
  */
 export function createLogger({ level, terminal = false }: LoggerOptions): ProcessLogger {
   let pino: Pino | undefined
@@ -40,7 +40,7 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   }
 
   function write(severity: Severity, fields: LogFields, message: string) {
-    // The line is cleaned at once, so that it tells what was true when it was logged.
+    // The line is cleaned at once, so that it records the state when it was logged.
     const line = { severity, fields: cleanFields(fields), message: maskSecrets(message) }
     if (pino !== undefined) return pino[severity](line.fields, line.message)
     if (waiting.length < waitingLimit) waiting.push(line)
@@ -69,14 +69,14 @@ const ranks = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5, silent
 >
 
 /**
- * How many lines wait while pino loads, which takes tens of milliseconds; the lines after them are counted, not kept.
+ * How many lines wait while pino loads, which takes tens of milliseconds. Lines beyond these are counted and dropped.
  */
 const waitingLimit = 1_000
 
 const removed = '[removed]'
 
 async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
-  // The default export is all that a bundled CommonJS package has.
+  // A bundled CommonJS package has only the default export.
   const { default: pino } = await import('pino')
   return pino(
     {
@@ -91,7 +91,7 @@ async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
   )
 }
 
-/** A value is cut below this depth and after this many entries: a log line is not a dump. */
+/** Bounds on a logged value, because a log line is not a dump: its depth, and the entries at each level. */
 const depthLimit = 6
 const entriesLimit = 100
 

@@ -1,6 +1,6 @@
 import type { Environment } from '../core/operation.ts'
 
-/** The commands that can be started; `stdio` is the one without a name on the command line. */
+/** The commands. `stdio` is the one without a name on the command line. */
 export const everyCommand = [
   'stdio',
   'bridge',
@@ -27,27 +27,27 @@ export function everyCommandBut(...others: readonly CommandName[]): readonly Com
 }
 
 export interface Setting {
-  /** The word that stands for the value in the help: `--port <number>`. */
+  /** The placeholder of the value in the help: `--port <number>`. */
   placeholder: string
   meaning: string
   /** Completes "it accepts …". */
   accepts: string
   /**
-   * The text that counts as given when nothing is. Where there is no such text: what happens then, in words, and the
-   * value that makes it happen; without one it is undefined.
+   * The text used if none is given. If there is no such text: the behavior in words, and the value that leads to it,
+   * which may be undefined.
    */
   default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean
-  /** The commands that read the setting; the others refuse its flag. */
+  /** The commands that read the setting; other commands refuse its flag. */
   readBy: readonly CommandName[]
-  /** The value that the text means; undefined: the setting does not accept the text. */
+  /** Parses the text; undefined if the setting does not accept it. */
   parse(text: string, environment: Environment): unknown
 }
 
 /** The facts of the start that a default may depend on. */
 export interface Start {
   environment: Environment
-  /** Undefined where no command is started, as in a test's sandbox. */
+  /** Undefined if no command is started, as in a test's sandbox. */
   command: CommandName | undefined
   /** The path of a file in this user's data directory. */
   dataFile(name: string): string

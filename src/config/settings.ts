@@ -42,7 +42,7 @@ const table = {
     readBy: everyCommand,
     parse: oneOf('sandbox', 'production'),
   },
-  /** Address of a deployed payments API, without a slash at its end; undefined: the embedded sandbox. */
+  /** Address of a deployed payments API, without a trailing slash; undefined means the embedded sandbox. */
   baseUrl: {
     placeholder: 'url',
     meaning: 'Address of a deployed payments API',
@@ -60,7 +60,7 @@ const table = {
     readBy: ['stdio', 'bridge', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
-  /** The X-Instance-ID of this connection; undefined: the client generates one. */
+  /** The X-Instance-ID of this connection; if undefined, the client generates one. */
   instanceId: {
     placeholder: 'id',
     meaning: 'X-Instance-ID of this connection',
@@ -86,7 +86,7 @@ const table = {
     readBy: ['stdio', 'setup', 'serve', 'console', 'login', 'logout', 'doctor'],
     parse: (text) => parseInteger(text, 0, 65_535),
   },
-  /** The host is kept without the brackets of an IPv6 address. */
+  /** Stored without the brackets of an IPv6 address. */
   host: {
     placeholder: 'host',
     meaning: 'Host name or address that serve listens on',
@@ -95,7 +95,7 @@ const table = {
     readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
     parse: parseHost,
   },
-  /** Only the secret part of the key is kept. */
+  /** Stored without the prefix of the key. */
   sandboxApiKey: {
     placeholder: 'secret',
     meaning: 'Secret of the API key that the sandbox is seeded with',
@@ -140,7 +140,7 @@ const table = {
     parse: (text) => originOf(parseBaseUrl(text)),
   },
   /**
-   * Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine.
+   * Origins of web pages that may use the MCP endpoint and sign in from a browser, besides this machine's own.
    */
   allowedOrigins: {
     placeholder: 'list',
@@ -150,7 +150,7 @@ const table = {
     readBy: ['serve'],
     parse: parseOrigins,
   },
-  /** Addresses and ranges of the proxies whose X-Forwarded-For tells who the client is. */
+  /** Addresses and ranges of the proxies whose X-Forwarded-For is trusted to name the client. */
   trustedProxies: {
     placeholder: 'list',
     meaning: 'Proxies in front of serve whose X-Forwarded-For tells who the client is',
@@ -159,7 +159,7 @@ const table = {
     readBy: ['serve'],
     parse: parseTrustedProxies,
   },
-  /** Whether applications may describe themselves by a document that they publish, instead of registering. */
+  /** Whether applications may identify themselves by a published metadata document, instead of registering. */
   clientMetadata: {
     placeholder: 'when',
     meaning: 'Whether AI hosts may sign in with a client id metadata document, which serve then fetches',
@@ -184,7 +184,7 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: oneOf('always', 'production', 'never'),
   },
-  /** In cents: a payment or card above it is confirmed by a person, where `confirm` lets anything ask. */
+  /** In cents: a person confirms a payment or card above it, unless `confirm` turns all questions off. */
   confirmAbove: {
     placeholder: 'cents',
     meaning: 'Payments and cards above it are confirmed by a person',
@@ -220,7 +220,7 @@ const table = {
     readBy: ['serve'],
     parse: parseBoolean,
   },
-  /** Where `/metrics` is instead of on the port of `serve`; undefined: there. */
+  /** The port of `/metrics`; if undefined, it is served on the port of `serve`. */
   metricsPort: {
     placeholder: 'number',
     meaning: 'Port of its own for /metrics, for whoever reaches it on the host of serve',
@@ -243,8 +243,8 @@ const table = {
 } as const satisfies Record<string, Setting>
 
 /**
- * Every setting in the order of the documents, with its names: `PAYMENTS_BASE_URL`, and `--base-url <url>` (commander
- * names that option `baseUrl`, which is the key). `shown` is the default as the documents and the help tell it.
+ * Every setting in the order of the documents, with its names: `PAYMENTS_BASE_URL`, and `--base-url <url>`. Commander
+ * names that option `baseUrl`, which is the key. `shown` is the default as it appears in the documents and the help.
  */
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {

@@ -1,4 +1,4 @@
-/** A log line for a person: the time, who, what, how much, how it ended and how long it took. */
+/** Formats a log line for a person: the time, the actor, the operation, the amount, the outcome and the duration. */
 export function terminalLine(json: string): string {
   const { time, level, msg, operation, agentId, amount, status, code, ms, method, path, ...others } = JSON.parse(json)
   const clock = String(time).slice(11, 19)
@@ -19,7 +19,7 @@ function words(parts: readonly unknown[]): string {
   return parts.filter((part) => part !== '' && part !== undefined).join('  ')
 }
 
-/** What else the line tells, on one line; of an error, what happened and where. */
+/** Returns the other fields on one line, with the message and stack of an error. */
 function rest({ err, ...fields }: Record<string, unknown>): string {
   const told = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
   const error = err as { stack?: string; message?: string } | undefined

@@ -5,7 +5,7 @@ import { type Environment, environmentSegments, type Toolset, toolsets } from '.
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
 
-// Each of these reads the text of a setting and gives undefined for a text that the setting does not accept.
+// Each of these parses the text of a setting, and returns undefined for a text that the setting does not accept.
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word | undefined {
   return (text) => words.find((word) => word === text)
@@ -19,7 +19,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return url.href.replace(/\/+$/, '')
 }
 
-/** The address, where it is nothing but an origin; otherwise undefined. */
+/** Returns the address if it is nothing but an origin; otherwise undefined. */
 export function originOf(text: string | undefined): string | undefined {
   return text !== undefined && new URL(text).origin === text ? text : undefined
 }
@@ -66,14 +66,17 @@ export function parseHost(text: string): string | undefined {
   return URL.canParse(host.includes(':') ? `http://[${host}]` : `http://${host}`) ? host : undefined
 }
 
-/** A text that looks like a whole key must be one of the right kind: a secret may hold the same characters. */
+/**
+ * Parses a secret. If the text looks like a whole key, it must be of the right kind: a secret may hold the same
+ * characters.
+ */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
   const secret = text.startsWith(prefix) ? text.slice(prefix.length) : text
   return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
 }
 
-/** The present secret, and the one before it where there is a comma. */
+/** Parses the current secret and, after a comma, the previous one. */
 export function parseSecrets(text: string): readonly string[] | undefined {
   const secrets = text.split(',')
   const good = secrets.length <= 2 && secrets.every((secret) => /^[\x21-\x7e]{32,256}$/.test(secret))
@@ -81,8 +84,8 @@ export function parseSecrets(text: string): readonly string[] | undefined {
 }
 
 /**
- * The text that a setting got, as a terminal or a log may show it: a secret is not shown at all, an address without its
- * credentials and query.
+ * Describes the text of a setting so that it is safe for a terminal or a log. A secret is not shown at all, and an
+ * address is shown without its credentials and query.
  */
 export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`
