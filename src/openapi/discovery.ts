@@ -4,27 +4,29 @@ import { camelCase, type Environment, type OperationDefinition, onlyReads, type 
 import { displayName, firstQuestion, shortDescription } from '../core/product.ts'
 import { tagOf } from './document.ts'
 
-/** How this deployment was set up, as far as it tells whoever asks. */
+/** The public facts about a deployment. */
 export interface About {
   /** The name in the registry of MCP servers. */
   name: string
   version: string
   protocolVersions: readonly string[]
-  /** What a host is offered that does not choose. */
+  /** The toolsets for a host that chooses none. */
   toolsets: readonly Toolset[]
   readOnly: boolean
-  /** How a host on this machine starts the MCP server on the same sandbox; undefined: it cannot. */
+  /**
+   * The command with which a host on this machine starts the MCP server on the same sandbox; undefined if it cannot.
+   */
   start?: Start | undefined
 }
 
 interface Deployment {
   environment: Environment
-  /** The address that people reach it at, without a slash at its end. */
+  /** The public address, without a trailing slash. */
   publicUrl: string
   about: About
 }
 
-/** The one version of its schema (SEP-2127, an extension of MCP). */
+/** The only version of the card's schema (SEP-2127, an extension of MCP). */
 const cardSchema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
 export const mediaTypes = {
@@ -33,13 +35,13 @@ export const mediaTypes = {
   openApi: 'application/openapi+json',
 } as const
 
-/** Tells a host where and how to connect before it does. It lists no tools: those a host asks for once it is connected. */
+/** Builds the card that tells a host how to connect. It lists no tools: a host asks for them once it is connected. */
 export function serverCard({ publicUrl, about }: Deployment) {
   return {
     $schema: cardSchema,
     name: about.name,
     version: about.version,
-    // The same as the server says of itself to whoever is connected (src/mcp/server.ts).
+    // The title that a connected host gets too (src/mcp/server.ts).
     title: displayName,
     description: shortDescription,
     websiteUrl: `${publicUrl}/`,
@@ -50,10 +52,10 @@ export function serverCard({ publicUrl, about }: Deployment) {
   }
 }
 
-/** Lists what this site has for programs that look for such things by its name alone (AI Catalog 1.0). */
+/** Lists this site's services for programs that know only its host name (AI Catalog 1.0). */
 export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   const { hostname } = new URL(publicUrl)
-  // A name in a URN has no brackets, which an address of IPv6 stands in.
+  // A name in a URN has no brackets, unlike an IPv6 address in a URL.
   const identifier = (kind: string) => `urn:air:${hostname.replace(/[[\]]/g, '').replaceAll(':', '-')}:${kind}:payments`
   return {
     specVersion: '1.0',
@@ -78,7 +80,7 @@ export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   }
 }
 
-/** Tells a model that was sent here what there is, in Markdown (llmstxt.org). */
+/** Describes the service to a model in Markdown (llmstxt.org). */
 export function llmsText({ environment, publicUrl, about }: Deployment): string {
   const operations = Object.values<OperationDefinition>(catalogue).filter(
     (operation) => operation.environments.includes(environment) && (!about.readOnly || onlyReads(operation)),

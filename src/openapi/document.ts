@@ -19,11 +19,11 @@ type Json = Record<string, unknown>
 
 export interface OpenApiOptions {
   environment: Environment
-  /** The base address of the API, as a client uses it. */
+  /** The base address of the API for clients. */
   serverUrl: string
 }
 
-/** The OpenAPI 3.1.1 document of everything the catalogue offers in an environment. */
+/** Builds the OpenAPI 3.1.1 document of everything the catalogue offers in an environment. */
 export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
   const operations = (Object.values(catalogue) as OperationDefinition[]).filter(({ environments }) =>
     environments.includes(environment),
@@ -65,7 +65,7 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
   }
 }
 
-/** The operations of a path's first segment belong together: `agent-cards`, `simulations`. */
+/** Returns the tag of an operation, which is the first segment of its path: `agent-cards`, `simulations`. */
 export function tagOf({ path }: OperationDefinition): string {
   const segment = path.split('/')[1]
   if (segment === undefined) throw new Error(`Bug: ${path} has no segment`)
@@ -142,7 +142,9 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
   }
 }
 
-/** What a request names besides its attributes (docs/service.md#bodies); undefined where it names nothing. */
+/**
+ * Describes the ids that a request names besides its attributes (docs/service.md#bodies); undefined if there are none.
+ */
 function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): JsonSchema | undefined {
   if (relationships === undefined) return undefined
   const ids = Object.entries(toSchema(relationships, 'input').properties ?? {})
@@ -153,7 +155,7 @@ function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): Json
   return exactly(Object.fromEntries(identified))
 }
 
-/** An object with these properties, each of them required, and no other. */
+/** Describes an object with exactly these properties, all required. */
 function exactly(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
@@ -184,16 +186,19 @@ function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): 
   }
 }
 
-/** Gates and passing failures are never recorded, so they are no replay (docs/service.md#idempotency-failures). */
+/**
+ * Auth refusals and transient failures are never recorded, so they are never replayed
+ * (docs/service.md#idempotency-failures).
+ */
 const unrecordedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503])
 
-/** What operations share by `$ref`, collected on the way. */
+/** The components that operations share by `$ref`, collected while the document is built. */
 class Components {
   readonly schemas: Record<string, JsonSchema> = {}
   readonly responses: Record<string, Json> = {}
   readonly #names = new Map<z.ZodObject, string>()
 
-  /** The resource answered. A second shape of one type is named after the operation that answers it. */
+  /** Adds the resource in the answer. A second shape of a type is named after the operation that answers it. */
   resource(operation: OperationDefinition): JsonSchema {
     const { output } = operation
     const type = pascalCase(typeOf(output))
@@ -247,7 +252,7 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     override({ jsonSchema }) {
-      // The format says it, and the pattern that zod adds is longer than the rest of the document.
+      // The format is enough: the pattern that zod adds would make the document more than twice as long.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
       // A response may gain fields; a client must not refuse them.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties

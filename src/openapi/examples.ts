@@ -1,7 +1,7 @@
 import { answersList, type OperationDefinition } from '../core/operation.ts'
 import type { JsonSchema } from './components.ts'
 
-/** An example of a request's `data`: every attribute but those that are rarely sent. */
+/** Builds an example of a request's `data`, with every attribute except those that are rarely sent. */
 export function requestExample(
   { name }: OperationDefinition,
   attributes: JsonSchema,
@@ -14,7 +14,7 @@ export function requestExample(
   }
 }
 
-/** An example of the body of a successful response. */
+/** Builds an example of the body of a successful response. */
 export function responseExample(
   operation: OperationDefinition,
   { resource, meta }: { resource: JsonSchema; meta: JsonSchema | undefined },
@@ -58,7 +58,7 @@ const rarelySent: ReadonlySet<string> = new Set([
   'seed',
 ])
 
-/** Example values by field name. What is not here follows from the schema: a const, the first of an enum, an id. */
+/** Example values by field name. Other values follow from the schema: a const, the first of an enum, an id. */
 const values: Readonly<Record<string, unknown>> = {
   accountNumber: '000123456789',
   amount: 4_250,
@@ -171,13 +171,13 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 interface Place {
-  /** The name of the field whose value is made. */
+  /** The name of the field whose value is generated. */
   field: string
-  /** The optional fields that are left out. */
+  /** The optional fields to leave out. */
   skip: ReadonlySet<string>
 }
 
-/** Whether a text has the form that is asked for there: a name may have one of its own. */
+/** Returns whether an example text matches the field's pattern, which may differ between fields of one name. */
 function fits({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)
 }
