@@ -7,26 +7,29 @@ import type { Answer } from './send.ts'
 interface ApiErrorFields {
   /** A code of the table in `errors.ts`, or one that only the deployed service knows. */
   code: string
-  /** The HTTP status; that of the code where no answer came. */
+  /** The HTTP status, or the status of the code if no answer came. */
   status: number
   detail: string
-  /** `req_…`, to quote to the service's support. */
+  /** The id of the request, `req_…`, to quote to the service's support. */
   supportId: string | undefined
   source: ErrorSource | undefined
-  /** The bounds of what would be accepted where the source points. */
+  /** The accepted bounds of the value that the source points to. */
   accepts: Bounds | undefined
-  /** The same call with the same idempotency key may succeed later, and is safe. */
+  /** Whether the same call with the same idempotency key is safe and may succeed later. */
   retryable: boolean
-  /** The change may have been made, or still be: only an unchanged repeat with the same key does not make it twice. */
+  /**
+   * Whether the change may have been made, or still be. Only an unchanged retry with the same key avoids making it
+   * twice.
+   */
   outcomeUnknown: boolean
-  /** Nothing listens at the address, or it has none. */
+  /** Whether nothing listens at the address, or the host has no address. */
   unreached: boolean
-  /** The answer is longer than is read; that of a repeat would be too. */
+  /** Whether the answer exceeds the limit, as the answer to a retry would too. */
   tooLarge: boolean
   retryAfterSeconds: number | undefined
   /** The next step for the caller. */
   next: string
-  /** The key that the call was sent with; undefined where the operation takes none. */
+  /** The idempotency key of the call; undefined if the operation takes none. */
   idempotencyKey: string | undefined
   attempts: number
 }
@@ -34,7 +37,7 @@ interface ApiErrorFields {
 /** `Error` with the fields of an API error, which the constructor below assigns. */
 const ErrorWithFields = Error as unknown as new (message: string) => Error & Readonly<ApiErrorFields>
 
-/** A refusal of the service, or no answer from it, after all retries. Its texts hold no credential. */
+/** A refusal of the service, or the lack of an answer after all retries. Its texts contain no credential. */
 export class ApiError extends ErrorWithFields {
   override readonly name = 'ApiError'
 
@@ -48,15 +51,15 @@ interface RefusalContext {
   operation: OperationDefinition
   idempotencyKey: string | undefined
   attempts: number
-  /** An earlier attempt, or the call that this one repeats, may have been carried out. */
+  /** Whether an earlier attempt, or the call that this one repeats, may have been carried out. */
   unanswered: boolean
   host: string
-  /** Masked should the service repeat it. */
+  /** Masked if the service repeats it. */
   credential: string
   nowMs: number
 }
 
-/** The error that an answer is, when it is not the success that was asked for. */
+/** Returns the error for an answer that is not a success. */
 export function refusal(answer: Answer, context: RefusalContext): ApiError | Failure {
   const { operation, idempotencyKey, attempts, unanswered } = context
   if (answer.kind === 'unsent' && !unanswered) return answer.failure
@@ -83,19 +86,21 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
   })
 }
 
-/** Refusals that come before the service looks at the key, or that may say that its first request still runs. */
+/** Refusals that come before the service looks at the key, or that may mean that the first request still runs. */
 const unsettling: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
-/** Whether the answer tells what became of an earlier request with the same key: it is its answer, or it runs anew. */
+/**
+ * Returns whether the answer settles an earlier request with the same key: it is that request's answer, or a new run's.
+ */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isPassing(answer)) return false
   if (answer.replayed) return true
   const error = firstError(answer.json)
   const code = field(error, 'code')
-  // Without a code it is the answer of something in front of the API, which knows nothing of the request.
+  // An answer without a code comes from a proxy in front of the API, which knows nothing of the request.
   if (code === undefined) return false
   if (!unsettling.has(code)) return true
-  // The key was used for another request: this one was not made under it, and never can be.
+  // The key was used for another request: this request was not made under it, and never can be.
   return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }
 
@@ -106,10 +111,13 @@ function firstError(json: unknown): unknown {
 
 type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'accepts' | 'retryable'>
 
-/** The change takes no idempotency key, so a repeat could make it twice. */
+/** The advice for a change without an idempotency key, which a retry could make twice. */
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
 
-/** A repeat brings the same again; what was asked for may have been done. */
+/**
+ * Returns the advice after an answer that was too large. A retry would bring the same, and the change may have been
+ * made.
+ */
 function afterTooLarge({ effect, result }: OperationDefinition): string {
   if (effect !== 'read') return unknownOutcome
   return result === 'page' ? 'Call again with a smaller limit.' : checkAddress
@@ -117,7 +125,7 @@ function afterTooLarge({ effect, result }: OperationDefinition): string {
 
 const checkAddress = 'Check the base address of the payments API. Do not retry as is.'
 
-/** The answer does not settle whether the request was or will be carried out. */
+/** Returns whether the answer leaves open if the request was or will be carried out. */
 function isPassing(answer: Answer): boolean {
   if (answer.kind === 'unsent') return false
   if (answer.kind === 'broken' || passingStatuses.has(answer.status)) return true
@@ -152,7 +160,7 @@ function read(answer: Answer, host: string): Found {
       }
     }
   }
-  // The form of a timeout of a simulation: {code, message} without `errors` (the service's published client).
+  // The published client declares this form for the timeout of a simulation: {code, message} without `errors`.
   const code = formed(codes, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {
@@ -216,17 +224,17 @@ function field(value: unknown, name: string): unknown {
     : undefined
 }
 
-// The service may be any server, and what it says reaches a model: where a word is due, no sentence passes.
+// Any server may answer, and its texts reach a model: a field for one word must not carry a sentence.
 const codes = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
 const supportIds = /^[\w.:-]{1,100}$/
 const places = /^[\x21-\x7e]{1,200}$/
 
 function formed(form: RegExp, value: unknown): string | undefined {
-  // A key has the form of a code.
+  // A key has the form of a code, so it has to be masked.
   return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }
 
-/** A text of the service, unless it is empty; shortened, for the service may be any server. */
+/** Returns a nonempty text of the service, shortened, because any server may answer. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 2000) : undefined
 }

@@ -11,21 +11,21 @@ import { type AttemptProgress, withRetries } from './retry.ts'
 import { overFetch, send } from './send.ts'
 
 export interface ClientOptions {
-  /** The sandbox's `app.fetch`, or the one of `remote.ts`. */
+  /** The sandbox's `app.fetch`, or the function of `remote.ts`. */
   fetch: (request: Request) => Response | Promise<Response>
-  /** Carries the requests instead, where the API is in this process and no `Request` has to be made for it. */
+  /** Carries the requests instead of `fetch` if the API is in this process, so that no `Request` has to be built. */
   carry?: Carrier | undefined
   /** Address of the API; may carry a path prefix. */
   baseUrl: string
-  /** The key or access token, asked for before each attempt, so that it may be refreshed in between. */
+  /** The key or access token. Requested before each attempt, so that it may be refreshed in between. */
   credential: () => Promise<string> | string
   /** X-Instance-ID, sent with every request: 1 to 1024 printable ASCII characters. */
   instanceId: string
-  /** The program that sends the requests, such as `payments-mcp/1.2.3`; undefined: they do not name one. */
+  /** The program that sends the requests, such as `payments-mcp/1.2.3`; if undefined, they name none. */
   program?: string | undefined
   system: System
   log?: Log | undefined
-  /** How long one attempt may take, milliseconds. */
+  /** The time limit of one attempt, in milliseconds. */
   attemptTimeoutMs?: number
 }
 
@@ -37,45 +37,46 @@ export interface Log {
 }
 
 export interface CallOptions {
-  /** Repeats an earlier call; without it each call gets a key of its own. 1 to 255 printable ASCII characters. */
+  /** The key of an earlier call to repeat; without it each call gets its own. 1 to 255 printable ASCII characters. */
   idempotencyKey?: string | undefined
-  /** Nobody sent anything under that key before. */
+  /** Whether nothing was sent under that key before. */
   isNewKey?: boolean
-  /** An equal call was sent before, under this key. */
+  /** Whether an equal call was sent before under this key. */
   isRepeat?: boolean
-  /** The program that it is made for. */
+  /** The program on whose behalf the call is made. */
   host?: HostProgram | undefined
-  /** The fault of the sandbox that it meets at an API in this process; over a network it has no effect. */
+  /** The fault to inject if the API is in this process; it has no effect over a network. */
   fault?: Fault | undefined
   signal?: AbortSignal | undefined
-  /** Told at the start of each attempt, and before each wait for the next. */
+  /** Called at the start of each attempt, and before each wait for the next. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
 }
 
 export interface CallResult<D extends OperationDefinition> {
   data: D['result'] extends 'page' | 'several' ? Resource<D>[] : Resource<D>
   meta: ({ pagination?: Pagination } & Record<string, unknown>) | undefined
-  /** The service answered with the recorded response of an earlier request with the same key. */
+  /** Whether the answer is the recorded response of an earlier request with the same key. */
   replayed: boolean
-  /** The key that was sent; undefined where the operation takes none. */
+  /** The key that was sent; undefined if the operation takes none. */
   idempotencyKey: string | undefined
-  /** How often it was sent. */
+  /** The number of attempts. */
   attempts: number
 }
 
 export interface Client {
   /**
-   * One logical operation: validates, sends, retries with one idempotency key. Throws `Failure` for a call that was
-   * never sent, `ApiError` for what the service refused or never answered, and the signal's reason when aborted.
+   * Runs one logical operation: validates, sends, retries with one idempotency key. Throws `Failure` for a call that
+   * was never sent, `ApiError` for one that the service refused or never answered, and the signal's reason when
+   * aborted.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
-  /** The pages of a list, each a result of `call`; at most 1000. */
+  /** Iterates over the pages of a list, each a result of `call`; at most 1000. */
   pages<D extends OperationDefinition>(
     operation: D,
     input: SentInput<D>,
     options?: CallOptions,
   ): AsyncGenerator<CallResult<D>>
-  /** `call` for each operation of the catalogue by its key. */
+  /** `call` for each operation of the catalogue, by its key. */
   operations: Operations
 }
 
@@ -83,10 +84,10 @@ export type Operations = {
   [K in OperationKey]: (input: SentInput<Catalogue[K]>, options?: CallOptions) => Promise<CallResult<Catalogue[K]>>
 }
 
-/** Printable ASCII without a space at either end: what a header carries unchanged. */
+/** Printable ASCII without a space at either end: a text that a header carries unchanged. */
 const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
-/** The client of the payments API over any fetch function. */
+/** Creates a client of the payments API over any fetch function. */
 export function createClient(options: ClientOptions): Client {
   const { system, instanceId, attemptTimeoutMs = 60_000 } = options
   if (!headerText.test(instanceId) || instanceId.length > 1024) {
@@ -130,7 +131,7 @@ export function createClient(options: ClientOptions): Client {
         operation,
         idempotencyKey,
         attempts,
-        // The outcome of an earlier call under the given key is not known.
+        // The outcome of an earlier call under the given key is unknown.
         unanswered: unanswered || (callOptions.idempotencyKey !== undefined && callOptions.isNewKey !== true),
         host,
         credential,
@@ -145,7 +146,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     call,
     pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
-    // Made when first asked for: an MCP connection calls by the operation, and there may be thousands of them.
+    // Created on first use: an MCP connection calls by the operation, and there may be thousands of connections.
     get operations() {
       operations ??= operationsOver(call)
       return operations
@@ -153,14 +154,14 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** A request that waits, repeated after some time, waits the rest only: a host waits for the whole no longer. */
+/** Shortens the wait in a retried request to the time that is left: a host does not wait longer than the whole. */
 function lessWaiting(operation: OperationDefinition, input: object, pastMs: number) {
   const { waitSeconds } = input as { waitSeconds?: unknown }
   if (waitSeconds === undefined || pastMs === 0) return undefined
   return prepare(operation, { ...input, waitSeconds: Math.max(0, Math.floor(Number(waitSeconds) - pastMs / 1000)) })
 }
 
-/** The credential, or why there is none to send. */
+/** Returns the credential, or the reason why there is none to send. */
 async function credentialOf({ credential }: ClientOptions): Promise<string | Failure> {
   try {
     const text = await credential()
@@ -172,12 +173,12 @@ async function credentialOf({ credential }: ClientOptions): Promise<string | Fai
   return new Failure('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
 }
 
-/** A list that never ends is a fault of the service: 1000 pages are 100,000 records at the largest limit. */
+/** An endless list is a fault of the service: 1000 pages are 100,000 records at the largest limit. */
 const maximumPages = 1000
 
 /**
- * The pages of a list. The last one is that without a next cursor; a cursor that was already followed ends the list
- * too, for a service that repeats the cursor of the last page would never end it.
+ * Iterates over the pages of a list, up to the one without a next cursor. A cursor that was already followed ends the
+ * list too, because a service that repeats the cursor of the last page would never end it.
  */
 async function* pages<D extends OperationDefinition>(
   call: Client['call'],

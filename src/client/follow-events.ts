@@ -10,26 +10,26 @@ export type EventResource = z.output<typeof Event>
 interface FollowOptions {
   client: Client
   system: Pick<System, 'sleep'>
-  /** The event to go on after; `oldest`: with the first that is kept. Without it, from now on. */
+  /** The event to continue after. `oldest` starts with the oldest stored event; without it, only new events count. */
   since?: string | undefined
   signal: AbortSignal
-  /** Told when the events cannot be read just now. */
+  /** Called when the events cannot be read at the moment. */
   troubled(error: unknown): void
 }
 
-/** How often new events are looked for. */
+/** How often to look for new events. */
 const pauseMs = 1_000
 const longestPauseMs = 30_000
 const pageSize = 100
-/** More than a hundred thousand events are not waited for in one piece. */
+/** The most pages read at once: beyond a hundred thousand events, following fails. */
 const mostPages = 1_000
-/** As many are known again after the sandbox went back to an earlier state of its world. */
+/** How many events are still recognized after the sandbox is restored to an earlier state of its world. */
 const mostKnown = 10_000
 
 /**
- * The events that the credential is told of, in their order, each once, until the signal aborts. An outage loses none: it
- * goes on behind the last event that it gave.
- * @throws ApiError for what no repeat mends: no event of that id, a credential that is refused.
+ * Yields the events that the credential may read, in order and each once, until the signal aborts. An outage loses
+ * none: it continues after the last event that it yielded.
+ * @throws ApiError if no retry helps: an unknown event id, or a refused credential.
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, troubled } = options
@@ -56,7 +56,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
   }
 }
 
-/** The last that are known already, the oldest first. */
+/** Returns the ids of the last known events, oldest first. */
 async function firstKnown({ client, since, signal }: FollowOptions): Promise<string[]> {
   if (since === 'oldest') return []
   if (since !== undefined) return [(await client.operations.getEvent({ eventId: since }, { signal })).data.id]
@@ -64,7 +64,7 @@ async function firstKnown({ client, since, signal }: FollowOptions): Promise<str
   return data.map(({ id }) => id).reverse()
 }
 
-/** Keeps the ids of the last events only. */
+/** Keeps only the ids of the last events. */
 function forget(known: Set<string>): void {
   for (const id of known) {
     if (known.size <= mostKnown) return
@@ -73,8 +73,8 @@ function forget(known: Set<string>): void {
 }
 
 /**
- * Gives the events since the last known one, oldest first, a page at a time. The list is newest first: it is read back to
- * the first known event, and then forward again. Only the newest page and one other are ever in memory.
+ * Yields the events since the last known one, oldest first, a page at a time. The list is newest first: it is read back
+ * to the first known event, and then forward again. Only the newest page and one other are ever in memory.
  */
 async function* newPages(client: Client, known: ReadonlySet<string>, signal: AbortSignal) {
   const read = async (cursor: string | undefined) => {
@@ -91,7 +91,7 @@ async function* newPages(client: Client, known: ReadonlySet<string>, signal: Abo
     if (cursors.push(oldest.nextCursor) === mostPages) throw tooMany()
     oldest = await read(oldest.nextCursor)
   }
-  // The newest page is not read again: without a cursor it would be another one by now.
+  // The newest page is not read again: without a cursor, the list would start with another page by now.
   if (cursors.pop() !== undefined) yield oldest.events
   for (const cursor of cursors.reverse()) yield (await read(cursor)).events
   yield newest.events
@@ -110,7 +110,7 @@ function unless(signal: AbortSignal): (error: unknown) => string[] {
   }
 }
 
-/** Whether the error comes again as long as the same is asked. */
+/** Returns whether the same request would fail again with this error. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof Failure) return error.code === 'conflict'
   return error instanceof ApiError && [400, 401, 403, 404].includes(error.status)

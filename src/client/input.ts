@@ -4,20 +4,20 @@ import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-v
 import { maskForeignText } from '../core/masking.ts'
 import { inputParts, type OperationDefinition } from '../core/operation.ts'
 
-/** A flat input, checked and put where the operation declares each argument. */
+/** A validated flat input, with each argument in the place that the operation declares. */
 interface PreparedInput {
   /** With the query, relative to the base address. */
   path: string
-  /** The ids in the path, as they are. */
+  /** The ids in the path, not encoded. */
   params: Record<string, string>
-  /** The JSON envelope; undefined where the operation takes no body. */
+  /** The JSON envelope; undefined if the operation takes no body. */
   body: string | undefined
 }
 
 type Part = (typeof inputParts)[number]
 type Values = Record<string, unknown>
 
-/** Checks a flat input by the operation's own schemas. Throws `Failure` invalid_value that names what is wrong. */
+/** Validates a flat input by the operation's schemas. Throws `Failure` invalid_value that names the mistake. */
 export function prepare(operation: OperationDefinition, input: unknown): PreparedInput {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     fail('invalid_value', { detail: `${operation.name} takes an object of arguments; got ${show(input)}.` })
@@ -59,7 +59,7 @@ export interface WrongArgument extends InvalidValue {
   status: 400 | 422
 }
 
-/** All that is wrong with a flat input; none: it can be sent. */
+/** Returns all mistakes in a flat input; none if it can be sent. */
 export function wrongArguments(operation: OperationDefinition, input: Values): WrongArgument[] {
   return split(operation, input).wrong
 }
@@ -79,7 +79,7 @@ function split(operation: OperationDefinition, input: Values) {
     if (schema === undefined || parsed === undefined) continue
     if (!parsed.success)
       wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => placed(operation, part, found)))
-    // Only what the caller passed: defaults are the service's to fill in.
+    // Only the arguments that the caller passed: the service fills in defaults.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
   return { parts, wrong }

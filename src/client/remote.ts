@@ -1,14 +1,14 @@
-/** The largest answer of the API, a page of 100 resources, is far below. */
+/** The limit of an answer's size; the API's largest answer, a page of 100 resources, is far below. */
 const largestAnswerBytes = 8 * 1024 * 1024
 
 /**
- * The fetch function for a deployed API, over kept-alive connections. Redirects are not followed: a credential never
- * goes anywhere but to the base address. undici is loaded by the first request, so an embedded start never loads it.
+ * Creates the fetch function for a deployed API, over kept-alive connections. It follows no redirects, so that a
+ * credential never leaves the base address. The first request loads undici, so an embedded start never loads it.
  */
 export function createRemoteFetch() {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
-    // In the bundle only the default export of a package in CommonJS has its names.
+    // In the bundle, a CommonJS package has its names only in the default export.
     const { default: undici } = await import('undici')
     const timeouts = { headersTimeout: 60_000, bodyTimeout: 60_000, keepAliveTimeout: 30_000 }
     const agent = new undici.Agent({ ...timeouts, connect: { timeout: 10_000 }, maxResponseSize: largestAnswerBytes })
@@ -18,7 +18,7 @@ export function createRemoteFetch() {
     fetch: async (request: Request) => {
       loading ??= load()
       const { undici, agent } = await loading
-      // undici's own fetch does not know Node's Request class, so the parts are handed over.
+      // undici's own fetch does not know Node's Request class, so its parts are passed.
       const response = await undici.fetch(request.url, {
         method: request.method,
         headers: [...request.headers],
@@ -29,18 +29,18 @@ export function createRemoteFetch() {
       })
       return await read(response as unknown as Response)
     },
-    /** Ends idle connections; waits for those in use. */
+    /** Closes idle connections; waits for those in use. */
     close: async () => {
       if (loading !== undefined) await (await loading).agent.close()
     },
   }
 }
 
-/** Reads the whole answer, as far as it is bounded: undici bounds only what comes over the wire, which may be packed. */
+/** Reads the answer within the limit. undici bounds only the bytes on the wire, which may be compressed. */
 async function read(response: Response): Promise<Response> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // Leaving the loop by the throw ends the stream, and with it the unpacking.
+  // Throwing out of the loop ends the stream, and with it the decompression.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
     if (bytes > largestAnswerBytes) throw new AnswerTooLarge()
@@ -51,7 +51,7 @@ async function read(response: Response): Promise<Response> {
   return new Response(bytes === 0 ? null : Buffer.concat(chunks), { status, headers: [...headers] })
 }
 
-/** With undici's own code for what is too large before it is unpacked. */
+/** The error for an answer that is too large after decompression, with undici's code for one too large before. */
 class AnswerTooLarge extends Error {
   readonly code = 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
 }

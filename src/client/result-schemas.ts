@@ -2,8 +2,8 @@ import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 
 /**
- * Checks results as the SDK's clients do, but compiles a schema once for all agents: it takes longer than what an agent
- * does with the tool.
+ * Validates results as the SDK's clients do, but compiles each schema once for all agents: compiling takes longer than
+ * an agent's use of the tool.
  */
 export const resultSchemas: jsonSchemaValidator = {
   getValidator: <T>(schema: JsonSchemaType) => {

@@ -2,26 +2,29 @@ import { parseTimestamp, type System } from '../core/system.ts'
 import { type Answer, tooLarge } from './send.ts'
 
 const maximumAttempts = 4
-/** For all attempts and the waits between them. */
+/** The limit for all attempts and the waits between them. */
 const totalMs = 60_000
 const firstDelayMs = 250
 const longestDelayMs = 20_000
 
-/** The service, or what stands before it, says: not now. 429 means that nothing happened; the others may not. */
+/**
+ * The statuses with which the service or its proxy asks to retry later. 429 means that nothing was done; others may
+ * not.
+ */
 export const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 
 export interface AttemptProgress {
-  /** The attempt that starts, or that follows the wait: from 1. */
+  /** The number of the attempt that starts, or that follows the wait, from 1. */
   attempt: number
   maximumAttempts: number
-  /** Milliseconds until it starts; 0 when it starts now. */
+  /** Milliseconds until it starts; 0 if it starts now. */
   waitMs: number
-  /** Why the one before failed. */
+  /** The reason why the previous attempt failed. */
   reason: string | undefined
 }
 
 interface RetryOptions {
-  /** It reads only, or the service knows a repeat by its key. */
+  /** Whether it only reads, or the service recognizes a retry by its key. */
   repeatable: boolean
   attemptTimeoutMs: number
   system: System
@@ -33,11 +36,11 @@ export interface Attempted {
   /** The answer to the last attempt. */
   answer: Answer
   attempts: number
-  /** An attempt before the last may have been carried out: its answer did not come. */
+  /** Whether an attempt before the last may have been carried out, because its answer did not come. */
   unanswered: boolean
 }
 
-/** Repeats what failed for a passing reason, bounded in count and time. */
+/** Retries after transient failures, bounded in count and time. */
 export async function withRetries(
   attempt: (timeoutMs: number) => Promise<Answer>,
   options: RetryOptions,
@@ -60,34 +63,34 @@ export async function withRetries(
   }
 }
 
-/** A request that came to this end may have been carried out, or may still be. */
+/** Returns whether a request with this outcome may have been carried out, or still be. */
 export function mayBeCarriedOut(answer: Answer): boolean {
   if (answer.kind === 'answer') return answer.status !== 429
   return answer.kind === 'broken' && !answer.unreached
 }
 
-/** Why a repeat may fare better; undefined where it must not be tried or would not. */
+/** Returns the reason for a retry; undefined if it must not be tried or would not help. */
 function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
   if (answer.kind === 'unsent' || isTooLarge(answer)) return undefined
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
   if (answer.status === 429) return 'status 429'
   if (!repeatable) return undefined
   if (passingStatuses.has(answer.status)) return `status ${answer.status}`
-  // An earlier attempt that got no answer can still be running, which its own key's 409 says
+  // An earlier attempt without an answer can still be running, in which case its key answers 409
   // (docs/service.md#idempotency-conflict). A 409 of the operation itself is replayed on the next attempt, and ends it.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }
 
-/** The next answer would be as large. */
+/** Returns whether the answer was too large, as the next one would be. */
 export function isTooLarge(answer: Answer): boolean {
   return answer.kind === 'broken' && answer.reason === tooLarge
 }
 
-/** Longer than any limit of the API lasts; whoever asks for more is no payments API, and gets the usual wait. */
+/** Longer than any limit of the API. A server that asks for more is no payments API, and gets the usual wait. */
 const longestAskedMs = 60 * 60_000
 
-/** Milliseconds that the answer asks to wait: RFC 9110, section 10.2.3, seconds or an HTTP date. */
+/** Returns the milliseconds that Retry-After asks to wait, as seconds or an HTTP date (RFC 9110, section 10.2.3). */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
   if (answer.kind !== 'answer' || answer.retryAfter === null) return undefined
   const text = answer.retryAfter.trim()
@@ -95,7 +98,10 @@ export function retryAfterMs(answer: Answer, nowMs: number): number | undefined 
   return ms > 0 && ms <= longestAskedMs ? ms : undefined
 }
 
-/** 0.25 s, doubled each time, of which half is random so that clients which failed together do not return together. */
+/**
+ * Returns a delay of 0.25 s, doubled each time. Half of it is random, so that clients that failed together do not
+ * return together.
+ */
 function backoffMs(attempts: number, system: System): number {
   const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1))
   const random = system.randomBytes(2).readUInt16BE() / 65_536

@@ -8,20 +8,20 @@ export type Answer =
   | {
       kind: 'answer'
       status: number
-      /** The parsed body; undefined when it is not JSON. */
+      /** The parsed body; undefined if it is not JSON. */
       json: unknown
       replayed: boolean
       retryAfter: string | null
       requestId: string | null
     }
-  /** Nothing, or not the whole of it: whether the request was carried out is unknown. `reason` is safe to show. */
+  /** No complete answer came: whether the request was carried out is unknown. `reason` is safe to show. */
   | {
       kind: 'broken'
       reason: string
-      /** The connection was never made, so the request was not carried out. */
+      /** Whether the connection was never made, so the request was not carried out. */
       unreached: boolean
     }
-  /** The request was not sent: there is no credential to send it with. */
+  /** The request was not sent, because there is no credential for it. */
   | { kind: 'unsent'; failure: Failure }
 
 type SentAnswer = Exclude<Answer, { kind: 'unsent' }>
@@ -41,7 +41,7 @@ export async function send(
     controller.abort()
   })
   try {
-    // A service in this process does not look at the signal, so the wait itself ends with it.
+    // A service in this process does not look at the signal, so the signal ends the wait itself.
     return told(await until(controller.signal, exchange(controller.signal)))
   } catch (error) {
     limits.signal?.throwIfAborted()
@@ -53,7 +53,7 @@ export async function send(
   }
 }
 
-/** Carries requests over a fetch function to the API at `base`, an address without a slash at its end. */
+/** Carries requests over a fetch function to the API at `base`, an address without a trailing slash. */
 export function overFetch(fetch: (request: Request) => Response | Promise<Response>, base: string): Carrier {
   return ({ method, path, headers, body }, signal) => {
     const init: RequestInit = { method, headers, redirect: 'manual', signal }
@@ -88,7 +88,7 @@ function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-/** Why an answer broke off that would be as large the next time. */
+/** The reason for an aborted answer that would be as large the next time. */
 export const tooLarge = 'the answer is too large'
 
 const networkReasons: Record<string, string> = {
@@ -115,13 +115,13 @@ const unreachedCodes: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Tells why `fetch` failed, in words that are safe to show, and whether the connection was never made. */
+/** Returns why `fetch` failed, in words that are safe to show, and whether the connection was never made. */
 export function brokenBy(error: unknown): { reason: string; unreached: boolean } {
   const code = networkCode(error)
   return { reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }
 }
 
-/** Only the error's code is shown: its message can quote headers. */
+/** Describes the failure by its code only: an error message can quote headers. */
 function networkReason(code: string | undefined): string {
   if (code === undefined) return 'the connection failed'
   return networkReasons[code] ?? `the connection failed (${code})`
