@@ -3,10 +3,10 @@ import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Operations } from '../client/client.ts'
 import type { Resource } from '../core/operation.ts'
 
-/** The sandbox's time, in RFC 3339 as the API writes it. */
+/** The sandbox's clock, in RFC 3339 as the API writes it. */
 export interface SandboxClock {
   now(): Promise<string>
-  /** Moves it forward by seconds, or to a time, and answers what it is then. */
+  /** Moves the clock forward by seconds, or to a time, and returns the new time. */
   advance(by: number | string): Promise<string>
 }
 
@@ -14,28 +14,28 @@ export interface SandboxClock {
 export interface SandboxFaults {
   /** Adds a rule, or replaces the one of the same id. */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** All rules, with how often each matched and hit. */
+  /** Lists all rules, with how often each matched and hit. */
   list(): Promise<SandboxFault[]>
   /** Removes one rule, or all of them. */
   clear(id?: string): Promise<void>
 }
 
-/** States of the whole sandbox that it goes back to (docs/sandbox.md#reset-save-restore). */
+/** States that the whole sandbox can return to (docs/sandbox.md#reset-save-restore). */
 export interface SandboxSnapshots {
-  /** Puts everything back to how it was at first, the clock too. Keys, ids of the world and MCP connections stay good. */
+  /** Restores the initial state, including the clock. Keys, ids of the world and MCP connections stay valid. */
   reset(): Promise<void>
-  /** Keeps how everything is under a name: 1 to 64 letters, digits or `._-`. */
+  /** Saves the current state under a name: 1 to 64 letters, digits or `._-`. */
   save(name: string): Promise<void>
-  /** Puts everything back to how it was saved under that name. */
+  /** Restores the state saved under that name. */
   restore(name: string): Promise<void>
 }
 
 type FaultResource = Resource<Catalogue['setSandboxFault']>
 
-/** A rule as the sandbox has it. */
+/** A rule as the sandbox stores it. */
 export type SandboxFault = Pick<FaultResource, 'id'> & FaultResource['attributes']
 
-/** The clock of the sandbox that these operations are asked of. */
+/** Returns the clock of the sandbox behind these operations. */
 export function clockBy(operations: () => Operations): SandboxClock {
   return {
     now: async () => (await operations().getSandboxClock({})).data.attributes.now,

@@ -18,11 +18,11 @@ import { byOption, configOf, type SandboxOptions, worldOf } from './options.ts'
 export type { SandboxClock, SandboxFault, SandboxFaults, SandboxSnapshots } from './controls.ts'
 export type { SandboxOptions } from './options.ts'
 
-/** A payments service of its own, in this process: the REST API, its pages and MCP. */
+/** An isolated payments service in this process: the REST API, its pages and MCP. */
 export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
-  /** As the global one, of this sandbox: takes paths, and asks this sandbox whatever the address. */
+  /** The global `fetch`, bound to this sandbox: accepts paths, and calls this sandbox whatever the address. */
   fetch: Fetch
-  /** The address of the API, without a slash at its end. */
+  /** The address of the API, without a trailing slash. */
   url: string
   /** The address of the MCP endpoint. */
   mcpUrl: string
@@ -30,7 +30,7 @@ export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
   keys: SandboxKeys
   clock: SandboxClock
   faults: SandboxFaults
-  /** Ends all that it does. What is under way, and all that follows, rejects as where the network fails. */
+  /** Stops the sandbox. Pending and later requests reject as if the network failed. */
   close(): Promise<void>
 }
 
@@ -87,7 +87,7 @@ async function open(options: SandboxOptions) {
   return { serve, keys: keysOf(credentials), url: publicUrl(), system, ended: ending.signal, close }
 }
 
-/** Returns the keys of the world. It need not have both; reading the one that it lacks throws an error that says so. */
+/** Returns the keys of the world. Either may be missing; reading a missing one throws an error that says so. */
 function keysOf({ apiKey, agentKey }: SeededCredentials): SandboxKeys {
   const known = (key: string | null, what: string) => {
     if (key !== null) return key
@@ -113,7 +113,7 @@ class ClosedError extends Error {
   }
 }
 
-/** Returns a system in which no sleep outlasts the end. */
+/** Returns a system in which every sleep ends with the signal at the latest. */
 function waitingUntil(ended: AbortSignal): System {
   const sleep: System['sleep'] = (ms, signal) =>
     realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))
