@@ -7,9 +7,9 @@ import { ownStart } from './own-start.ts'
 import { version } from './version.ts'
 import { absoluteDatabase } from './welcome.ts'
 
-/** How `serve` was set up, as far as its pages and documents tell. */
+/** Returns the facts about `serve` that its pages and documents show. */
 export function aboutServe({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
-  // A file is opened by the host's own process. The address of another database may hold a password.
+  // The host's own process can open a file. The address of another database may contain a password.
   const isFile = /^sqlite:(?!:memory:$)/.test(databaseUrl)
   const canStart = environment === 'sandbox' && secret === undefined && isFile
   return {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/settings.ts'
 
-/** Stands for the address of a service that is called without a network. */
+/** A placeholder for the address of a service that is called without a network. */
 export const embeddedAddress = 'http://sandbox.invalid'
 
 /** Returns the address at which `serve` with this configuration listens. */

@@ -6,7 +6,7 @@ import { bridgeOverStdio } from '../mcp/bridge/bridge.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 
-/** MCP over stdio for hosts that only start servers: each message goes on to an endpoint over HTTP, as it is. */
+/** Bridges MCP over stdio, for hosts that only start servers: passes each message on to an HTTP endpoint unchanged. */
 export async function bridge(flags: Flags, given?: string): Promise<void> {
   await orExplain(async () => {
     const { key, logLevel } = configured('bridge', flags)

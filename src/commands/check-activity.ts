@@ -4,21 +4,21 @@ import { openToRead } from '../service/store/engine/reading.ts'
 import type { Transaction } from '../service/store/engine/store.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
 
-/** More broken chains than these are only counted. */
+/** The most broken chains that are listed; more are only counted. */
 const mostTold = 3
 
-/** The chain of one party's activity, as it is found. */
+/** The chain of one party's activity, as found. */
 interface Chain {
   partyId: string
-  /** The number of entries that its sealed end tells of. */
+  /** The number of entries recorded in its sealed end. */
   entries: number
-  /** The place where it breaks; undefined: it is whole. */
+  /** The place where it breaks; undefined if it is intact. */
   broken: string | undefined
 }
 
 /**
- * Checks every entry of every party's activity. Entries are read page by page, so that a large database takes time and
- * no memory; each party's are read in one state of the database, so that it may be in use meanwhile.
+ * Checks every entry of every party's activity. Entries are read page by page, so that a large database takes time but
+ * no memory. Each party's entries are read in one snapshot, so the database may be in use meanwhile.
  */
 export async function checkActivity(url: string, secrets: readonly string[] | undefined): Promise<Finding[]> {
   const reading = await openToRead(url, secrets)

@@ -6,7 +6,7 @@ import { Failure } from '../core/errors.ts'
 import { parseTimestamp, realSystem } from '../core/system.ts'
 import { bad, clockFinding, type Finding, note, ok } from './finding.ts'
 
-/** A deployed API: whether it is there, whom it takes the credential for, and what time it has. */
+/** Checks a deployed API: whether it answers, as whom it accepts the credential, and its clock. */
 export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   if (baseUrl === undefined) return checkLogins()
   const login = key === undefined ? await loginAt(baseUrl) : undefined
@@ -19,7 +19,7 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   }
 }
 
-/** The logins there are, where no address says which one counts. */
+/** Checks all stored logins, because no address says which one counts. */
 async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await stored().read()
@@ -41,7 +41,7 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
     if (login === undefined)
       return { finding: bad('Login', `nobody is signed in at ${baseUrl}, and no key is set`, again) }
     if (!isOver(login.expiresAtMs)) return { accessToken: login.accessToken }
-    // It is renewed by whoever uses it: a renewal here would change what is stored.
+    // The next use renews it: a renewal here would change the stored login.
     return {
       finding:
         login.refreshToken === null

@@ -8,7 +8,7 @@ import { hostFiles } from './host-files.ts'
 import { commandLine } from './own-start.ts'
 import { readWhole } from './whole-file.ts'
 
-/** Whether the files of the hosts can be read, and what they start is there. */
+/** Checks that the hosts' files can be read, and that the programs they start exist. */
 export async function checkHosts(): Promise<Finding[]> {
   const machine = userMachine()
   const found = (await Promise.all(hostNames.map((name) => checkHost(name, machine)))).filter(
@@ -18,7 +18,7 @@ export async function checkHosts(): Promise<Finding[]> {
   return [note('AI hosts', 'none is set up', `${commandLine('setup')} tells one of this server.`)]
 }
 
-/** Undefined: the host does not know this server. */
+/** Checks one host; returns undefined if the host does not know this server. */
 async function checkHost(name: HostName, machine: UserMachine): Promise<Finding | undefined> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(machine)
@@ -41,7 +41,9 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
   return ok(host.title, `set up in ${path}`)
 }
 
-/** The file that a server's start needs and that is not there. A command without a path is looked for by the host. */
+/**
+ * Returns a file that the server's start needs and that is missing. The host itself looks up a command without a path.
+ */
 async function missingFile({ command, args }: Record<string, unknown>): Promise<string | undefined> {
   const words = [command, args].flat().filter((word) => typeof word === 'string')
   for (const word of words.filter(isAbsolute)) {

@@ -12,7 +12,7 @@ import { checkWorld } from './check-world.ts'
 import { bad, clockFinding, type Finding, note, ok, orFinding } from './finding.ts'
 import { commandLine } from './own-start.ts'
 
-/** The embedded sandbox: its database, what stands in it, and the port of `serve`. */
+/** Checks the embedded sandbox: its database and content, and the port of `serve`. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
   return [...(await checkDatabase(config)), await checkPort(config)]
 }
@@ -70,7 +70,7 @@ function schemaOf(name: string, { isWritable }: Inspection): Finding {
   return ok('Database', `${name}: its tables are those of this version, and it can be written to`)
 }
 
-/** The file comes with the first start: what counts is whether it can be made. */
+/** Checks that the first start can create the file. */
 async function checkNewFile(path: string): Promise<Finding> {
   let folder = dirname(path)
   while (!(await can(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)
@@ -114,7 +114,7 @@ function keyIn({ key }: Inspection): Finding {
   return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', another) : ok('Key', 'known to the sandbox')
 }
 
-/** Whether `serve` runs at its port, or could. */
+/** Checks whether `serve` runs at its port, or could. */
 async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config
   const address = servedAddress(config)
@@ -133,7 +133,7 @@ async function checkPort(config: Config): Promise<Finding> {
   }
 }
 
-/** The code of the error with which listening there ends; undefined: it can be listened on. */
+/** Returns the error code of listening there; undefined if it succeeds. */
 function bindFailure(host: string, port: number): Promise<string | undefined> {
   return new Promise((done) => {
     const server = createServer()

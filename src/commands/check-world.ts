@@ -5,7 +5,9 @@ import type { World } from '../worlds/schema.ts'
 import { bad, type Finding, ok } from './finding.ts'
 import { openWorldFile, waysOut } from './given-file.ts'
 
-/** The world file, and whether the database holds what it says; `held` is undefined where it was not filled yet. */
+/**
+ * Checks the world file, and that the database holds its world; `held` is undefined if the database was not filled yet.
+ */
 export async function checkWorld(config: Config, held: string | null | undefined): Promise<Finding[]> {
   const { world: path, databaseUrl } = config
   let world: World | undefined

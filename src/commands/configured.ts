@@ -6,12 +6,12 @@ import type { Service } from '../service/service.ts'
 /** The flags of a command line. */
 export type Flags = NonNullable<ConfigSources['flags']>
 
-/** The settings of the command that this process runs. What it does not read, the person at the terminal is told. */
+/** Loads the settings of the command that this process runs. Warns on stderr about variables that it does not read. */
 export function configured(command: CommandName, flags: Flags): Config {
   return configFor(command, { flags }, (line) => process.stderr.write(`payments-mcp: ${line}\n`))
 }
 
-/** In production the MCP server over stdio has no sandbox to work on. @throws ConfigError */
+/** Refuses production without a deployed API: the MCP server over stdio embeds only a sandbox. @throws ConfigError */
 export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void {
   if (environment === 'sandbox' || baseUrl !== undefined) return
   throw new ConfigError(
@@ -19,7 +19,7 @@ export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void
   )
 }
 
-/** The rules of the file of faults, which is read only where one is given. @throws ConfigError */
+/** Reads the rules of the file of faults, if one is given. @throws ConfigError */
 export async function configuredFaults({ faults: path }: Config): Promise<FaultRules | undefined> {
   return path === undefined ? undefined : (await import('./fault-file.ts')).readFaults(path)
 }

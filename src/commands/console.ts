@@ -11,8 +11,8 @@ import { withoutCredentials } from './welcome.ts'
 type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
 
 /**
- * Opens the console: that of the deployed API, or pages of this process on the database that the MCP server over stdio
- * has, until SIGINT or SIGTERM.
+ * Opens the console of the deployed API. Without one, serves the console from this process until SIGINT or SIGTERM, on
+ * the database of the MCP server over stdio.
  */
 export async function openConsole(flags: ConsoleFlags): Promise<void> {
   await orExplain(async () => {
@@ -23,9 +23,9 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const log = createLogger({ level: 'warn' })
     let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
-    // Fills an empty database with its world. The first command that shows keys and password makes them.
+    // Fills an empty database with its world. The first command that shows keys and the password creates them.
     await service.localAgentKey()
-    // The setting is the port that serve listens on, and serve may.
+    // The setting is the port of serve, which may be running.
     const port = flags.port === undefined ? 0 : config.port
     const { fetch, readiness } = service
     const listening = { fetch, host: '127.0.0.1', port, isEnding: readiness.isEnding, system: realSystem, log }
@@ -45,12 +45,12 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
 }
 
 interface Opened {
-  /** The one-time link that the browser is led to, so that the person is signed in with proof. */
+  /** The one-time link that the browser opens, which signs the person in with proof. */
   link?: string | undefined
   more?: string
 }
 
-/** Prints the address and opens it in a browser, by a one-time link where there is one. Only a terminal shows the link. */
+/** Prints the address and opens it in a browser, by a one-time link if there is one. Only a terminal shows the link. */
 function show(url: string, { json, open }: ConsoleFlags, { link, more }: Opened = {}): void {
   const isTerminal = process.stdout.isTTY && json !== true
   const signIn = link === undefined ? '' : `Sign in with this link, once, within 10 minutes: ${link}\n`

@@ -7,7 +7,7 @@ import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 import { type Finding, ok, orFinding } from './finding.ts'
 
-/** Looks at everything that a start needs, and says what to do. It changes nothing. */
+/** Checks everything that a start needs, and gives advice. It changes nothing. */
 export async function doctor(flags: Flags): Promise<void> {
   await orExplain(async () => {
     const config = configured('doctor', flags)

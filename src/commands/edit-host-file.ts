@@ -7,7 +7,7 @@ import { withValue } from './edit-json.ts'
 
 type Table = Record<string, unknown>
 
-/** The file cannot be edited without harm; the message says where it is wrong. */
+/** The error for a file that cannot be edited without harm; the message names the place. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile'
 }
@@ -22,8 +22,8 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
 }
 
 /**
- * The entry as it is to stand: what a person added to it stays, such as variables and what the host may do unasked.
- * A server that was reached by an address and is started now, or the other way round, is another one.
+ * Merges a new entry with a person's additions to the old one, such as variables and what the host may do without
+ * asking. An entry that used a URL and now starts the server, or the reverse, replaces the old one.
  */
 export function merged(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
@@ -35,10 +35,13 @@ export function merged(before: Table | undefined, entry: Table): Table {
   return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
 }
 
-/** Members of an entry that a host works without: the person's own choice stays. */
+/** Optional members of an entry, in which the person's own choice stays. */
 const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
-/** The file's text with this entry; everything else in it is as it was, comments and spaces too. @throws UnreadableFile */
+/**
+ * Returns the file's text with this entry. The rest stays as it was, comments and spaces too.
+ * @throws UnreadableFile
+ */
 export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {
   if (host.format === 'yaml') return withListedServer(host, text, entry, block)
   const before = serverIn(host, text)
@@ -49,7 +52,7 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
     host.format === 'json'
       ? editJson(text, [host.servers, serverName], before, entry)
       : editToml(text, expected, before === undefined ? block : undefined)
-  // Even if a library mishandles an unusual file, nothing in it is lost.
+  // Even if a library mishandles an unusual file, nothing in the file is lost.
   if (says(host.format, next, expected)) return next
   throw new UnreadableFile('its form is one that cannot be added to here')
 }
@@ -74,7 +77,7 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
   throw new UnreadableFile('its form is one that cannot be added to here')
 }
 
-/** The server of that name in a list, without its name. */
+/** Returns the server of that name in a list, without its name. */
 function namedIn(list: readonly unknown[]): Table | undefined {
   const item = list.find((one) => isTable(one) && one.name === serverName)
   if (!isTable(item)) return undefined
@@ -96,7 +99,7 @@ function editJson(text: string, path: string[], before: Table | undefined, entry
   return mark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
 }
 
-/** A table of its own at the end is what people write; where the file has another form, the library finds the place. */
+/** Edits TOML. Appends a table, as people write it; if the file has another form, the library finds the place. */
 function editToml(text: string, expected: Table, block: string | undefined): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   if (block !== undefined) {
@@ -107,7 +110,7 @@ function editToml(text: string, expected: Table, block: string | undefined): str
   return patchToml(text, expected)
 }
 
-/** Whether the text says this and nothing else. Objects are compared by what they hold: TOML's have no prototype. */
+/** Returns whether the text has exactly this content. Clones are compared, because TOML's objects have no prototype. */
 function says(format: HostSetup['format'], text: string, expected: Table): boolean {
   try {
     return isDeepStrictEqual(structuredClone(content(format, text)), structuredClone(expected))
@@ -117,7 +120,7 @@ function says(format: HostSetup['format'], text: string, expected: Table): boole
   }
 }
 
-/** Everything that the file says. */
+/** Parses the file's content. */
 function content(format: HostSetup['format'], text: string): Table {
   return tableOf(readAs[format](text), 'it holds no object')
 }

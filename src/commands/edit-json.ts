@@ -1,14 +1,14 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 
-/** How a file is written: what a person chose stays. */
+/** The style of a file, which stays as the person chose it. */
 interface Style {
   indent: string
   eol: string
 }
 
 /**
- * The text of a JSON file, comments allowed, with a value at a path of names. Nothing else in it changes by a character:
- * what is there is neither formatted anew nor moved.
+ * Returns a JSON text, comments allowed, with a value at a path of names. Not one other character changes: the existing
+ * content is neither reformatted nor moved.
  */
 export function withValue(text: string, path: readonly string[], value: unknown): string {
   const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }
@@ -23,7 +23,7 @@ export function withValue(text: string, path: readonly string[], value: unknown)
   return withMember(text, root, path[0] ?? '', nested(path.slice(1), value), style)
 }
 
-/** Adds a member to an object behind those it has, and behind the comments after them. */
+/** Adds a member to an object after the existing ones and the comments after them. */
 function withMember(text: string, object: Node, name: string, value: unknown, style: Style): string {
   const end = object.offset + object.length - 1
   const last = object.children?.at(-1)

@@ -21,23 +21,23 @@ import { openWorldFile } from './given-file.ts'
 export interface Embedded {
   service: Service
   store: Store
-  /** Ends what the service does by itself, and closes the store. */
+  /** Stops the service's background work, and closes the store. */
   close(): Promise<void>
 }
 
 interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
-  /** The world, where it is not that of the file that the settings name. */
+  /** The world, if it does not come from the file in the settings. */
   given?: ParsedFile<World> | undefined
-  /** Whether the service does by itself, as real time goes by, what is due and forgotten; true unless it is said. */
+  /** Whether the service applies due effects and deletes expired data in the background; true by default. */
   keepsUp?: boolean
-  /** Whether this is a start, which marks a database without an environment; so it is where the service keeps up. */
+  /** Whether this is a start, which marks a database without an environment. Default: `keepsUp`. */
   isStart?: boolean
 }
 
 /**
- * The payments service in this process, on the configured database. A person finds its pages where `serve` on the same
- * database listens. The world is the one that is given, or that of the file that the settings name.
- * @throws ConfigError when it cannot be used.
+ * Opens the payments service in this process, on the configured database. Its pages are at the address of `serve` on
+ * the same database. The world is the given one, or comes from the file in the settings.
+ * @throws ConfigError if it cannot be used.
  */
 export async function openEmbedded(
   config: Config,
@@ -76,7 +76,7 @@ export async function openEmbedded(
     await created.runLog.flush()
     await store.close()
   }
-  /** Closes what was opened where the world cannot be had, so that the process ends, or opens it anew. */
+  /** Closes everything if the world cannot be loaded, so that the process ends, or opens it again. */
   const filled = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await orExplainWorld(config, file, work)
@@ -93,7 +93,7 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-/** @throws ConfigError where the database belongs to the other environment. */
+/** @throws ConfigError if the database belongs to the other environment. */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
   const held = await (isStart ? holdEnvironment(store, environment) : store.read(heldEnvironment))
   if (held === undefined || held === environment) return
@@ -101,20 +101,20 @@ async function requireEnvironment(store: Store, { environment, databaseUrl }: Co
   throw wrongDatabase(otherEnvironment(databaseUrl, held, environment))
 }
 
-/** Says that a database belongs to the other environment, and how to go on. */
+/** Explains that a database belongs to the other environment, and how to go on. */
 function otherEnvironment(databaseUrl: string, held: Environment, environment: Environment): string {
   const got = `got ${show(withoutPassword(databaseUrl))}, which is a ${held} database, for a ${environment} start`
   return `PAYMENTS_DATABASE_URL (--database-url) ${got}; name another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
 }
 
-/** A refusal of a database that no later try will open. */
+/** Creates the refusal of a database that no retry will open. */
 function wrongDatabase(message: string): ConfigError {
   return new ConfigError(message, { cause: new WrongDatabaseError(message) })
 }
 
 /**
- * Opens the database. The sandbox file of a user who configured none is set aside where another pre-release made it, and
- * begun anew: an update must not end the server of any host.
+ * Opens the database. If it is the default sandbox file, and another pre-release created it, the file is set aside and
+ * a new one begun: an update must not stop the server of any host.
  */
 async function openOrBeginAnew(config: Config, system: System, log: Logger): Promise<Store> {
   try {
@@ -145,8 +145,8 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
 }
 
 /**
- * Opens the configured database for a command that works on what is kept, beside the processes that run on it.
- * @throws ConfigError where the database is in memory.
+ * Opens the configured database for a command on stored data, beside the processes that use it.
+ * @throws ConfigError if the database is in memory.
  */
 export function openKept(command: string, config: Config, isStart = false): Promise<Embedded> {
   if (config.databaseUrl === 'sqlite::memory:') {

@@ -7,7 +7,10 @@ import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { refusedFile, waysOut } from './given-file.ts'
 
-/** Does what fills an empty database with the world of the file. @throws ConfigError, and WorldFileError where no setting names the file. */
+/**
+ * Runs work that fills an empty database with the world of the file.
+ * @throws ConfigError, and WorldFileError if no setting names the file.
+ */
 export async function orExplainWorld<Value>(
   { world: path, databaseUrl }: Pick<Config, 'world' | 'databaseUrl'>,
   file: ParsedFile<World> | undefined,

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/load.ts'
 
-/** Runs a command; what the person at the terminal can mend is told in one line, and ends the process with 2. */
+/** Runs a command; reports an error that the person can fix in one line, and exits with 2. */
 export async function orExplain(command: () => Promise<void>): Promise<void> {
   try {
     await command()
@@ -11,7 +11,7 @@ export async function orExplain(command: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Returns the code of a failure of the file system, or its words where it has none. */
+/** Returns the code of a file system error, or its text if it has no code. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }

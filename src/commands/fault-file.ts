@@ -10,7 +10,7 @@ const faultFile = z.strictObject({
   faults: FaultRules,
 })
 
-/** The rules of a file. @throws ConfigError with a line for each mistake in it. */
+/** Reads the rules of a file. @throws ConfigError with a line for each mistake in it. */
 export async function readFaults(path: string): Promise<readonly FaultRule[]> {
   const { seed, faults } = await openGivenFile('faults', path, (text, name) => parseFile(text, name, faultFile))
   return faults.map((rule) => (rule.when?.probability === undefined || seed === undefined ? rule : { seed, ...rule }))

@@ -14,15 +14,15 @@ interface FileMemoryOptions {
   log: Log
 }
 
-/** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
+/** The longest window of PAYMENTS_REPEAT_WINDOW. */
 const keptMs = 24 * 60 * 60 * 1000
 
-/** The sent calls by name, with when each was sent and until when it counts. */
+/** The sent calls by name, with the time of each and its expiry. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
 /**
- * A memory in a file that only this user reads, for all processes that they use a deployed API in. Where it cannot be
- * written, each process remembers its own.
+ * Creates a memory of sent calls in a file that only this user can read, shared by all their processes that use a
+ * deployed API. If the file cannot be written, each process remembers its own calls.
  */
 export function fileMemory({ path, principal, system, log }: FileMemoryOptions): CallMemory {
   let own: Sent | undefined
@@ -30,7 +30,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     own ??= {}
     return change(own)
   }
-  /** Runs `change` on what is kept, while no other process changes it; what is over is left out. */
+  /** Runs `change` on the stored calls, without the expired ones, while no other process changes them. */
   const changing = async <T>(change: (sent: Sent) => T): Promise<T> => {
     if (own !== undefined) return inOwn(change)
     try {
@@ -54,7 +54,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     return { sealed, sentAtMs, agoMs: Math.max(0, nowMs - sentAtMs) }
   }
   return {
-    // Some hold a secret, which is written to no file.
+    // Answers stay in memory, because some contain a secret.
     answers: new Map(),
     secret: hmac(principal, 'sent calls'),
     find: (id, windowMs) => changing((sent) => known(sent, id, windowMs)),
@@ -73,7 +73,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
   }
 }
 
-/** A file that was damaged counts as an empty one: it tells of some minutes only. */
+/** Reads the file. A damaged one counts as empty: it covers only some minutes. */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
     const kept = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)
@@ -84,7 +84,7 @@ async function read(path: string, nowMs: number): Promise<Sent> {
   }
 }
 
-/** Whole or not at all, for a process may be killed at any time. */
+/** Writes the whole file or nothing, because a process may be killed at any time. */
 async function write(path: string, sent: Sent): Promise<void> {
   const next = `${path}.next`
   await writeFile(next, JSON.stringify(sent), { mode: 0o600 })

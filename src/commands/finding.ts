@@ -1,4 +1,4 @@
-/** A finding of `doctor`: `bad` has to be mended, `note` is good to know. */
+/** A finding of `doctor`: `bad` must be fixed, `note` is good to know. */
 export interface Finding {
   about: string
   is: 'ok' | 'note' | 'bad'
@@ -14,10 +14,10 @@ export const note = (about: string, says: string, advice?: string): Finding =>
 
 export const bad = (about: string, says: string, advice: string): Finding => ({ about, is: 'bad', says, advice })
 
-/** The difference between two clocks that both are taken for right. */
+/** The largest difference between two clocks that both count as correct. */
 const clockToleranceMs = 60_000
 
-/** Compares the clock of this machine with another; `apartMs` is by how much this one is ahead. */
+/** Compares the clock of this machine with another; `apartMs` is how far this one is ahead. */
 export function clockFinding(apartMs: number, other: string): Finding {
   const apart = Math.round(apartMs / 1000)
   if (Math.abs(apart) * 1000 <= clockToleranceMs) return ok('Clock', `this machine and ${other} agree`)
@@ -25,7 +25,7 @@ export function clockFinding(apartMs: number, other: string): Finding {
   return bad('Clock', says, 'Set the clock of this machine, or let it be set from the network.')
 }
 
-/** Makes a finding of a check that fails, so that the others go on. */
+/** Turns a failed check into a finding, so that the other checks go on. */
 export async function orFinding(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await check()

@@ -5,7 +5,10 @@ import { show } from '../core/errors.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 
-/** The world file that a start names; undefined: it names none. @throws ConfigError with a line for each mistake in it. */
+/**
+ * Reads the world file that the settings name; undefined if they name none.
+ * @throws ConfigError with a line for each mistake
+ */
 export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Promise<ParsedFile<World> | undefined> {
   if (path === undefined) return undefined
   const { parseWorldFile } = await import('../worlds/parse.ts')
@@ -34,13 +37,13 @@ export async function openGivenFile<Value>(
   }
 }
 
-/** The refusal of a file that a setting names. */
+/** Returns the refusal of a file that a setting names. */
 export function refusedFile(setting: SettingKey, path: string, reason: string): ConfigError {
   const { variable, flag } = names(setting)
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
 }
 
-/** Returns advice for a start whose world is not the one that the database holds. */
+/** Returns advice for a start with another world than the database holds. */
 export function waysOut(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   const remove =

@@ -3,7 +3,7 @@ import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
 import { nearest } from '../core/nearest.ts'
 
-/** Two lines that each command's help ends with. */
+/** Two examples at the end of each command's help. */
 export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {
   stdio: ['payments-mcp', 'payments-mcp --toolsets all --read-only true'],
   bridge: [
@@ -49,7 +49,7 @@ ${examples[command].map((line) => `  ${line}`).join('\n')}
 `
 }
 
-/** Every setting, with what it accepts and which commands read it. */
+/** Describes every setting, with the values that it accepts and the commands that read it. */
 export function settingsHelp(): string {
   const entries = settings.map(({ flag, placeholder, variable, meaning, accepts, shown, readBy }) => {
     const readers = readBy.map((name) => (name === 'stdio' ? 'the MCP server' : name)).join(', ')
@@ -62,7 +62,7 @@ export function settingsHelp(): string {
   return `Each setting is a flag or a variable; the flag wins, and an empty variable counts as unset.\n\n${entries.join('\n')}`
 }
 
-/** A word that is no command is answered with the nearest. */
+/** Refuses a word that is no command, and suggests the nearest one. */
 export function noCommand(word: string, commands: readonly string[]): ConfigError {
   const meant = nearest(word, commands)
   const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`

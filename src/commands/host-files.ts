@@ -5,9 +5,9 @@ import type { UserMachine } from '../config/load.ts'
 import type { HostName } from '../core/host-setups.ts'
 
 interface HostFile {
-  /** The file of this user that the host reads its MCP servers from. */
+  /** Returns the path of the user's file from which the host reads its MCP servers. */
   path(machine: UserMachine): string
-  /** How to have the host read it again, as a sentence. */
+  /** The way to make the host read it again, as a sentence. */
   reload: string
 }
 
@@ -61,7 +61,7 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   },
 }
 
-/** Whether the host was ever started here: then its folder is there, or the file where that stands alone. */
+/** Returns whether the host was ever started here: then its folder exists, or its file if it has no folder. */
 export async function isFound(name: HostName, machine: UserMachine): Promise<boolean> {
   const path = hostFiles[name].path(machine)
   return name === 'claude-code' ? exists(path) : exists(join(machine, path, '..'))
@@ -74,7 +74,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** The folder in which programs of a user keep what they are set to. */
+/** Returns the folder in which a user's programs store their settings. */
 function settingsFolder(machine: UserMachine): string {
   const { platform, home, env } = machine
   if (platform === 'darwin') return join(machine, home, 'Library', 'Application Support')

@@ -15,7 +15,7 @@ interface HostedOptions extends Pick<McpOverHttp, 'offers'> {
   config: Config
   system: System
   log: Logger
-  /** The world, if it is not that of the file that the settings name. */
+  /** The world, if it does not come from the file in the settings. */
   given: ParsedFile<World> | undefined
   keepsUp?: boolean
 }
@@ -23,7 +23,9 @@ interface HostedOptions extends Pick<McpOverHttp, 'offers'> {
 /** How long closing waits for a client that stalls in the middle of a request, or never reads the answer. */
 const closeWithinMs = 250
 
-/** Opens a sandbox in this process with all that `serve` answers. It listens at no port before it is told to. */
+/**
+ * Opens a sandbox in this process with everything that `serve` answers. It listens on no port until `listen` is called.
+ */
 export async function openHosted({ config, system, log, given, keepsUp = true, ...site }: HostedOptions) {
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
@@ -45,13 +47,13 @@ export async function openHosted({ config, system, log, given, keepsUp = true, .
       credentials,
       publicUrl,
       fetch: (request: Request) => fetch(request),
-      /** Listens from now on, and answers by `door`. */
+      /** Starts to listen, and answers with `door`. */
       listen: async (port: number, door: Site['fetch'] = fetch) => {
         const given = { fetch: door, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
         listener = await listen({ ...given, system, log })
       },
       close: async () => {
-        // Requests that wait for a status are answered first.
+        // Answers requests that wait for a status first.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
         await closeAll()

@@ -13,7 +13,7 @@ import { withoutCredentials } from './welcome.ts'
 
 type InitFlags = Flags & { production?: boolean; email?: string; name?: string }
 
-/** Begins a sandbox with a world file, or a production database with its first party. */
+/** Creates a world file for a sandbox, or a production database with its first party. */
 export async function init(flags: InitFlags, file?: string): Promise<void> {
   await orExplain(async () => {
     if (flags.production === true) return initProduction(flags, file)
@@ -28,7 +28,7 @@ function strayOf({ email, name }: InitFlags): string | undefined {
   return name === undefined ? undefined : '--name'
 }
 
-/** Writes a world file to begin with. What is there already stays as it is. */
+/** Writes a first world file. An existing file stays as it is. */
 async function initWorld(file: string): Promise<void> {
   if (file === '-') {
     process.stdout.write(worldTemplate(file))
@@ -47,7 +47,7 @@ async function initWorld(file: string): Promise<void> {
   )
 }
 
-/** Makes the first party of a production database with an owner, and prints how the owner signs in. */
+/** Creates the first party of a production database with an owner, and prints how the owner signs in. */
 async function initProduction(flags: InitFlags, file: string | undefined): Promise<void> {
   if (file !== undefined) throw new ConfigError(`init --production got ${show(file)}; it writes no file.`)
   const owner = ownerOf(flags)

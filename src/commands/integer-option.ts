@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 
-/** The integer from 1 on that an option says. @throws ConfigError */
+/** Parses an option as an integer from 1. @throws ConfigError */
 export function integerOption(flag: string, text: string, most: number): number {
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
   if (value >= 1 && value <= most) return value

@@ -1,6 +1,9 @@
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The first Ctrl+C ends the run in order, a second one at once. So does a terminal or a reader that went away. */
+/**
+ * Makes the first Ctrl+C end the run in order, and a second one at once. A closed terminal or reader ends it in order
+ * too.
+ */
 export function interruptible(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController()
   const stop = () => {
@@ -8,9 +11,9 @@ export function interruptible(): { signal: AbortSignal; end: () => void } {
     controller.abort()
   }
   for (const signal of endings) process.on(signal, stop)
-  // Each write to what is gone fails; the report, which nobody reads then, may be one of them.
+  // Each write to a closed stream fails; the report, which then has no reader, may be among them.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
-  /** Has Ctrl+C do what it did before. */
+  /** Restores the default effect of Ctrl+C. */
   const end = () => {
     for (const signal of endings) process.off(signal, stop)
   }

@@ -18,7 +18,7 @@ import { withoutCredentials } from './welcome.ts'
 
 type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string; count?: string; json?: boolean }
 
-/** Follows the events that the credential is told of, prints each, and forwards it as a webhook would. */
+/** Follows the events that the credential may read, prints each, and forwards it as a webhook would. */
 export async function listen(flags: ListenFlags): Promise<void> {
   await orExplainFailure(async () => {
     const config = configured('listen', flags)
@@ -26,7 +26,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
     const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo)
     const { signal } = interruptible()
-    // A deployed API may say anything, and the terminal is not its own.
+    // A deployed API may send any text, which must not control the terminal.
     const tell = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
@@ -74,7 +74,7 @@ function targetOf(text: string): string {
   )
 }
 
-/** How long it waits before each further try. */
+/** The waits before each further try. */
 const pausesMs = [1_000, 2_000, 5_000, 10_000]
 const answerMs = 15_000
 
@@ -107,19 +107,19 @@ function forwarder(url: string, system: System) {
     }
     return outcome
   }
-  // Receivers often have a secret in the query.
+  // The query of a receiver's address often contains a secret.
   const address = url.replace(/\?.*$/s, '')
   const described = `forwarding to ${address}, signed with the secret ${secret}`
   return { address, described, send, close: remote.close }
 }
 
-/** Returns the body that a webhook is sent. */
+/** Returns the body of a webhook for this event. */
 function bodyOf({ id, attributes }: EventResource): string {
   const { eventType: type, resourceId, resourceType, createdAt, payload } = attributes
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
 }
 
-/** The same text for a terminal: JSON leaves control characters such as U+009B as they are. */
+/** Returns the body for a terminal: JSON does not escape control characters such as U+009B. */
 function jsonLine(event: EventResource): string {
   return bodyOf(event).replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }
@@ -127,11 +127,11 @@ function jsonLine(event: EventResource): string {
 function lineOf({ id, attributes }: EventResource, outcome: string | undefined): string {
   const { createdAt, eventType, resourceId } = attributes
   const line = `${createdAt} ${eventType} ${resourceId ?? ''} ${id}${outcome === undefined ? '' : ` → ${outcome}`}`
-  // A deployed API may say anything.
+  // A deployed API may send any text.
   return maskSecrets(line.replace(/[^\x20-\x7e→]+/g, ' '))
 }
 
-/** Returns the words of an error in one line. The cause of a failed connection says more than the error. */
+/** Describes an error in one line. The cause of a failed connection says more than the error. */
 function oneLine(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const told = cause instanceof Error && cause.message !== '' ? cause.message : message

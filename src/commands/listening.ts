@@ -3,7 +3,7 @@ import type { Logger } from '../config/log.ts'
 import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 
-/** Listens; `named` are the settings that the port and the host came from. @throws ConfigError where that cannot be */
+/** Listens; `named` names the settings of the port and the host. @throws ConfigError if that fails */
 export async function listenOrExplain(named: string, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(options)
@@ -20,10 +20,10 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
   }
 }
 
-/** The longest that a stop takes: whatever started the process may kill it then. */
+/** The longest time that a stop takes: after it, a supervisor may kill the process. */
 const stopWithinMs = 9_500
 
-/** Ends what runs in this process when it is told to stop. */
+/** Calls `end` when this process is told to stop. */
 export function untilStopped(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
   const stop = async () => {
     const late = deadline(stopWithinMs, () => {

@@ -10,8 +10,9 @@ import { type Limits, limitsOf } from '../service/rules/limits.ts'
 type Call = Client['call']
 
 /**
- * Reads what caps a call that spends, as the API tells it to an agent: what is in the wallet, and how much a customer
- * granted. It tells an agent neither its own limits nor how much of any is spent; what cannot be read is left out.
+ * Reads the limits of a call that spends, as far as the API shows them to an agent: the balance of the wallet, and the
+ * amount that a customer granted. An agent sees neither its own limits nor how much is spent. Unreadable ones are left
+ * out.
  */
 export async function limitsBeside(call: Call, { arguments: given }: HeldCall): Promise<Beside[]> {
   const customerId = textOf(given.customerPartyId) ?? textOf(given.partyId)
@@ -59,7 +60,7 @@ const onlyOne = <T>(all: readonly T[]): T | undefined => (all.length === 1 ? all
 
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** A person decides without it too. */
+/** Returns undefined if reading fails: a person can decide without it too. */
 async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

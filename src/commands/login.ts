@@ -7,7 +7,7 @@ import { atSignInPlace } from './sign-in-place.ts'
 
 type LoginFlags = Flags & { device?: boolean }
 
-/** Signs in at a payments API, and keeps the login for the MCP server. */
+/** Signs in at a payments API, and stores the login for the MCP server. */
 export async function login(flags: LoginFlags): Promise<void> {
   await orExplainFailure(async () => {
     await atSignInPlace(configured('login', flags), async (options) => {
@@ -22,7 +22,7 @@ and without PAYMENTS_KEY; payments-mcp whoami --base-url ${options.baseUrl} tell
 
 function showAddress(address: URL): void {
   process.stdout.write(`Open this address in a browser on this machine to sign in:\n\n  ${address.href}\n\n`)
-  // A script or a host that runs this has no person before it who would expect a window.
+  // A script or a host that runs this has no person in front of it who would expect a window.
   if (!process.stdout.isTTY) return
   openBrowser(address, () => process.stderr.write('No browser could be opened here: open the address yourself.\n'))
 }

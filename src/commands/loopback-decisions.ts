@@ -30,13 +30,13 @@ import { formPageHeaders as headers } from '../service/pages/frame/headers.ts'
 
 interface LoopbackOptions {
   environment: 'sandbox' | 'production'
-  /** Opens a page for the person at this machine; false: that cannot be done. */
+  /** Opens a page for the person at this machine; false if that fails. */
   open(address: URL): Promise<boolean>
-  /** How a person can decide who has no browser here, such as `connect the host to https://api.example/mcp`. */
+  /** The way for a person without a browser here to decide, such as `connect the host to https://api.example/mcp`. */
   elsewhere: string
-  /** Reads what caps the spending of a call, as far as the API tells it. */
+  /** Reads the limits on the spending of a call, as far as the API shows them. */
   limits(call: HeldCall): Promise<Beside[]>
-  /** Hears of each decision. */
+  /** Called with each decision. */
   decided?: ((call: HeldCall, decision: 'yes' | 'no') => void) | undefined
   system: System
   log: ListenOptions['log']
@@ -47,15 +47,15 @@ interface Entry extends StoredDecision {
   held: Omit<Held, 'state'>
   /** Whether this process opened a window for the person. */
   isOpened: boolean
-  /** By the ticket in a window's address, the cookie of the browser that opened it; undefined: none came yet. */
+  /** By the ticket in a window's address: the cookie of the browser that opened it; undefined if none did yet. */
   windows: Map<string, string | undefined>
-  /** Fulfilled when it is decided. */
+  /** Resolves when the person has decided. */
   decided: PromiseWithResolvers<void>
 }
 
 /**
- * Decisions on pages that this process serves to its own machine, and opens there itself: with a ticket that lets the
- * person's browser in once, and stands in no answer. The address without a ticket shows the question only.
+ * Decisions on pages that this process serves to its own machine, and opens there itself. A ticket, which no answer
+ * contains, admits the person's browser once. The address without a ticket only shows the question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true
@@ -79,7 +79,7 @@ export class LoopbackDecisions implements Decisions {
     const isNew = same === undefined
     const url = `${await this.#origin()}${decisionPath(id)}`
     const kept = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
-    // The window that was opened for it is there, or opens by the link in the browser that it was opened in.
+    // The window opened for this call is still there, or reopens by the link in the same browser.
     if (by === 'person' && entry.isOpened) return kept
     const ticket = newSecret(system)
     entry.windows.set(ticket, undefined)
@@ -161,7 +161,7 @@ export class LoopbackDecisions implements Decisions {
     return (await this.#listener).url
   }
 
-  /** Serves the pages on a free port of this machine, with the look of the service's own. */
+  /** Serves the pages on a free port of this machine, in the style of the service's own pages. */
   #listen(): Promise<Listener> {
     const { system, log } = this.#options
     const app = new Hono()
@@ -225,7 +225,7 @@ export class LoopbackDecisions implements Decisions {
     return decisionWords({ call: held.call, endsAtMs, state: this.#stateOf(entry) })
   }
 
-  /** Returns who asks, through which host, and what is known of the limits. */
+  /** Returns the caller, its host, and the known limits. */
   async #beside(call: HeldCall, asks: boolean): Promise<Beside[]> {
     const host = hostWords(call.host)
     return [
@@ -235,7 +235,7 @@ export class LoopbackDecisions implements Decisions {
     ]
   }
 
-  /** Lists what else waits, in windows of its own: only the browser that was let in learns their addresses. */
+  /** Lists the other pending calls, in windows of their own: only the admitted browser learns their addresses. */
   #others(entry: Entry): Html | '' {
     const others = this.#waiting().filter((other) => other !== entry)
     if (others.length === 0) return ''
@@ -249,12 +249,12 @@ ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.
 }
 
 const cookie = 'payments_decision'
-/** The session of a browser that comes in by this very request, which has no cookie yet. */
+/** The session of a browser that this very request admits, and that has no cookie yet. */
 const entered = 'session'
 
 /**
- * Lets one browser in by the ticket in the address, and no other later. Its cookie comes back to this one path only:
- * browsers send cookies to every port of a machine, and what listens at another must not be able to ask for it.
+ * Admits one browser by the ticket in the address, and no other later. Its cookie is limited to this one path: browsers
+ * send cookies to every port of a machine, and a server on another port must not receive it.
  */
 function letIn(c: Context, system: System, entry: Entry): void {
   const { windows } = entry
@@ -273,7 +273,7 @@ function ticketAt(c: Context, windows: Entry['windows']): string | undefined {
   return [...windows.keys()].find((ticket) => equalSecrets(ticket, given))
 }
 
-/** Returns the session, if this is the window of the browser that was let in. */
+/** Returns the session if this is the window of the admitted browser. */
 function sessionAt(c: Context, { windows }: Entry): string | undefined {
   const session = windows.get(ticketAt(c, windows) ?? '')
   const given = c.get(entered) ?? getCookie(c, cookie) ?? ''

@@ -11,7 +11,7 @@ import { helpAfter, noCommand, settingsHelp } from './help.ts'
 import type { RehearseFlags } from './rehearse.ts'
 import { version } from './version.ts'
 
-/** The command line: `payments-mcp [command]` with a flag for every variable. */
+/** Runs the command line: `payments-mcp [command]` with a flag for every variable. */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('payments-mcp')
     .description('A payments API as MCP tools, with a complete sandbox. Without a command: an MCP server over stdio.')
@@ -21,7 +21,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .usage('[command] [options]')
     .helpCommand(false)
   const names = () => program.commands.map((command) => command.name())
-  // A word that is no command comes in as an argument of the MCP server over stdio, which takes none.
+  // A word that is no command arrives as an argument of the MCP server over stdio, which takes none.
   withSettings(program, 'stdio')
     .argument('[command]')
     .configureHelp({ visibleArguments: () => [] })
@@ -74,7 +74,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   await program.parseAsync(argv)
 }
 
-/** Commands for whoever operates the service, on its database. */
+/** Adds the commands for the service's operator, on its database. */
 function withDatabaseCommands(program: Command): void {
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Make new keys in the database of the sandbox; what older ones made stays good.')
@@ -132,7 +132,7 @@ function withInit(program: Command): void {
     .action(running(async () => (await import('./init.ts')).init))
 }
 
-/** Commands that read no settings. */
+/** Adds the commands that read no settings. */
 function withoutSettings(program: Command): void {
   program
     .command('help')
@@ -149,7 +149,7 @@ function showHelp(program: Command, topic: string | undefined): void {
   else command.outputHelp()
 }
 
-/** The module of a command is loaded when it runs. */
+/** Loads the module of a command when the command runs. */
 function running<Given extends Flags>(load: () => Promise<(flags: Given, argument?: string) => Promise<void>>) {
   return async (...given: unknown[]) => {
     const command = given.at(-1) as Command
@@ -158,7 +158,7 @@ function running<Given extends Flags>(load: () => Promise<(flags: Given, argumen
   }
 }
 
-/** Every setting is understood, so that the command can say which it does not read; `help settings` tells of them. */
+/** Parses every setting, so that the command can say which ones it does not read; `help settings` describes them. */
 function withSettings(command: Command, name: CommandName): Command {
   for (const { flag, placeholder } of settings) command.addOption(new Option(`${flag} <${placeholder}>`).hideHelp())
   return command.addHelpText('after', helpAfter(name))
@@ -171,7 +171,7 @@ function oneLine(text: string): string {
     .trim()
 }
 
-/** Flags of settings stand in no command's help, so commander does not find them. */
+/** Suggests a setting's flag: the help hides these flags, so commander does not suggest them. */
 function withNearest(line: string): string {
   const unknown = /^unknown option '(--[^']+)'$/.exec(line)?.[1]
   const flags = settings.map(({ flag }) => flag)

@@ -38,18 +38,18 @@ export interface McpOverHttp {
   publicUrl: () => string
   system: System
   log: Logger
-  /** Signals between the processes of one database; without them they poll its tables. */
+  /** Signals between the processes of one database; without them the processes poll its tables. */
   signals?: Signals | undefined
-  /** Tells which operations are tools here; without it every one is. */
+  /** Returns which operations are tools here; without it every one is. */
   offers?: ToolChoice['allows']
 }
 
-/** A principal with what its credential is limited to. */
+/** A principal with the limits of its credential. */
 interface Caller extends Principal {
   authority: Actor
 }
 
-/** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
+/** Creates the MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
 export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoint> {
   const { config, service, store, publicUrl, system, log, signals } = dependencies
   const noteScopes = scopeNotes((id) => {
@@ -95,7 +95,7 @@ async function authorize(service: Service, credential: string, noteScopes: NoteS
   return { id, partyId, actor: actorType, scopes, clientId: grant?.clientId, credential, authority: actor }
 }
 
-/** Hosts are told when a credential allows more or less than when it was last seen. */
+/** Notifies a host when its credential allows more or less than when it was last seen. */
 function scopeNotes(changed: (id: string) => void): NoteScopes {
   const scopes = new Map<string, string>()
   return (id, now) => {
@@ -106,9 +106,9 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
   }
 }
 
-/** Makes clients of the API in this process, each for the credential of a host. */
+/** Creates clients of the API in this process, each for the credential of a host. */
 function clientsOf({ service, system, log }: McpOverHttp) {
-  // Each request of a host was counted when it came in, whatever it asks of the API.
+  // The rate limit counted each request of a host on arrival, whatever it calls in the API.
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
@@ -121,7 +121,7 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 
 type ClientFor = ReturnType<typeof clientsOf>
 
-/** Tells whether a principal can read what is at an address: what its host would be told that reads it. */
+/** Returns a function that tells whether a principal can read an address, which decides if its host is notified. */
 function readsOf({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
     const caller = principal as Caller
@@ -134,10 +134,10 @@ function readsOf({ config: { environment } }: McpOverHttp, clientFor: ClientFor)
 
 type Permitted = Pick<OperationDefinition, 'permission'>
 
-/** The run that looks whether something may be told; a reading leaves no activity that would have it. */
+/** The run of these permission checks; a read leaves no activity under it. */
 const instanceId = 'changes of resources'
 
-/** Makes the MCP server of a host's session or request, whose calls go to the API under the host's own credential. */
+/** Creates the MCP server of a host's session or request, which calls the API under the host's own credential. */
 function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context: HostContext) => Server {
   const { config, service, store, publicUrl, system, log, offers = () => true } = dependencies
   const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
@@ -194,7 +194,7 @@ function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context:
           service.tell({ ...told, partyId, agentId, actorType, keyId: id, instanceId })
         },
       },
-      // The endpoint tells of changes: it reads those of every process.
+      // The endpoint announces changes: it reads those of every process.
       changes: { ...ownChanges, areToldElsewhere: true },
     })
   }
@@ -210,7 +210,7 @@ function waysAt(publicUrl: string): Ways {
   }
 }
 
-/** Credentials of which the last known scopes are kept. */
+/** The number of credentials whose last known scopes are remembered. */
 const mostNoted = 10_000
 
 /** Returns the scopes that a message needs; only calls of tools need any. */

@@ -10,10 +10,13 @@ interface McpLoad {
   streams: number
 }
 
-/** From an answer out of memory to one that a client no longer waits for. */
+/** The buckets, from an answer out of memory to one that a client no longer waits for. */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Makes the figures of this process for Prometheus. No label tells an id, a key or an amount, and each has few values. */
+/**
+ * Creates the metrics of this process for Prometheus. No label holds an id, a key or an amount, and each has few
+ * values.
+ */
 export function createMetrics() {
   const register = new Registry()
   const registers = [register]
@@ -46,7 +49,7 @@ export function createMetrics() {
     })
   return {
     observe: ((operation, status, seconds) => requests.observe({ operation, status }, seconds)) satisfies Observe,
-    /** Tells from now on how busy these are. */
+    /** Starts to report the load of the store and the MCP endpoint. */
     watch: (store: Pick<Store, 'load' | 'read'>, mcp: () => McpLoad) => {
       gauge('mcp_sessions', 'MCP sessions that this process serves.', () => mcp().sessions)
       gauge('mcp_streams', 'Event streams that MCP hosts read from this process.', () => mcp().streams)
@@ -60,7 +63,7 @@ export function createMetrics() {
       counter('store_groups', 'Transactions of the database, in each of which one or more were done.', of('groups'))
       counter('store_retries', 'Transactions that were run again, for another one came first.', of('retries'))
     },
-    /** Answers with all figures, as they are now, in Prometheus' text format. */
+    /** Answers with all metrics, as they are now, in Prometheus' text format. */
     answer: async () =>
       new Response(await register.metrics(), {
         headers: { 'Content-Type': register.contentType, 'Cache-Control': 'no-store' },

@@ -1,10 +1,10 @@
 export { refusalOfNode } from '../core/node-version.ts'
 
-// Runs on any Node.js that knows modules: no syntax or function here is newer than Node.js 14.
+// Runs on any Node.js with ES modules: no syntax or function here is newer than Node.js 14.
 
 /**
- * Ends the process with the refusal. An AI host shows nobody what is on stderr, but what its requests are answered
- * with; so where a host listens, each is answered with the refusal until the host hangs up.
+ * Ends the process with the refusal. An AI host shows no stderr, only the answers to its requests. So if a host
+ * listens, each request is answered with the refusal until the host hangs up.
  */
 export function refuse(refusal: string, command: string | undefined): void {
   process.exitCode = 1
@@ -13,7 +13,7 @@ export function refuse(refusal: string, command: string | undefined): void {
   if (isServer && !process.stdin.isTTY) answerEach(refusal)
 }
 
-/** Longer than any `initialize`. What is longer is no host's, and is not kept. */
+/** Longer than any `initialize`. A longer line does not come from a host, and is not kept. */
 const longestLine = 1_000_000
 
 function answerEach(refusal: string): void {
@@ -34,14 +34,14 @@ function answer(line: string, refusal: string): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: refusal } })}\n`)
 }
 
-/** The id of a request; undefined for a notification and for a line that is no message. */
+/** Returns the id of a request; undefined for a notification and for a line that is no message. */
 function idOf(line: string): string | number | undefined {
   try {
     const { id, method } = JSON.parse(line)
     const isRequest = typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')
     return isRequest ? id : undefined
   } catch {
-    // This is no request, and the refusal stands on stderr.
+    // The line is not a request. The refusal is on stderr.
     return undefined
   }
 }

@@ -7,7 +7,7 @@ const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Opens a web page; the address is one argument of a program that is always the same, and no shell sees it. */
+/** Opens a web page. The address is one argument of a fixed program, and no shell sees it. */
 export function openBrowser(address: URL, failed: () => void): void {
   if (address.protocol !== 'https:' && address.protocol !== 'http:') {
     failed()
@@ -22,10 +22,10 @@ export function openBrowser(address: URL, failed: () => void): void {
   child.unref()
 }
 
-/** A program that cannot open the address says so sooner. */
+/** The time within which a program that cannot open the address reports so. */
 const failsWithinMs = 2_000
 
-/** Opens a web page; false where that fails, as far as can be told soon. */
+/** Opens a web page; resolves with false if that soon fails. */
 export async function browserOpens(address: URL): Promise<boolean> {
   const opened = Promise.withResolvers<boolean>()
   openBrowser(address, () => opened.resolve(false))

@@ -16,25 +16,25 @@ import { letYoungHeapGrow } from './start-memory.ts'
 import { program } from './version.ts'
 import { isWrongDatabase } from './wrong-database.ts'
 
-/** The settings of a client; `rules` are those of the file of faults. */
+/** The settings of a client, with the rules of the file of faults. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
 
 export interface OpenClient {
   client: Client
-  /** Opens the memory of the calls that were sent with its credential. */
+  /** Opens the memory of the calls sent with its credential. */
   memory(): Promise<CallMemory>
-  /** The fault that a call of the tool meets, which a deployed API has none of (docs/sandbox.md#faults). */
+  /** Chooses the fault for a call of the tool; a deployed API has none (docs/sandbox.md#faults). */
   plan(tool: string): Promise<Fault | undefined>
-  /** Calls back with the ids of the party's records that something happened to; a deployed API does not tell. */
+  /** Calls back with the ids of the party's changed records; a deployed API does not announce them. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Enters into the run what no request tells; a deployed API keeps none of it. */
+  /** Records in the run an event that no request shows; a deployed API stores none. */
   note(told: RunNote): Promise<void>
-  /** When it can be used. @throws ConfigError where the sandbox cannot be opened. */
+  /** Resolves when the client can be used. @throws ConfigError if the sandbox cannot be opened. */
   ready(): Promise<void>
   close(): Promise<void>
 }
 
-/** A client of the configured API: a deployed one, or the embedded sandbox, which is opened meanwhile. */
+/** Opens a client of the configured API: a deployed one, or the embedded sandbox, which opens in the background. */
 export function openClient(config: ClientConfig, system: System, log: Logger): OpenClient {
   const instanceId = config.instanceId ?? `run_${newSecret(system, 16)}`
   return config.baseUrl === undefined
@@ -42,7 +42,7 @@ export function openClient(config: ClientConfig, system: System, log: Logger): O
     : openRemoteClient(config, config.baseUrl, instanceId, system, log)
 }
 
-/** A client of the embedded sandbox, by which it is opened and closed; or of one that others use too. */
+/** Opens a client of the embedded sandbox and owns the sandbox, unless `open` returns a shared one. */
 export function openEmbeddedClient(
   config: ClientConfig,
   instanceId: string,
@@ -70,7 +70,7 @@ export function openEmbeddedClient(
     }
   }
   opened().then(letYoungHeapGrow, (error: unknown) => {
-    // With a world file the start waits for the sandbox, and tells a failure itself.
+    // With a world file, the start waits for the sandbox, and reports a failure itself.
     if (config.world === undefined && !isWrongDatabase(error)) log.warn({ err: error }, 'the sandbox is not open')
   })
   const client = createClient({
@@ -114,11 +114,11 @@ export function openEmbeddedClient(
   }
 }
 
-/** The embedded sandbox as the credential of this connection uses it. */
+/** Opens the embedded sandbox for the credential of this connection. */
 export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
   const { openEmbedded } = await import('./embedded.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
-  // A key of a world file is known once the database is filled.
+  // A key of a world file is known only after the database is filled.
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
   const credential = config.key ?? (await service.localAgentKey())
   if (config.rules !== undefined) await service.faults.load(config.rules)
@@ -140,14 +140,14 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
 }
 
-/** Does nothing: a deployed API knows none of it. */
+/** Does nothing, because a deployed API has none of these features. */
 const aside = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = new Headers()
 
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
-/** Stands for a key that is not known, with which every call is refused. */
+/** The principal of an unknown key. Every call under it is refused. */
 const nobody = { keyId: '', partyId: '' }
 
 function openRemoteClient(
@@ -190,7 +190,7 @@ function openRemoteClient(
   return { client, memory, ...aside, close }
 }
 
-/** A token that was revoked looks as good as any until the API is asked. */
+/** Reports a refused token: a revoked token looks valid until the API is called. */
 function noticing(fetch: Fetch, refused: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)

@@ -2,15 +2,15 @@ import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Start } from '../core/host-setups.ts'
 
-/** The file that this process was started with, by its own name: a link to it may be gone tomorrow. */
+/** The real path of the file that this process was started with: a link to it may be gone tomorrow. */
 const cli = realpathSync(process.argv[1] ?? fileURLToPath(import.meta.url))
 
-/** How an AI host starts this checkout or installation, with the Node.js that runs it now. */
+/** Returns the command with which an AI host starts this checkout or installation, under the current Node.js. */
 export function ownStart(env: Start['env']): Start {
   return { command: process.execPath, args: [cli], env }
 }
 
-/** How a person runs a command of this checkout or installation. */
+/** Returns the command line with which a person runs a command of this checkout or installation. */
 export function commandLine(command: string, args: readonly string[] = []): string {
   const after = args.map((arg) => ` ${/^[\w./:@%+=-]+$/.test(arg) ? arg : JSON.stringify(arg)}`).join('')
   if (!cli.endsWith('.ts')) return `payments-mcp ${command}${after}`

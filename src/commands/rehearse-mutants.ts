@@ -14,11 +14,11 @@ interface MutantFlags {
   scenarios: readonly Scenario[]
   seed: string
   concurrency: number
-  /** The least share that must be caught. */
+  /** The smallest share of mutants that must be caught. */
   required: number | undefined
 }
 
-/** Prints what the scenarios would miss, of an agent that does what it should and one thing wrong. */
+/** Prints the mutants of a correct agent, each with one mistake, that the scenarios would miss. */
 export async function rehearseMutants({ agent, required, ...options }: MutantFlags): Promise<void> {
   if (agent !== 'careful') {
     const got = agent === undefined ? 'nothing' : show(agent)

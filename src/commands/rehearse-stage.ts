@@ -5,7 +5,7 @@ import { isOffered } from '../rehearse/agent-access.ts'
 import type { Stage, StageSetting } from '../rehearse/stage.ts'
 import { openHosted } from './hosted.ts'
 
-/** Opens the sandbox of one trial: in memory, with the world that is given, and offered to agents as a rehearsal is. */
+/** Opens the sandbox of one trial: in memory, with the given world and the tools of a rehearsal. */
 export async function openRehearsalStage({ world, confirm, system }: StageSetting): Promise<Stage> {
   const config = configOf(confirm)
   const log = createLogger({ level: config.logLevel })
@@ -19,7 +19,7 @@ export async function openRehearsalStage({ world, confirm, system }: StageSettin
 
 const configs = new Map<StageSetting['confirm'], Config>()
 
-/** Nothing of this process's environment. What an agent may use is offered; how fast it is, is not judged. */
+/** Builds settings without this process's environment. All tools are offered, and speed is not judged. */
 function configOf(confirm: StageSetting['confirm']): Config {
   const known = configs.get(confirm)
   if (known !== undefined) return known

@@ -51,7 +51,7 @@ export interface RehearseFlags {
   grader?: string
 }
 
-/** Rehearses an agent in scenarios, and reports what the ledger says of it. */
+/** Rehearses an agent in scenarios, and reports its results according to the ledger. */
 export async function rehearse(flags: RehearseFlags): Promise<void> {
   await orExplain(() => explainingFiles(() => run(flags)))
 }
@@ -64,7 +64,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     const { agent, seed } = flags
     return rehearseMutants({ agent, scenarios, seed, concurrency: concurrencyOf(flags), required })
   }
-  // Before the report is written, which may stand in the same place.
+  // Read before the report is written, which may have the same path.
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
   const ending = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
   if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
@@ -72,7 +72,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   const trials = integerOption('--trials', flags.trials, 1_000)
   const concurrency = concurrencyOf(flags)
   const folder = flags.report ?? 'rehearsal'
-  // Before anything is made: from its first trace on, an interruption ends it in order.
+  // Before anything is created: from its first trace on, an interruption ends it in order.
   const interruption = interruptible()
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
@@ -111,8 +111,8 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 }
 
 /**
- * Returns why no trial tells anything of the agent: each ended before its first call. A scripted agent and a person may
- * choose to do nothing.
+ * Returns why no trial says anything about the agent: each ended before its first call. A scripted agent and a person
+ * may choose to do nothing.
  */
 function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((of) => of.trials)
@@ -156,7 +156,7 @@ async function report(folder: string, found: Results, ending: Ending): Promise<v
   if (required !== undefined && (share === null || share < required)) process.exitCode = 1
 }
 
-/** Interrupted, it leaves the answers that are left without an opinion. */
+/** Grades the answers. After an interruption, the remaining answers have no opinion. */
 async function withOpinions(results: Results, grader: string): Promise<Results> {
   const { signal, end } = interruptible()
   try {
@@ -166,13 +166,13 @@ async function withOpinions(results: Results, grader: string): Promise<Results> 
   }
 }
 
-/** Both are judged by the scenarios as they are now. */
+/** Adds the comparison. The current scenarios judge both results. */
 function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: Ending): Results {
   const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
 }
 
-/** What a file says wrong is told like what an option does. */
+/** Reports a mistake in a file as one in an option. */
 async function explainingFiles(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -193,7 +193,7 @@ function agentOf(given: string | undefined): Agent {
   const start = ownStart({})
   if (given === 'wait') return waitingAgent({ input: process.stdin, output: process.stdout, start })
   const meant = nearest(given, [...names, 'wait'])
-  // A slip of the pen would otherwise fail every trial, one by one, as a command that is not there.
+  // A typo would otherwise fail every trial, one by one, as a missing command.
   if (meant !== undefined) {
     throw new ConfigError(`--agent got ${show(given)}; did you mean ${meant}? A command of that name needs its path.`)
   }
@@ -221,13 +221,13 @@ function listOf(scenarios: readonly Scenario[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** A folder that is gone with its trial, or else with this process. */
+/** Creates a folder that is removed after its trial. */
 async function openFolder() {
   const path = await mkdtemp(join(tmpdir(), 'payments-mcp-rehearse-'))
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-/** On a terminal only. */
+/** Shows a progress bar, on a terminal only. */
 async function progressBar(trials: number): Promise<SingleBar | undefined> {
   if (!process.stderr.isTTY) return undefined
   const { default: progress } = await import('cli-progress')

@@ -11,7 +11,9 @@ import { codeOf } from './explain.ts'
 
 export const resultsFile = 'results.json'
 
-/** Makes the folder of a report where there is none: a rehearsal would be over when it turns out to have no place. */
+/**
+ * Creates the folder of a report if needed, before a rehearsal that would otherwise end without a place for its report.
+ */
 export async function openReportFolder(flag: string, folder: string): Promise<void> {
   try {
     await makeFolder(resolve(folder))
@@ -21,7 +23,7 @@ export async function openReportFolder(flag: string, folder: string): Promise<vo
   }
 }
 
-/** One by one: `recursive` never ends below `/proc`, where there is a parent in which nothing can be made. */
+/** Creates folders one by one: `recursive` never ends below `/proc`, in which nothing can be created. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder)
@@ -34,7 +36,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes all files of a report, or leaves those of the one before as they are. */
+/** Writes all files of a report, or leaves those of the previous one as they are. */
 export async function writeReport(folder: string, results: Results): Promise<void> {
   const files = {
     [resultsFile]: `${JSON.stringify(results, null, 1)}\n`,
@@ -57,7 +59,7 @@ export async function writeReport(folder: string, results: Results): Promise<voi
   }
 }
 
-/** Adds a summary to the file that a step of GitHub Actions shows; without it the rehearsal is as good. */
+/** Adds a summary to the file that a step of GitHub Actions shows. A failure to do so does not fail the rehearsal. */
 export async function appendStepSummary(path: string, results: Results): Promise<void> {
   try {
     await appendFile(path, `${summaryMarkdown(results)}\n`)

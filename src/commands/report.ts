@@ -18,7 +18,7 @@ import { orExplain } from './explain.ts'
 
 type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
 
-/** Writes the report of a run of the configured database, beside whatever runs on it. */
+/** Writes the report of a run in the configured database, beside the processes that use it. */
 export async function report(flags: ReportFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('report', flags)
@@ -38,7 +38,7 @@ export async function report(flags: ReportFlags): Promise<void> {
   })
 }
 
-/** The configured database, which is there already. @throws ConfigError */
+/** Opens the configured database, which must exist. @throws ConfigError */
 export async function openToRead(config: Config) {
   const path = /^sqlite:(.+)$/.exec(config.databaseUrl)?.[1]
   if (path !== undefined && !existsSync(path)) {

@@ -7,7 +7,7 @@ import { orExplain } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
 
-/** Takes the authenticator app of a user away, in the configured database, beside the processes that run on it. */
+/** Removes a user's authenticator app in the configured database, beside the processes that use it. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('reset-second-factor', flags)

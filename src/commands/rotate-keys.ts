@@ -5,7 +5,7 @@ import { orExplain } from './explain.ts'
 
 type RotateFlags = Flags & { retire?: boolean }
 
-/** Makes new keys in the configured database, for the processes that run on it too; with `retire` older ones are removed. */
+/** Creates new keys in the configured database, for the running processes too; with `retire`, removes older ones. */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('rotate-keys', flags)

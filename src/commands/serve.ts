@@ -16,7 +16,7 @@ import { printed, ready, shown } from './welcome.ts'
 
 type ServeFlags = Flags & { json?: boolean }
 
-/** The service as one HTTP process, until SIGINT or SIGTERM. */
+/** Runs the service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: ServeFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('serve', flags)
@@ -31,7 +31,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)
-    // The rules of an earlier start's file end with this one.
+    // The rules of an earlier start's file do not survive this start.
     if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
     const owner = await service.seedPassword(config.sandboxPassword)
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
@@ -43,7 +43,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     const isShown = flags.json !== true && process.stdout.isTTY === true
-    // Only a person at a terminal sees the link: whatever reads a pipe or keeps a log could use it.
+    // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
     const words = flags.json === true ? ready : isShown ? shown : printed
     process.stdout.write(words({ ...start, link }))
@@ -55,7 +55,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   })
 }
 
-/** The first party has an owner instead of keys that a start could set. @throws ConfigError where it is given one. */
+/** Refuses keys in the settings if the first party was created with an owner. @throws ConfigError */
 function refuseKeys(config: Config): void {
   for (const setting of ['sandboxApiKey', 'sandboxAgentKey'] as const) {
     if (config[setting] === undefined) continue

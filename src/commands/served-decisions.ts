@@ -13,11 +13,11 @@ interface ServedDecisions {
   /** Wakes a waiting call when the person decided, in any process. */
   waits: Service['waits']
   owner: DecisionOwner
-  /** Calls of this process, by decision. */
+  /** One queue per decision for the calls of this process. */
   turns: NamedTurns
 }
 
-/** Decisions on the pages of this service, where people sign in. */
+/** Creates decisions on the pages of this service, where people sign in. */
 export function servedDecisions({ store, system, publicUrl, waits, owner, turns }: ServedDecisions): Decisions {
   const pending = createPendingDecisions(store, system, owner)
   return {
@@ -35,7 +35,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
       if (wait === undefined) return
       const over = new AbortController()
       try {
-        // Taken before the reading, so that nothing is lost in between.
+        // Taken before reading, so that no wake-up is lost in between.
         const woken = wait.next()
         if (!(await pending.isPending(id))) return
         await Promise.race([woken, system.sleep(ms, AbortSignal.any([over.signal, signal]))])

@@ -27,7 +27,7 @@ import { readWhole, writeWhole } from './whole-file.ts'
 
 type SetupFlags = Flags & { yes?: boolean; http?: boolean }
 
-/** Writes the MCP server into a host's configuration, after showing what and asking. */
+/** Writes the MCP server into a host's configuration, after showing the entry and asking. */
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {
   await orExplain(async () => {
     const config = configured('setup', flags)
@@ -49,7 +49,7 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
   if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
   if (config.world !== undefined) env.PAYMENTS_WORLD = resolve(config.world)
   if (config.faults !== undefined) env.PAYMENTS_FAULTS = resolve(config.faults)
-  // A host is rarely started from the shell that names the folder of the data.
+  // A host is rarely started from the shell that sets the data folder.
   const { XDG_DATA_HOME: folder } = userMachine().env
   if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder
   return { start: ownStart(env) }
@@ -63,7 +63,7 @@ function hostNamed(text: string): HostName {
   throw new ConfigError(`setup got the host ${JSON.stringify(text)}${advice}; it accepts ${hostNames.join(', ')}.`)
 }
 
-/** Shows the hosts of this machine, and asks for one where somebody is there to answer. */
+/** Lists the hosts of this machine, and asks for one if a person is there to answer. */
 async function chooseHost(): Promise<HostName | undefined> {
   const machine = userMachine()
   const found = await Promise.all(hostNames.map((name) => isFound(name, machine)))
@@ -122,7 +122,7 @@ async function edited(host: HostSetup, path: string, entry: Record<string, unkno
   })
 }
 
-/** Explains with the path why a file could not be read or changed; it is then as it was. @throws ConfigError */
+/** Explains with the path why a file could not be read or changed; it then stays as it was. @throws ConfigError */
 async function orTell<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -134,7 +134,7 @@ async function orTell<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Only the server's own entry is shown: what else is in the file is nobody's business here. */
+/** Renders only the server's own entry: the rest of the file is private. */
 function shownEntry(entry: Record<string, unknown>): string {
   const text = JSON.stringify({ [serverName]: entry }, null, 2).replace(/\/\/[^/\s"]*@/g, '//[masked]@')
   return maskSecrets(text).replace(/^/gm, '  ')

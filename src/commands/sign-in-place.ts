@@ -7,7 +7,7 @@ import { parseBaseUrl } from '../config/values.ts'
 import { realSystem } from '../core/system.ts'
 import { servedAddress } from './addresses.ts'
 
-/** Runs `work` with this user's logins and a network, for the configured address. */
+/** Runs `work` with this user's logins and a network client, for the configured address. */
 export async function atSignInPlace(config: Config, work: (options: SignInOptions) => Promise<void>): Promise<void> {
   const baseUrl = signInAddress(config)
   const remote = createRemoteFetch()
@@ -19,7 +19,7 @@ export async function atSignInPlace(config: Config, work: (options: SignInOption
   }
 }
 
-/** The address that is signed in at: a deployed API, or `serve` on this machine. @throws ConfigError */
+/** Returns the address to sign in at: a deployed API, or `serve` on this machine. @throws ConfigError */
 function signInAddress(config: Config): string {
   const { baseUrl, publicUrl } = config
   const served = servedAddress(config)

@@ -9,8 +9,8 @@ import { type ClientConfig, type OpenClient, openClient, openEmbeddedClient, ope
 import { serveConnection } from './stdio.ts'
 
 /**
- * A world in this process: each agent has an MCP server of its own, on streams instead of a process's stdin and stdout,
- * and all of them the same payments service.
+ * Opens a world in this process. Each agent has its own MCP server, on streams instead of a process's stdin and stdout.
+ * All of them share one payments service.
  */
 export async function openHere(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
   const config = loadConfig({ env })
@@ -33,7 +33,7 @@ export async function openHere(env: Record<string, string>, { isolated = false }
   return { connect, close, ...(isolated ? { instanceIdOf } : {}) }
 }
 
-/** In a world of its own a run is known by its agent, so that what fails on purpose fails for the same one each time. */
+/** Names a run after its agent in an isolated world, so that injected faults hit the same agent each time. */
 export const instanceIdOf = (agent: number) => `simulated-agent-${agent}`
 
 interface Api {
@@ -41,7 +41,7 @@ interface Api {
   close(): Promise<void>
 }
 
-/** A deployed API, or the sandbox on the database that the settings name. */
+/** Opens a deployed API, or the sandbox on the database in the settings. */
 async function openApi(config: ClientConfig, system: System, log: Logger): Promise<Api> {
   if (config.baseUrl !== undefined) {
     return { clientOf: (instanceId) => openClient({ ...config, instanceId }, system, log), close: async () => {} }

@@ -19,7 +19,9 @@ export interface Place {
 
 const memoryUrl = 'sqlite::memory:'
 
-/** Returns the place that the settings name, or else a database of the run's own. With `processes` each agent is a process. */
+/**
+ * Returns the place from the settings, or else a database of the run's own. With `processes` each agent is a process.
+ */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
   const on = (env: Record<string, string>): Target => {
@@ -33,7 +35,7 @@ export function placeOf(config: Config, processes: boolean): Place {
       `${variable} (${flag}) got ${memoryUrl}; with --processes simulate accepts what several processes can open.`,
     )
   }
-  // Config fills the default in, and the sandbox that a person's AI host uses is nothing to experiment on.
+  // Config fills in the default, and the sandbox of a person's AI host is no place to experiment.
   if (databaseUrl === memoryUrl || isDefaultDatabase(config)) {
     return { target: processes ? ownFile(config) : ownMemory(config), where: 'a new SQLite database' }
   }
@@ -41,13 +43,13 @@ export function placeOf(config: Config, processes: boolean): Place {
   return { target: on({ PAYMENTS_DATABASE_URL: databaseUrl }), where }
 }
 
-/** Nothing of it outlives the run, so nothing waits for a disk. */
+/** Uses memory: nothing outlives the run, so nothing waits for a disk. */
 function ownMemory(config: Config): Target {
   const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
   return { isolated: true, open: () => openHere(settings, { isolated: true }) }
 }
 
-/** A file that several processes open. */
+/** Uses a file that several processes open. */
 function ownFile(config: Config): Target {
   const open = async () => {
     const { directory, remove } = await ownDirectory()
@@ -72,7 +74,7 @@ async function ownDirectory() {
   return { directory, remove }
 }
 
-/** A database that no process can use is refused before the first one starts. */
+/** Opens processes on the database. Refuses an unusable database before the first process starts. */
 async function openProcessesOn(config: Config, settings: Record<string, string>) {
   if (config.baseUrl === undefined) {
     const log = createLogger({ level: 'error' })
@@ -88,18 +90,21 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
   return { connect, close: async () => {} }
 }
 
-/** Returns the variables that every server gets, in this process or its own. By variable, not by argument: other users can read a process's arguments. */
+/**
+ * Returns the variables that every server gets, in this process or its own. They are not arguments, because other users
+ * can read a process's arguments.
+ */
 function serverSettings({ key, secret, world, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // Its agents play the card networks, and move the clock.
+    // Its agents play the card networks, and advance the clock.
     PAYMENTS_TOOLSETS: 'default,sandbox,payments',
-    // Thousands of refusals are meant here, and each is a line at the level info.
+    // Thousands of refusals are intended here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',
-    // Equal calls are meant as well.
+    // Equal calls are intended as well.
     PAYMENTS_REPEAT_WINDOW: '0',
   }
 }

@@ -25,7 +25,7 @@ type SimulateFlags = Flags & {
   json?: boolean
 }
 
-/** Simulated agents buy with cards through real MCP connections; every answer is checked. */
+/** Runs simulated agents that buy with cards through real MCP connections, and checks every answer. */
 export async function simulate(flags: SimulateFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('simulate', flags)
@@ -37,7 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = placeOf(config, flags.processes === true)
-    // Before anything is made: from its first trace on, an interruption ends it in order.
+    // Before anything is created: from its first trace on, an interruption ends it in order.
     const { signal } = interruptible()
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const bar = await progressBar()
@@ -72,12 +72,12 @@ function asText({ report }: SimulationResult, { verbose }: SimulateFlags, log: s
   return `${verbose === true ? `${log}\n` : ''}${report}`
 }
 
-/** One document, with the log in it where that is wanted. */
+/** Renders one JSON document, with the log in it if `verbose` is set. */
 function asJson({ summary, exitCode, log }: SimulationResult, { verbose }: SimulateFlags): string {
   return `${JSON.stringify({ exitCode, ...summary, ...(verbose === true ? { log } : {}) }, null, 2)}\n`
 }
 
-/** Before the run, which would otherwise be over when its log turns out to have no place. */
+/** Opens the log before the run, which would otherwise end without a place for it. */
 async function openLog(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'w')
@@ -97,8 +97,8 @@ async function writeLog(file: FileHandle, log: string): Promise<void> {
 }
 
 /**
- * How many agents call at the same time: all, unless they take turns. Only then is it known when the clock jumps, so
- * that whoever asks for jumps has them take turns.
+ * Returns how many agents call at the same time: all, unless they take turns. Only turns make the time of clock jumps
+ * predictable, so clock jumps imply turns.
  */
 function concurrencyOf({ turns, clockJumps, concurrency: given }: SimulateFlags, agents: number): number {
   const concurrency = given === undefined ? undefined : integerOption('--concurrency', given, 64)
@@ -108,7 +108,7 @@ function concurrencyOf({ turns, clockJumps, concurrency: given }: SimulateFlags,
   throw new ConfigError(`--concurrency got ${concurrency}; with ${orderly} it accepts 1.`)
 }
 
-/** On a terminal only. */
+/** Shows a progress bar, on a terminal only. */
 async function progressBar() {
   if (!process.stderr.isTTY) return undefined
   const { default: progress } = await import('cli-progress')

@@ -4,14 +4,16 @@ import { changesTopic } from '../service/store/engine/signals.ts'
 import { type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
 import type { Metrics } from './metrics.ts'
 
-/** All that `serve` answers: the API, its pages, signing in, and MCP. */
+/** Everything that `serve` answers: the API, its pages, sign-in, and MCP. */
 export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
-  /** Whether pages of other sites may use a path: there a token or a code identifies the caller, never a cookie. */
+  /**
+   * Returns whether pages of other sites may use a path: there a token or a code identifies the caller, never a cookie.
+   */
   corsPaths(path: string): boolean
-  /** Whether pages of any other site may read a path. */
+  /** Returns whether pages of any other site may read a path. */
   publicPaths(path: string): boolean
-  /** Lets the calls of AI hosts that run finish. */
+  /** Lets running calls of AI hosts finish. */
   close(): Promise<void>
 }
 
@@ -49,7 +51,7 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
   }
 }
 
-/** The service, which says after each request by whichever door that something may have changed. */
+/** Wraps the service to report after each request, from any entry point, that something may have changed. */
 function announcing(service: Service, changed: () => void): Service {
   return {
     ...service,
@@ -63,14 +65,14 @@ function announcing(service: Service, changed: () => void): Service {
 
 export const metricsAddress = /^https?:\/\/[^/]+\/metrics(?:\?|$)/
 
-/** It tells of the MCP endpoint, and is no part of it. */
+/** The server card, which describes the MCP endpoint and is not part of it. */
 const serverCardAddress = /^https?:\/\/[^/]+\/mcp\/server-card(?:\?|$)/
 
-/** The MCP endpoint and what is below it. */
+/** The MCP endpoint and the paths below it. */
 const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/
 
 const forOtherSites =
   /^\/(?:mcp(?:\/|$)|\.well-known\/|oauth\/(?:token|register|revoke|jwks|introspect|device\/authorize)$)/
 
-/** By what a host is told where to connect. Nothing in it is secret, or of any one caller. */
+/** The documents that tell a host where to connect. They contain no secret, and nothing about a single caller. */
 const forEverybody: ReadonlySet<string> = new Set(['/mcp/server-card', '/.well-known/ai-catalog.json'])

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 
-// A start makes garbage as no later moment does, and the part of the heap for new objects grows for it and stays grown:
-// some ten megabytes in each idle server that a host keeps. So it grows only once the start is over. V8 reads the
-// factor each time it thinks of growing; 2 is its own.
+// A start creates more garbage than any later moment. The heap's young generation grows for it and never shrinks, which
+// costs some ten megabytes in each idle server of a host. So it may grow only after the start. V8 reads the factor each
+// time it considers growing; 2 is its default.
 
 export function holdYoungHeap(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

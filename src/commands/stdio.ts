@@ -17,7 +17,7 @@ import type { ClientConfig, OpenClient } from './open-client.ts'
 import { version } from './version.ts'
 import { isWrongDatabase } from './wrong-database.ts'
 
-/** The MCP server on this process's stdin and stdout, until stdin ends. */
+/** Runs the MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: Flags): Promise<void> {
   await orExplain(async () => {
     const config = configured('stdio', flags)
@@ -26,7 +26,7 @@ export async function stdio(flags: Flags): Promise<void> {
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
     const api = openWhenAsked({ ...config, rules: faults }, instanceId, log)
-    // A mistake in the file is told before a host waits for an answer.
+    // A mistake in the file is reported before a host waits for an answer.
     if (config.world !== undefined) await (await api.get()).ready()
     serveConnection({ config, api, instanceId, log, stdin: process.stdin, stdout: process.stdout })
   })
@@ -34,7 +34,7 @@ export async function stdio(flags: Flags): Promise<void> {
 
 interface Connection {
   config: Config
-  /** The API, opened when it is first asked for, and closed after the last answer. */
+  /** The API, opened on first use, and closed after the last answer. */
   api: { get(): Promise<OpenClient>; close(): Promise<void> }
   instanceId: () => string
   log: Logger
@@ -42,13 +42,13 @@ interface Connection {
   stdout: Writable
 }
 
-/** Serves an AI host on two streams, as the settings say. */
+/** Serves an AI host on two streams, according to the settings. */
 export function serveConnection({ config, api, instanceId, log, stdin, stdout }: Connection) {
   const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
   // A deployed API has its pages at the same address.
   const publicUrl = config.publicUrl ?? baseUrl
   const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
-  // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
+  // Without a key, the embedded sandbox is used as its agent. For a deployed API, only a key shows the actor.
   const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
   const client = async () => (await api.get()).client
   const note = (told: RunNote) =>
@@ -57,7 +57,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
       .then((opened) => opened.note(told))
       .catch(() => {})
   const { decisions, close } = decideWhenAsked(config, { client, note, log })
-  // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
+  // A generated instance id ends with this process, and the host may start another one and repeat a call there.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
   const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
@@ -99,7 +99,7 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
   }
 }
 
-/** The same for the client and for the resources, made when it is first needed: randomness has to be loaded. */
+/** Returns one id for the client and the resources, generated on first use, because loading randomness takes time. */
 function instanceIdOf({ instanceId }: Config): () => string {
   let known = instanceId
   return () => {
@@ -156,7 +156,7 @@ function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }
   return { decisions, close: async () => (await opening)?.close() }
 }
 
-/** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */
+/** Loads the client and the sandbox on first use, so that the answer to `initialize` comes first. */
 function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logger) {
   let opening: Promise<OpenClient> | undefined
   const openNow = async () => {
@@ -176,10 +176,10 @@ function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logg
   }
 }
 
-/** Ends the process where no later try can open the database. Any other failure is told to each call, which tries again. */
+/** Ends the process if no retry can open the database. Each call reports any other failure, and tries again. */
 function endIfWrongDatabase(error: unknown): void {
   if (!(error instanceof ConfigError) || !isWrongDatabase(error)) return
-  // Written at once: until the process ends, calls that wait for the database would tell the same again.
+  // Written at once: until the process ends, calls that wait for the database would report the same again.
   writeSync(process.stderr.fd, `payments-mcp: ${error.message}\n`)
   process.exit(2)
 }

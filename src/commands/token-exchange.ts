@@ -10,14 +10,14 @@ interface TokenExchange {
   system: Pick<System, 'now'>
 }
 
-/** How many exchanged tokens are kept; beyond it the oldest goes. */
+/** How many exchanged tokens are cached; beyond it the oldest is dropped. */
 const mostKept = 10_000
-/** A call takes less: a token with this much left serves it to its end. */
+/** A call takes less time than this: a token with this much left lasts to its end. */
 const renewedBeforeEndMs = 60_000
 
 /**
- * Gives the credential that the API is called with for one that a host sent: keys as they are, for an access token one
- * of the API's own (RFC 8693). @throws Failure `unauthenticated` for a token that the API does not take.
+ * Returns a function that turns a host's credential into the API's. Keys stay as they are, and an access token is
+ * exchanged for one of the API's own (RFC 8693). @throws Failure `unauthenticated` for a token that the API refuses.
  */
 export function createTokenExchange({
   fetch,

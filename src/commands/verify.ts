@@ -12,7 +12,7 @@ import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
-/** Recomputes a report; what does not fit ends the process with 1, what is no report with 2. */
+/** Recomputes a report. Exits with 1 if it does not match, and with 2 if the file is no report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await orExplain(async () => {
     const config = configured('verify', flags)
@@ -59,15 +59,15 @@ async function difference(store: Store, told: Verified & { result: 'verified' })
   return head.sequence < last.sequence ? `the chain in the database ends before entry ${last.sequence}` : undefined
 }
 
-/** More characters than a line of a report has, and more bytes than this reads; whatever comes in, it ends. */
+/** Bounds on the input, so that reading always ends: the characters of a line, and the bytes in total. */
 const longestLine = 1024 * 1024
 const mostBytes = 2 * 1024 * 1024 * 1024
 
-/** The lines of a file or of stdin. @throws ConfigError */
+/** Yields the lines of a file or of stdin. @throws ConfigError */
 async function* linesOf(path: string): AsyncGenerator<string> {
   const name = path === '-' ? 'stdin' : show(path)
   let bytes = 0
-  // A whole line feed ends a line, and nothing else that somebody may have written into a text.
+  // Only a line feed ends a line, not the other line breaks that a text may contain.
   let rest = ''
   const decoder = new StringDecoder('utf8')
   for await (const part of partsOf(path, name)) {
@@ -87,11 +87,11 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   yield `${rest}${decoder.end()}`
 }
 
-/** @throws ConfigError where it cannot be read, or may never end. */
+/** @throws ConfigError if it cannot be read, or may never end. */
 async function* partsOf(path: string, name: string): AsyncGenerator<Buffer> {
   try {
     if (path === '-') return yield* process.stdin
-    // Nobody may ever write into what has a name and is no file: that is not waited for.
+    // Opening a named pipe without a writer would block forever, hence O_NONBLOCK.
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       if (!(await file.stat()).isFile())

@@ -5,14 +5,14 @@ import { firstQuestion } from '../core/product.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { commandLine, ownStart } from './own-start.ts'
 
-/** The facts that a start of `serve` tells. */
+/** The facts that `serve` prints at its start. */
 export interface Welcome {
   config: Config
   url: string
   publicUrl: string
   credentials: SeededCredentials
   owner: { email: string | null; password: string | null }
-  /** A one-time link to sign in with, for a terminal only. */
+  /** A one-time link for signing in, for a terminal only. */
   link: string | undefined
 }
 
@@ -64,7 +64,7 @@ export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys })}\n`
 }
 
-/** Returns the text for a pipe or a file, which may be kept: each key is printed only once, when it is made. */
+/** Returns the text for a pipe or a file, which may be stored: each key is printed only once, when it is created. */
 export function printed(welcome: Welcome): string {
   const { config, url, publicUrl, credentials } = welcome
   if (credentials.isEmpty) return empty(welcome)
@@ -109,9 +109,9 @@ function printedBefore({ config }: Welcome, setting: SettingKey): string {
 
 export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
 
-/** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
+/** Returns the start of the MCP server for an AI host, from this checkout or installation, with the current Node.js. */
 function hostStart({ environment, databaseUrl, world, secret }: Config, url: string, agentKey: string | null): Start {
-  // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
+  // The host's own process opens a sandbox on disk, and needs no secret in the host's files for it.
   const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
   return ownStart(
     shareable
@@ -123,7 +123,7 @@ function hostStart({ environment, databaseUrl, world, secret }: Config, url: str
   )
 }
 
-/** A host starts the server in a folder of its own. */
+/** Makes the path of a database absolute, because a host starts the server in a folder of its own. */
 export function absoluteDatabase(databaseUrl: string): string {
   const file = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   return file === undefined ? databaseUrl : `sqlite:${resolve(file)}`

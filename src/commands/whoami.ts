@@ -11,11 +11,11 @@ import { openClient } from './open-client.ts'
 
 type Identity = z.infer<typeof Whoami>
 
-/** Tells whom the MCP server acts as with this configuration. */
+/** Shows the actor of the MCP server under this configuration. */
 export async function whoami(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
     const config = configured('whoami', flags)
-    // A person reads this, who is told the outcome only.
+    // A person reads this, and needs only the outcome.
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     try {
       if (config.world !== undefined) await api.ready()
@@ -46,7 +46,7 @@ function described({ environment, baseUrl }: Config, identity: Identity['attribu
     .join('')
 }
 
-// A deployed API may answer words that are not known here, which are shown as they are.
+// A deployed API may answer words that are unknown here, which are shown unchanged.
 const actors: Readonly<Record<string, string>> = { agent: 'an agent', user: 'a user', party: 'the party' }
 
 const origins: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ const sources: Readonly<Record<string, string>> = {
   header: 'the request',
 }
 
-/** The embedded sandbox needs no login, and whoever just made one may have meant another address. */
+/** Lists the stored logins: a person who just signed in may have meant another address than the embedded sandbox. */
 async function tellLogins(): Promise<void> {
   const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
   for (const address of Object.keys(logins)) {

@@ -1,7 +1,7 @@
 import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The text of a file; empty where there is none. */
+/** Reads a text file; returns an empty text if it does not exist. */
 export async function readWhole(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
@@ -12,7 +12,7 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces a file whole or not at all, where a link leads to one too. Its mode stays; a new file is its user's alone.
+ * Replaces a whole file or nothing, also through a link. The mode stays; only the user can read a new file.
  * @returns the path of a copy of the file as it was; undefined if there was none
  */
 export async function writeWhole(
@@ -28,7 +28,7 @@ export async function writeWhole(
   const beside = `${target}.payments-mcp`
   await rm(beside, { force: true })
   await writeFile(beside, next, { flag: 'wx', mode, flush: true })
-  // A host that runs writes its own file too: what it wrote since is not lost.
+  // A running host writes its own file too, and its changes since then must not be lost.
   if ((await readWhole(target)) === before) {
     const copy = before === '' ? undefined : await copyBeside(target)
     await rename(beside, target)
@@ -38,7 +38,7 @@ export async function writeWhole(
   throw Object.assign(new Error('it was changed meanwhile: run this again'), { code: 'ECHANGED' })
 }
 
-/** Copies a file with its mode. The copy of an earlier time gives way: only the server's own entry differs. */
+/** Copies a file with its mode, replacing an earlier copy: only the server's own entry differs. */
 async function copyBeside(target: string): Promise<string> {
   const copy = `${target}.payments-mcp-backup`
   await rm(copy, { force: true })
