@@ -7,13 +7,13 @@ import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
 import { money, quoted, quotedWhole } from './shown-text.ts'
 
-/** The values of a record in words, by their names: that of an attribute, with dots before what is inside, or of a relationship. */
+/** The values of a record in words. A name is an attribute, with dots before inner ones, or a relationship. */
 export type Fields = ReadonlyMap<string, string>
 
-/** A record that stands alone is told whole; a row of a list has short texts, and times to the minute. */
+/** The length of texts. A single record is shown whole; a row of a list has short texts, and times to the minute. */
 type Length = 'whole' | 'short'
 
-/** A resource as answers carry it. A deployed API may send more, and less. */
+/** A resource as it appears in answers. A deployed API may send more, or less. */
 export interface Sent {
   type?: unknown
   id?: unknown
@@ -21,14 +21,16 @@ export interface Sent {
   relationships?: unknown
 }
 
-/** The kinds of an answer's fields, by their names, as the operation declares them. */
+/** The kinds of an answer's fields, by name, as the operation declares them. */
 interface Kinds {
-  /** They hold cents. */
+  /** Fields that hold cents. */
   amounts: ReadonlySet<string>
-  /** They hold what the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted. */
+  /**
+   * Fields whose values the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted.
+   */
   own: ReadonlySet<string>
   secrets: ReadonlySet<string>
-  /** Their inner names are made up by somebody. */
+  /** Fields whose inner names are free text. */
   free: ReadonlySet<string>
 }
 
@@ -36,7 +38,7 @@ interface Place {
   path: string
   kinds: Kinds
   length: Length
-  /** The currency of the amounts around. */
+  /** The currency of the surrounding amounts. */
   currency: unknown
 }
 
@@ -51,7 +53,7 @@ export function fieldsOf(operation: OperationDefinition, record: Sent, length: L
     ...inside(beside, place),
   ]
   const fields = new Map(found)
-  // It says nothing more.
+  // An update time equal to the creation time adds nothing.
   if (fields.get('updatedAt') === fields.get('createdAt')) fields.delete('updatedAt')
   return fields
 }
@@ -61,7 +63,7 @@ export function metaFields(operation: OperationDefinition, meta: object): Fields
   return new Map(inside(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
 }
 
-/** An id as a text may have it. */
+/** Renders an id for a text. */
 export const idInWords = (id: unknown) => (ownForm.test(String(id)) ? String(id) : quotedWhole(id))
 
 function related(name: string, one: unknown, place: Place): [string, string][] {
@@ -81,7 +83,7 @@ function inside(object: unknown, place: Place): [string, string][] {
   })
 }
 
-/** Returns a value in words; empty for null and the like. */
+/** Renders a value in words; empty for null and undefined. */
 function inWords(name: string, value: unknown, place: Place): string {
   const { kinds, length, currency } = place
   if (value === null || value === undefined) return ''
@@ -95,7 +97,7 @@ function inWords(name: string, value: unknown, place: Place): string {
   if (typeof value !== 'string') {
     return kinds.amounts.has(name) && typeof value === 'number' ? money(value, currency) : String(value)
   }
-  // An amount in dollars says it by its sign.
+  // An amount in dollars shows its currency by the sign.
   if (name === 'currency' && value === 'USD') return ''
   if (kinds.secrets.has(name)) return ownForm.test(value) ? value : quotedWhole(value)
   const isOwn = kinds.own.has(name) ? ownForm : idForm
@@ -110,16 +112,16 @@ function listInWords(name: string, values: readonly unknown[], place: Place): st
 
 const longestInRow = 60
 
-/** A key that somebody made up is quoted, but for a plain word. */
+/** Quotes a free-form key, unless it is a plain word. */
 const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(name))
 
-/** A value that needs no quotation marks: it has no space, and no sign that separates columns. */
+/** A value that needs no quotation marks: it contains no space, and no character that separates columns. */
 const ownForm = /^[\x21-\x7b}~]{1,2000}$/
 const idForm = /^[a-z]{3}_[\w-]{1,140}$/
-/** A time to the minute, and the rest of it. */
+/** A time to the minute, followed by its seconds. */
 const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
 
-/** Texts that the service chooses, though their schemas have no list of them: what a deployed service sends may be new. */
+/** Texts that the service chooses without a list in the schema, because a deployed service may send new ones. */
 const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
 const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }
@@ -135,7 +137,7 @@ const kindsOf = remembered((operation: OperationDefinition): Kinds => {
   }
 })
 
-/** A word of a list, an id, a time or an address. */
+/** Returns whether the value is a word of a list, an id, a time or an address. */
 function isOwn({ def }: z.ZodType): boolean {
   const { type, checks = [], format } = def as { type: string; checks?: readonly z.core.$ZodCheck[]; format?: string }
   if (type !== 'string') return type === 'enum' || type === 'literal'

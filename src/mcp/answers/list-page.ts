@@ -1,12 +1,12 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { show } from '../../core/errors.ts'
 
-/** Every list of today fits in one page: not every host asks for the next one. */
+/** The length of a page. Every current list fits in one, because not every host requests the next page. */
 const longestPage = 200
 
 /**
- * A page of a list whose order is stable. The cursor names the last item of the page before: what is added or removed
- * meanwhile makes nothing appear twice.
+ * Returns a page of a list with a stable order. The cursor names the last item of the previous page, so that no item
+ * appears twice when others are added or removed meanwhile.
  */
 export function pageOf<T>(
   items: readonly T[],

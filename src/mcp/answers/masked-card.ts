@@ -1,7 +1,7 @@
 import { AgentCardDetails } from '../../../tools/agent-cards.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** How the tool that reveals a card's number is described where it does not. */
+/** The description of the tool for card details if it does not reveal the number. */
 export const maskedCardDetails = {
   title: 'Show a card to the person',
   description:
@@ -9,11 +9,11 @@ export const maskedCardDetails = {
   output: AgentCardDetails.extend({ attributes: AgentCardDetails.shape.attributes.omit({ cvv: true }) }),
 } as const satisfies Partial<OperationDefinition>
 
-/** Returns the details of a card that a model may see where the number is for the person only. */
+/** Returns the card details for the model if only the person may see the number. */
 export function maskedCard(card: unknown) {
   const { type, id, attributes } = card as { type: string; id: string; attributes: Record<string, unknown> }
   const { number, expirationMonth, expirationYear } = attributes
   const lastFour = /\d{4}$/.exec(String(number))?.[0] ?? '????'
-  // Named one by one: what else a deployed service may send stays here.
+  // Fields are picked one by one, so that extra fields of a deployed service do not get through.
   return { type, id, attributes: { number: `•••• ${lastFour}`, expirationMonth, expirationYear } }
 }

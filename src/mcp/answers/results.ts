@@ -10,17 +10,19 @@ interface Answer {
 
 /** The notes in a result beside the service's answer. */
 interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
-  /** It is the recorded answer of an earlier call with the same key. */
+  /** Whether it is the recorded answer of an earlier call with the same key. */
   replayed?: boolean
-  /** It is the answer of an equal call before: when that was, and how to make the call once more. */
+  /** Set if it is the answer of an equal earlier call: its time, and how to make the call once more. */
   repeated?: Repeated | undefined
-  /** The key that it was sent under. */
+  /** The key of the request. */
   idempotencyKey?: string | undefined
-  /** Arguments that the tool does not have. */
+  /** Arguments that the tool does not know. */
   ignored?: readonly string[]
   /** The next step. */
   next?: string
-  /** A remark on the present state, for the model only: it is no part of the answer, which a replay brings unchanged. */
+  /**
+   * A remark on the current state, for the model only. It is not part of the answer, which a replay repeats unchanged.
+   */
   remark?: string | undefined
 }
 
@@ -29,12 +31,12 @@ export interface Repeated {
   next: string
 }
 
-/** The key in a result's `_meta` by which a program repeats the call, or finds what it did. */
+/** The name in a result's `_meta` of the key with which a program repeats the call, or finds its outcome. */
 export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 
 /**
- * Returns the service's answer as a result: whole for a program, as structured content, and in words for a model. The
- * same as JSON would cost the model several times as much.
+ * Returns the service's answer as a result: complete for a program, as structured content, and in words for a model.
+ * The same content as JSON would cost the model several times as much.
  */
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
   const { replayed = false, repeated, idempotencyKey, ignored = [], next, remark } = notes
@@ -62,8 +64,9 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
 }
 
 /**
- * A sentence, then the fields as JSON on a line of their own. Nothing structured, and no text that is JSON as a whole:
- * hosts check either with the output schema, even of an error, and would show the mismatch instead of what it says.
+ * Returns an error as a sentence, then its fields as JSON on the next line. It has no structured content, and its text
+ * is not JSON as a whole. Hosts check either against the output schema, even for an error, and would show the mismatch
+ * instead of the error.
  */
 export function failed(
   error: { code: string; detail: string; next: string } & Record<string, unknown>,

@@ -6,9 +6,9 @@ import { word } from './shown-text.ts'
 /** The purpose of a text. */
 export interface Telling {
   operation: OperationDefinition
-  /** Whether hashes are told, which are of no use to a model. */
+  /** Whether to include hashes, which a model cannot use. */
   withHashes: boolean
-  /** The tool of the connection that tells one record of a list whole; without it the list does. */
+  /** The connection's tool that shows one whole record of a list; without one, the list itself does. */
   reader: string | undefined
 }
 
@@ -32,13 +32,13 @@ function linesOf(data: unknown, telling: Telling): string[] {
   return data === null ? ['There is none.'] : linesOfRecord(asRecord(data), telling)
 }
 
-/** Whether the text of an answer leaves out what `detail` asks for. */
+/** Returns whether the text of an answer leaves out fields that `detail` adds. */
 export function leavesOut({ output }: OperationDefinition): boolean {
   const { shape = {} } = (output.shape.attributes ?? {}) as { shape?: object }
   return hashes.some((name) => Object.hasOwn(shape, name))
 }
 
-/** Returns the main fields, then all others. */
+/** Renders the main fields, then all others. */
 function linesOfRecord(record: Sent, { operation, withHashes }: Telling): string[] {
   const fields = fieldsOf(operation, record, 'whole', withHashes)
   const first = pathsOf(columns[String(record.type)] ?? [], [fields])
@@ -50,7 +50,7 @@ function linesOfRecord(record: Sent, { operation, withHashes }: Telling): string
     .filter(Boolean)
 }
 
-/** A table, below what is the same of all and needs to be said only once. */
+/** Renders a table. Fields with one value for all records come first, only once. */
 function linesOfList(records: readonly Sent[], { operation, withHashes, reader }: Telling): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { withheldFromModels } from '../../core/secret-names.ts'
 
-/** The data of what the API answered, as far as it is for a model: every tool and resource answers this. */
+/** Returns the data of an API answer without the attributes withheld from models. Every tool and resource uses it. */
 export function shownToModels(data: unknown): unknown {
   return Array.isArray(data) ? data.map(withoutWithheld) : withoutWithheld(data)
 }
 
-/** The schema of a resource without what is withheld. */
+/** Returns the schema of a resource without the withheld attributes. */
 export function shownSchema(output: OperationDefinition['output']): OperationDefinition['output'] {
   const { shape = {} } = (output.shape.attributes ?? {}) as Partial<z.ZodObject>
   const kept = Object.entries(shape).filter(([name]) => !withheldFromModels.includes(name))
