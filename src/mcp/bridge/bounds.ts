@@ -1,29 +1,29 @@
-/** The largest event of a stream, and the largest answer of any other kind. The endpoint's own are much smaller. */
+/** The largest event of a stream, and the largest answer of any other kind. Our endpoint's own are much smaller. */
 export const largestBytes = 8 * 1024 * 1024
 
-/** More than anybody reads of a refusal. */
+/** More text of a refusal than any reader needs. */
 const largestRefusalBytes = 256 * 1024
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 interface Reader {
-  /** Resolves once the host has taken everything that came before. */
+  /** Resolves once the host has taken all earlier messages. */
   ready(): Promise<void>
-  /** Called once, with the words for it, where the answer is larger than the bridge reads. */
+  /** Called once, with the reason in words, if the answer is larger than the bridge reads. */
   exceeded(reason: string): void
 }
 
-/** Whether the body is read event by event, for as long as the endpoint keeps it open. */
+/** Returns whether the body is read event by event, for as long as the endpoint keeps it open. */
 export function isEventStream(response: Response): boolean {
-  // The media type alone, as the transport reads it: parameters must not turn one bound into the other.
+  // Compares only the media type, as the transport does: parameters must not turn one bound into the other.
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   return response.ok && response.status !== 202 && mediaType === 'text/event-stream'
 }
 
 /**
- * Returns the response with a bounded body, read no faster than the host reads. A stream may last for ever, but none of
- * its events may be too large; any other answer ends at the same bound, and the text of a refusal is cut.
+ * Returns the response with a bounded body, read no faster than the host reads. A stream may last forever, but each of
+ * its events is bounded. Any other answer ends at the same bound, and the text of a refusal is cut.
  */
 export function boundedResponse(response: Response, { ready, exceeded }: Reader): Response {
   if (response.body === null) return response
@@ -51,7 +51,7 @@ function totalSize(): (chunk: Uint8Array) => number {
   }
 }
 
-/** Returns a function that gives the size of the largest event in each chunk, counted from where the event began. */
+/** Returns a function that gives the size of the largest event in each chunk, counted from the event's first byte. */
 export function eventSize(): (chunk: Uint8Array) => number {
   let bytes = 0
   let isLineEmpty = true

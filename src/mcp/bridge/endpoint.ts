@@ -24,39 +24,39 @@ export interface EndpointOptions {
 interface Exchange {
   request: JSONRPCRequest
   ending: AbortController
-  /** The HTTP status of the response to it; undefined: none came. */
+  /** The HTTP status of the response; undefined if none came. */
   status: number | undefined
-  /** Its answer comes as an event, or its stream's end is told. */
+  /** Whether the answer comes as an event. If its stream ends early, the transport reports that. */
   streams: boolean
   resumptions: number
 }
 
-/** Why a request has no answer: words for it, or what the transport threw. */
+/** The reason why a request has no answer: in words, or as the transport's error. */
 type Why = Pick<Unanswered, 'reason' | 'isTooLarge' | 'error'>
 
 const unwritable = 'it cannot be passed on'
 
-/** Bounds of the wait before a stream is resumed, however long the endpoint asks for. */
+/** Bounds of the wait before a stream is resumed, whatever the endpoint requests. */
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
-/** A request's stream is resumed for at least a quarter of an hour, at most so often. */
+/** The most resumptions of a request's stream, which last for at least a quarter of an hour. */
 const mostResumptions = 1_000
-/** An endpoint may keep so many streams open that nobody waits for any more. */
+/** How many streams without a waiting request the endpoint may keep open. */
 const mostIdle = 32
 
-/** The endpoint, which answers each request that it is passed: by itself, or here where no answer came. */
+/** The endpoint's side of the bridge. Each request gets the endpoint's answer, or an error from here if none came. */
 export class Endpoint {
-  /** Tells the host; resolves once the host has taken it. */
+  /** Sends to the host; resolves once the host has taken the message. */
   told: (message: JSONRPCMessage) => Promise<void> = async () => {}
   readonly #options: EndpointOptions
   readonly #transport: StreamableHTTPClientTransport
   readonly #open = new Map<unknown, Exchange>()
-  /** Requests that are over for the host, and may still have a stream or a connection, oldest first. */
+  /** Requests that are over for the host, but may still have a stream or a connection, oldest first. */
   readonly #idle = new Set<Exchange>()
-  /** The request that the transport is working for, also when it resumes a stream. */
+  /** The request that the transport is working on, also when it resumes a stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
   readonly #closing = new AbortController()
-  /** Messages are taken in order, so the last one stands for all. */
+  /** The promise of the last message to the host. Messages are taken in order, so it covers all earlier ones. */
   #lastTaken: Promise<void> = Promise.resolve()
 
   constructor(options: EndpointOptions) {
@@ -81,7 +81,7 @@ export class Endpoint {
   async pass(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) return this.#ask(message)
     if (this.#isCancelled(message)) return
-    // Nobody waits for an answer to what is told.
+    // A notification has no answer.
     await this.#transport.send(message).catch(() => {})
   }
 
@@ -104,7 +104,7 @@ export class Endpoint {
 
   async #fetch(url: string | URL, init: RequestInit | undefined): Promise<Response> {
     const exchange = this.#current.getStore()
-    // A request is posted once. The responses that resume its stream do not tell whether it was accepted.
+    // A request is posted once. The responses that resume its stream do not show whether it was accepted.
     const asked = init?.method === 'POST' ? exchange : undefined
     if (asked !== undefined) asked.status = undefined
     const response = await fetch(url, init)
@@ -123,7 +123,7 @@ export class Endpoint {
     })
   }
 
-  /** Resumes a stream that ended before its answer, unless nobody waits for that any more. */
+  /** Resumes a stream that ended before its answer, unless the request is over for the host. */
   #resume(reconnect: () => void, delayMs: number): void {
     const exchange = this.#current.getStore()
     if (exchange !== undefined) {
@@ -138,7 +138,9 @@ export class Endpoint {
     this.#options.system.sleep(pauseMs, this.#closing.signal).then(reconnect, () => {})
   }
 
-  /** The later era ends a request by ending its connection, and has no message for it over HTTP. */
+  /**
+   * Handles a cancellation. The later era ends a request by ending its connection, and has no message for it over HTTP.
+   */
   #isCancelled(message: JSONRPCMessage): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false
     const cancelled = this.#open.get(message.params?.requestId)
@@ -155,18 +157,18 @@ export class Endpoint {
       return
     }
     const asked = this.#open.get(message.id)
-    // It was cancelled, or never asked.
+    // The request was cancelled, or never existed.
     if (asked === undefined) return
     this.#close(asked)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
-    // It goes into a header of every later request, which would fail with other characters.
+    // The version goes into a header of every later request, which would fail with other characters.
     if (asked.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }
     this.#tell(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
   }
 
-  /** Nobody waits for the request any more. What the endpoint keeps open for it ends by itself, or when it is too much. */
+  /** Ends the request for the host. Its open connection ends by itself, or when there are too many. */
   #close(exchange: Exchange): void {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)
@@ -177,7 +179,10 @@ export class Endpoint {
     }
   }
 
-  /** Tells the host. An answer that cannot be written, such as one nested too deep, is told as an error. */
+  /**
+   * Sends to the host. If an answer cannot be written, for example because it is nested too deep, sends an error
+   * instead.
+   */
   #tell(message: JSONRPCMessage, asked?: Exchange): void {
     this.#lastTaken = this.told(message).catch(async (error) => {
       this.#options.log.warn({ err: error }, 'stdio')
@@ -185,7 +190,7 @@ export class Endpoint {
     })
   }
 
-  /** Answers a request here, and stops reading what the endpoint still sends for it. */
+  /** Answers a request here, and stops reading its response. */
   #end(exchange: Exchange, why: Why = {}): void {
     this.#fail(exchange, why)
     exchange.ending.abort()

@@ -10,29 +10,29 @@ interface RpcError {
   data?: unknown
 }
 
-/** The outcome of a request that has no answer. */
+/** A request without an answer, and its outcome. */
 export interface Unanswered {
   request: JSONRPCRequest
   url: URL
-  /** The HTTP status of the last response; undefined: none came. */
+  /** The HTTP status of the last response; undefined if none came. */
   status: number | undefined
-  /** Words for why the bridge itself stopped reading; undefined: it did not. */
+  /** Why the bridge itself stopped reading, in words; undefined if it did not. */
   reason?: string | undefined
-  /** Whether that was because the answer is too large. */
+  /** Whether it stopped because the answer is too large. */
   isTooLarge?: boolean
-  /** Thrown by the transport; undefined: it took all that came, and the answer was not among it. */
+  /** The transport's error; undefined if it read everything that came without finding the answer. */
   error?: unknown
 }
 
-/** The code that JSON-RPC 2.0 leaves to implementations, which the endpoint uses too. */
+/** The code that JSON-RPC 2.0 leaves to implementations, and that the endpoint uses too. */
 const unansweredCode = -32_000
 
-/** Long enough for every sentence of ours, and for a model to read. */
+/** Long enough for all of our sentences, and short enough for a model. */
 const longestMessage = 1_000
-/** Our endpoint's own has a list of versions, or a link. */
+/** The largest error data; our endpoint sends a list of versions, or a link. */
 const longestData = 64 * 1024
 
-/** Statuses of a request that was turned away before anything was done. */
+/** Statuses of a request that was rejected before it had any effect. */
 const refused: ReadonlySet<number> = new Set([
   400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 426, 429, 431,
 ])
@@ -40,14 +40,16 @@ const refused: ReadonlySet<number> = new Set([
 /** Requests that change nothing, however often they are sent. */
 const reading = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
 
-/** Returns the error that a host is told in place of an answer: what happened, whether it was carried out, what to do. */
+/**
+ * Returns the error that a host gets instead of an answer: what happened, whether it was carried out, and what to do.
+ */
 export function unansweredError(found: Unanswered): RpcError {
   const said = found.reason === undefined ? refusalIn(found.error) : undefined
   if (said !== undefined) return found.status === 401 ? { ...said, message: `${said.message} ${next(found)}` } : said
   return { code: unansweredCode, message: `${happened(found)} ${carriedOut(found)} ${next(found)}` }
 }
 
-/** Returns an error of the endpoint as a host may be shown it: a short message on one line, without secrets. */
+/** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
 export function shownError({ code, message, data }: RpcError): RpcError {
   const line = foreignText(message.slice(0, longestMessage * 8))
   const shown = { code, message: shortened(maskForeignText(line), longestMessage) }
@@ -58,12 +60,12 @@ function isSmall(data: unknown): boolean {
   try {
     return (JSON.stringify(data)?.length ?? Number.POSITIVE_INFINITY) <= longestData
   } catch {
-    // It is nested too deep to be written.
+    // The data is nested too deep to be written.
     return false
   }
 }
 
-/** Returns what the endpoint itself said, in the words of JSON-RPC, of a request that it refused. */
+/** Returns the endpoint's own JSON-RPC error for a request that it refused. */
 function refusalIn(error: unknown): RpcError | undefined {
   try {
     const said = JSON.parse(textOf(error) ?? '')
@@ -102,7 +104,7 @@ function carriedOut(found: Unanswered): string {
   return 'Whether the call was carried out is not known.'
 }
 
-/** Whether the request was never sent, or turned away. */
+/** Returns whether the request was certainly not carried out: it was never sent, or it was rejected. */
 function isCertain({ status, reason, error }: Unanswered): boolean {
   if (reason !== undefined) return false
   if (status === undefined) return brokenBy(error).unreached
