@@ -18,7 +18,7 @@ export async function endingAgentKey(
   read: Read,
   what: string,
 ): Promise<Question> {
-  // No operation reads one key; beyond the newest hundred it is shown by its id alone.
+  // No operation reads a single key; beyond the newest hundred, a key is shown by its id only.
   const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
   const key = data.find(({ id }) => id === keyId)
   const agentId = key === undefined ? undefined : related(key, 'agent')?.id
@@ -43,7 +43,7 @@ export async function deletingAgent({ agentId }: Arguments, read: Read): Promise
   }
 }
 
-/** A name may change unasked; what an agent may spend is the person's to say. */
+/** Asks about changed limits. A name may change without asking, but only the person decides what an agent may spend. */
 export async function changingLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
   if (limits === undefined) return undefined
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
@@ -78,7 +78,7 @@ export async function makingAgentKey({ agentId }: Arguments, read: Read): Promis
   }
 }
 
-/** The day only: asking is itself a use of the key that asks, and what a person agreed to must still be the same. */
+/** Shows only the day. Asking uses the key itself, and the facts that a person agreed to must not change by it. */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 
 const shownKey = (prefix: string, id: string) => `${word(prefix)}…, ${word(id)}`

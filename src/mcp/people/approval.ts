@@ -17,7 +17,7 @@ import {
   waitsMs,
 } from './elicitation.ts'
 
-/** The page where a person decides on what the tool would do; undefined where there is none. */
+/** Returns the page where a person decides on the tool's action; undefined if there is none. */
 export function pageFor(
   { people: { publicUrl, decisions } }: Dependencies,
   tool: string,
@@ -27,7 +27,7 @@ export function pageFor(
   return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
 }
 
-/** Sends the person to the page, for a host that opens pages but has no forms. */
+/** Sends the person to the page, if the host opens pages but has no forms. */
 export async function offerPage(
   dependencies: Dependencies,
   url: string,
@@ -46,7 +46,7 @@ export async function offerPage(
   return openPage(dependencies, context, { message, url }, { of: ofPage(input)(), step: 'page', round })
 }
 
-/** Returns the approval as it was decided on the page; undefined: this call sent nobody there. */
+/** Returns the approval as decided on the page; undefined if this call sent nobody there. */
 export async function afterPage(
   dependencies: Dependencies,
   url: string,
@@ -73,7 +73,9 @@ export async function afterPage(
   return failed(undecided)
 }
 
-/** The page shows the person what there is to decide, and takes their decision: only the call has to be the same. */
+/**
+ * Identifies the call for its page. The page shows the facts and takes the decision, so only the call must be the same.
+ */
 function ofPage(input: Record<string, unknown>): Fingerprint {
   return fingerprint(approvals.approveApproval.name, input, 'on a page')
 }

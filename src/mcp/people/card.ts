@@ -12,13 +12,13 @@ import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, openPage,
 interface CardRequest {
   result: CallResult<OperationDefinition>
   input: Record<string, unknown>
-  /** Identifies the call, which is to come back unchanged. */
+  /** Identifies the call, which must come back unchanged. */
   of: Fingerprint
 }
 
 /**
- * The answer where card details are masked: the model gets what does not pay, the person a page with the number, by its
- * address, which the model never sees.
+ * Answers if card details are masked. The model gets harmless details. The person gets a page with the number, at an
+ * address that the model never sees.
  */
 export async function showMasked(
   dependencies: Dependencies,
@@ -57,7 +57,7 @@ export async function showMasked(
   return openPage(dependencies, context, { message, url }, { of: of(), step: 'card' })
 }
 
-/** The address of a page that shows the number once; undefined where the API makes none. */
+/** Returns the address of a page that shows the number once; undefined if the API does not create such pages. */
 async function pageWithNumber(
   { api }: Dependencies,
   { cardId, customerPartyId }: Record<string, unknown>,
@@ -73,7 +73,7 @@ async function pageWithNumber(
     )
     return data.attributes.url
   } catch (error) {
-    // The card was there a moment ago, so it is the operation that is not: it is an extension of the specification.
+    // The card existed a moment ago, so the operation is missing: it is an extension of the specification.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'not_implemented')) return undefined
     throw error
   }

@@ -27,7 +27,7 @@ import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision 
 import type { Question as Drafted } from './question.ts'
 import { questions } from './questions.ts'
 
-/** A question without the facts that could not be read. */
+/** A question from which unreadable facts are removed. */
 type Question = Drafted & { facts: string[] }
 
 export interface ToolCall {
@@ -36,28 +36,28 @@ export interface ToolCall {
   idempotencyKey: string | undefined
   /** The arguments as the host sent them. */
   given: Record<string, unknown>
-  /** An earlier decision of a person about this call. */
+  /** A person's earlier decision about this call. */
   held: Held | undefined
 }
 
 type Answer = CallToolResult | InputRequiredResult
 
-/** Either the call may go on, or the host gets the answer instead. */
+/** Whether the call may go on, or else the answer for the host. */
 type Decision = Go | { go: false; answer: Answer }
 
 /** A call that may go on. */
 export interface Go {
   go: true
   of: Fingerprint
-  /** The key under which it goes on. */
+  /** The key for the call. */
   idempotencyKey: string | undefined
   /** Whether a person decided about it. */
   decided: boolean
-  /** The decision that was made on a page. */
+  /** The decision made on a page. */
   held: Held | undefined
 }
 
-/** A call that a person is asked about. */
+/** A call about which a person is asked. */
 interface Asked {
   dependencies: Dependencies
   context: ServerContext
@@ -65,14 +65,15 @@ interface Asked {
   question: Question
   shown: string
   of: Fingerprint
-  /** The page where people decide on what this tool would do. */
+  /** The page where people decide on this tool's action. */
   page: string | undefined
 }
 
 /**
- * Asks the person before what they are to decide. An answer counts for the call as it was shown only: the arguments and
- * what the service tells of them are compared with what is sealed, and another call, or changed data, asks again. They are
- * not asked twice of a call that was sent because they agreed to it, as `wasDecided` tells.
+ * Asks the person before a call that needs their decision. An answer counts only for the call as it was shown. The
+ * arguments and the facts from the service are compared with the sealed ones, and any difference asks again.
+ * `wasDecided` tells whether the call was already sent with the person's agreement, in which case they are not asked
+ * twice.
  */
 export async function decide(
   dependencies: Dependencies,
@@ -89,7 +90,7 @@ export async function decide(
   const shown = question === undefined ? '' : [...question.facts, question.effect].join('\n')
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
   const key = held === undefined ? idempotencyKey : keyOf(held)
-  // The call goes on where there is nothing to decide, and where its second factor is checked after the decision.
+  // The call goes on if there is nothing to decide, or if its second factor is checked after the decision.
   const goesOn = question === undefined || stateOf(context, of, 'verification') !== undefined
   const decidedBefore = before || question !== undefined
   if (goesOn || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
@@ -97,7 +98,7 @@ export async function decide(
   return (await answered(asked)) ?? { go: false, answer: await ask(asked) }
 }
 
-/** Returns what the person's answer comes to; undefined: they were not asked. */
+/** Returns the decision from the person's answer; undefined if they were not asked. */
 async function answered(asked: Asked): Promise<Decision | undefined> {
   const { dependencies, context, of, call } = asked
   const asking = askingOf(asked)
@@ -121,7 +122,7 @@ async function answered(asked: Asked): Promise<Decision | undefined> {
   return { go: false, answer: failed(declined) }
 }
 
-/** Asks in the first way that the host has: by the address of a page, by a form, or through the model by a link. */
+/** Asks in the first way that the host supports: a page that it opens, a form, or a link through the model. */
 async function ask(asked: Asked): Promise<Answer> {
   const { dependencies, context, call, question, shown, of, page } = asked
   const modes = modesOf(dependencies.server, context)
@@ -135,7 +136,7 @@ async function ask(asked: Asked): Promise<Answer> {
     refused(dependencies, context, { operation: operation.name, arguments: given, error: cannotAsk(where) })
   if (!modes.form) return onPageOr(cannot, asked)
   const key = keyFor(dependencies, call)
-  // A host that sends the call again without an answer shows its person the same question.
+  // A host that repeats the call without an answer shows its person the same question.
   if (stateOf(context, of, 'decision') === undefined) {
     noteQuestion(dependencies, context, { way: 'form', ...toldOf(asked) })
   }
@@ -146,7 +147,7 @@ async function ask(asked: Asked): Promise<Answer> {
   })
 }
 
-/** Leads the person to a page through the model; where there is none, says where they can do it. */
+/** Leads the person to a page through the model. Without such a page, says where they can act. */
 async function onPageOr(otherwise: (where: string) => CallToolResult, asked: Asked): Promise<CallToolResult> {
   const { dependencies, call, page } = asked
   const asking = askingOf(asked)
@@ -154,7 +155,7 @@ async function onPageOr(otherwise: (where: string) => CallToolResult, asked: Ask
   return otherwise(page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`)
 }
 
-/** Returns the call as it is kept for a page of decisions; undefined where there are none. */
+/** Returns the call to keep for a page of decisions; undefined if there are no such pages. */
 function askingOf({ dependencies, context, call, question, of }: Asked): Asking | undefined {
   const { decisions } = dependencies.people
   if (decisions === undefined) return undefined
@@ -165,7 +166,7 @@ function askingOf({ dependencies, context, call, question, of }: Asked): Asking 
   return { dependencies, decisions, context, call: kept }
 }
 
-/** Returns the question as the run tells of it. */
+/** Returns the question as the run records it. */
 function toldOf({ call: { operation, input }, question: { facts, effect } }: Asked) {
   const { name } = operation
   const amount = Number(input[questions[name]?.amount ?? ''])
@@ -173,12 +174,15 @@ function toldOf({ call: { operation, input }, question: { facts, effect } }: Ask
   return { operation: name, facts: [...facts, effect], amountCents }
 }
 
-/** The key under which the call is to be carried out once the person agreed. */
+/** Returns the key under which the call is carried out once the person agrees. */
 function keyFor(dependencies: Dependencies, { operation, idempotencyKey }: ToolCall): string | undefined {
   return operation.idempotency === 'required' ? (idempotencyKey ?? newKey(dependencies)) : undefined
 }
 
-/** A refusal for want of a second factor is recorded under its key, so the next try has another, the same for all. */
+/**
+ * Returns the key of the next try. A refusal for a missing second factor is recorded, so each try has a key derived for
+ * it.
+ */
 function keyOf({ call: { key }, tries }: Held): string | undefined {
   return key === undefined || tries === 0 ? key : `${key}.${tries}`
 }

@@ -14,28 +14,28 @@ import { failed } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /**
- * The step that a call waits for: a decision in the host, on the page of an approval or on that of a decision; a
- * verification; a card that was shown.
+ * The step that a call waits for: a decision in the host, on the page of an approval or on the page of a decision; a
+ * verification; or a card shown to the person.
  */
 type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
 
-/** The state that a call is continued with, sealed while it is away. */
+/** The state with which a call is continued, sealed while the host has it. */
 export interface AskedState {
-  /** The call with its arguments, and what was told to the person. */
+  /** The fingerprint of the call with its arguments and the facts shown to the person. */
   of: string
   step: Step
-  /** The key under which the call is to be carried out: whoever sends the answer twice does nothing twice. */
+  /** The key under which the call is carried out, so that a repeated answer has no second effect. */
   key?: string
-  /** The id of the decision that is made on its page. */
+  /** The id of the decision on its page. */
   decision?: string
   /** How often a page was offered. */
   round?: number
-  /** The page for the person, should the host not show it to them. */
+  /** The page for the person, in case the host does not show it to them. */
   page?: string
   askedAtMs: number
 }
 
-/** Seals what a person is asked now. */
+/** Seals a question that is asked now. */
 export function seal(
   { people, system }: Dependencies,
   state: Omit<AskedState, 'askedAtMs'>,
@@ -44,7 +44,7 @@ export function seal(
   return people.states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
 }
 
-/** Has the host open a page for its person. The call comes back with their answer and the sealed state. */
+/** Makes the host open a page for its person. The call comes back with their answer and the sealed state. */
 export async function openPage(
   dependencies: Dependencies,
   context: ServerContext,
@@ -57,12 +57,12 @@ export async function openPage(
   })
 }
 
-/** Nobody reads a question and decides in less. */
+/** The shortest time in which a person can read a question and decide. */
 const fastestPersonMs = 500
 
 /**
- * Whether nobody saw the question, as far as can be told: a host without a person cancels, or refuses at once. An
- * agreement is not judged by its haste: some people have hosts agree for them.
+ * Returns whether nobody saw the question, as far as can be known: a host without a person cancels, or refuses at once.
+ * A fast agreement counts, because some people let hosts agree for them.
  */
 export function isNotShown(
   { system }: Dependencies,
@@ -72,16 +72,16 @@ export function isNotShown(
   return action === 'cancel' || (action !== 'missing' && system.now() - askedAtMs < fastestPersonMs)
 }
 
-/** How the host can ask its person: by a form, by opening a page. A host that names no mode has forms. */
+/** Returns how the host can ask its person: by a form, by opening a page. A host that names no mode has forms. */
 export function modesOf(server: Server, context: ServerContext): { form: boolean; url: boolean } {
   const envelope = context.mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined
-  // A request of the later era says it itself; a connection of the earlier one said it once.
+  // A request of the later era carries the capabilities itself; in the earlier era, the connection named them once.
   const elicitation = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation
   const url = elicitation?.url !== undefined
   return { form: elicitation !== undefined && (elicitation.form !== undefined || !url), url }
 }
 
-/** One tick that nobody has set beforehand. */
+/** Builds a form with one checkbox, not checked in advance. */
 export function decisionForm(message: string, tick: string): InputRequest {
   return inputRequired.elicit({
     message,
@@ -93,33 +93,33 @@ export function decisionForm(message: string, tick: string): InputRequest {
   })
 }
 
-/** Returns the person's answer to a step, as far as their host says. */
+/** Returns the person's answer to a step, as reported by their host. */
 export function answerTo(context: ServerContext, step: Step) {
   const answer = inputResponse(context.mcpReq.inputResponses, step)
   if (answer.kind !== 'elicit') return { action: 'missing', confirmed: false } as const
   return { action: answer.action, confirmed: answer.action === 'accept' && answer.content?.confirm === true }
 }
 
-/** Returns the sealed state of a step; undefined if this call was not asked, or something else was. */
+/** Returns the sealed state of a step; undefined if this call was not asked, or was asked something else. */
 export function stateOf(context: ServerContext, of: Fingerprint, step: Step): AskedState | undefined {
   const state = context.mcpReq.requestState<AskedState>()
   return typeof state === 'object' && state !== null && state.step === step && state.of === of() ? state : undefined
 }
 
-/** Computed when it is needed: most calls ask nobody. */
+/** The fingerprint of a call, computed on demand because most calls ask nobody. */
 export type Fingerprint = () => string
 
-/** An answer counts only while this stays equal: the tool, every argument, and the words that were shown. */
+/** Fingerprints the tool, every argument, and the facts shown. An answer counts only while all of them stay equal. */
 export function fingerprint(tool: string, input: unknown, shown: string): Fingerprint {
   return () => sha256(canonical([tool, input, shown]))
 }
 
-/** A value as text, the same for equal values. */
+/** Serializes a value so that equal values give equal texts. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value))
 }
 
-/** With the keys of objects in one order: a host may send the arguments in another when it answers. */
+/** Sorts the keys of objects: a host may send the arguments in another order when it answers. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sorted)
@@ -128,12 +128,12 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Waits before each look at what a person does on a page, milliseconds. Together less than the minute that hosts give a
- * request; who takes longer is asked again.
+ * Waits, in milliseconds, before each check of what a person does on a page. Their sum is less than the minute that
+ * hosts give a request. A person who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 
-/** All of these waits together. */
+/** The sum of these waits. */
 export const pageWaitMs = waitsMs.reduce((sum, ms) => sum + ms)
 
 /** How often a page is offered for one call. */
@@ -142,7 +142,7 @@ export const mostRounds = 3
 /** The advice for a model after a person said no. */
 export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'
 
-/** Nobody decided, because nobody saw the question: people find it where they are told to look. */
+/** Returns the answer if nobody saw the question, with the place where people can find it. */
 export function notShown(where: string): CallToolResult {
   return failed({
     code: 'confirmation_not_shown',
@@ -151,7 +151,7 @@ export function notShown(where: string): CallToolResult {
   })
 }
 
-/** A key for a call that is sealed while a person is asked: whoever sends the answer twice repeats the call. */
+/** Creates a key that is sealed into a question, so that an answer sent twice only repeats the call. */
 export function newKey({ system }: Dependencies): string {
   return `idk_${newSecret(system, 16)}`
 }

@@ -5,7 +5,7 @@ import type { Arguments, Question, Read } from './question.ts'
 
 const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a month' } as const
 
-/** Tells every window: one that is left out has no limit from then on. */
+/** Asks about every window, because an omitted one has no limit from then on. */
 export async function settingPartyLimits(limits: Arguments): Promise<Question> {
   const told = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
@@ -19,7 +19,7 @@ export async function settingPartyLimits(limits: Arguments): Promise<Question> {
 
 export async function clearingPartyLimits(_input: Arguments, read: Read): Promise<Question | undefined> {
   const { limits } = (await read(parties.getPartyLimits, {})).data.attributes
-  // There is none to clear.
+  // There is no limit to clear.
   if (limits === null) return undefined
   const held = Object.entries(windows).flatMap(([window, each]) => {
     const cents = limits[window as keyof typeof windows]
@@ -62,7 +62,7 @@ export async function creatingWebhook({ url, enabledEvents }: Arguments): Promis
   }
 }
 
-/** Name and notes may change unasked; who is told what is the person's to say. */
+/** Asks about receivers and events. Name and notes may change without asking, but a person decides who learns what. */
 export async function changingWebhook(
   { webhookId, url, enabledEvents }: Arguments,
   read: Read,

@@ -97,7 +97,7 @@ export async function withdrawing(
   }
 }
 
-/** Amount and requester are those that the service says, not those that somebody told the model. */
+/** Asks about paying a request. Amount and requester come from the service, not from what the model was told. */
 export async function fulfilling(
   { paymentRequestId, paymentSource, ...rest }: Arguments,
   read: Read,
@@ -105,7 +105,7 @@ export async function fulfilling(
   const acting = onlyParty(rest)
   const { data } = await read(paymentRequests.getPaymentRequest, { paymentRequestId, ...acting })
   const { status, amount, currency, requesterName, requesterHandle, initiatorParty, description } = data.attributes
-  // It ended: the service says so.
+  // The request has ended, and the service will say so.
   if (status !== 'OPEN') return undefined
   const { walletId, externalAccountId } = paymentSource
   return {
@@ -124,7 +124,7 @@ export async function fulfilling(
   }
 }
 
-/** A bank account by its name at the bank. */
+/** Describes a bank account by its name at the bank. */
 export async function bankAccount(externalAccountId: string, acting: Arguments, read: Read): Promise<string> {
   const asked = { externalAccountId, ...onlyParty(acting) }
   const found = await optional(read(externalAccounts.getExternalAccount, asked))

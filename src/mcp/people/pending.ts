@@ -7,20 +7,20 @@ import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refused } from '../noted.ts'
 import { answerTo, askNoMore, isNotShown, mostRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
-/** Less than the minute that hosts give a request which is silent. */
+/** Less than the minute that hosts give a silent request. */
 const longestWaitMs = 50_000
 const progressEveryMs = 10_000
 
-/** A call that a person is asked about on a page. */
+/** A call about which a person is asked on a page. */
 export interface Asking {
   dependencies: Dependencies
   decisions: Decisions
   context: ServerContext
-  /** The call as it is kept, but for what is known of its host. */
+  /** The call to keep, without the facts about its host. */
   call: Omit<HeldCall, 'host' | 'instanceId'>
 }
 
-/** Keeps the call until a person decides, to whom the model is to show the link. */
+/** Keeps the call until a person decides; the model shows them the link. */
 export async function holdForPerson(asking: Asking, hasChanged = false): Promise<CallToolResult> {
   const { answer, kept } = await keep(asking, 'person')
   if (kept === undefined) return answer
@@ -38,7 +38,7 @@ export async function holdForPerson(asking: Asking, hasChanged = false): Promise
   })
 }
 
-/** Keeps the call, and tells that a person is asked: once, while it waits. */
+/** Keeps the call, and records the question to the person once while it is pending. */
 async function keep(
   { dependencies, decisions, context, call }: Asking,
   by: 'host' | 'person',
@@ -72,7 +72,7 @@ function callWith(tool: string, id: string): string {
   return `call ${tool} again, the same, with decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
 }
 
-/** Waits until the person decided, as long as a host waits, and tells the host meanwhile that it goes on. */
+/** Waits until the person decides, as long as hosts wait, and reports progress to the host meanwhile. */
 export async function awaitDecision(
   { decisions, log }: Pick<Asking, 'decisions'> & Pick<Dependencies, 'log'>,
   { id, ...before }: Held,
@@ -85,7 +85,7 @@ export async function awaitDecision(
     held = (await decisions.find(id)) ?? { ...held, state: 'ended' }
     const progressToken = _meta?.progressToken
     if (progressToken === undefined || held.state !== 'pending') continue
-    // Below one: the attempts of the call that may follow are counted from there.
+    // Stays below one, because the progress of the call's attempts starts there.
     const progress = (waitedMs + progressEveryMs) / (2 * longestWaitMs)
     context.mcpReq
       .notify({
@@ -97,7 +97,7 @@ export async function awaitDecision(
   return held
 }
 
-/** Returns the answer to a model whose call has no yes. */
+/** Returns the answer for a model whose call has no agreement. */
 export function notDecided({ id, state, call }: Held): CallToolResult {
   if (state === 'no') return failed(declined)
   if (state === 'pending') {
@@ -118,7 +118,7 @@ export const declined = {
   next: askNoMore,
 }
 
-/** Lets the host open the page for its person. */
+/** Makes the host open the page for its person. */
 export async function offerDecision(asking: Asking, round = 1): Promise<CallToolResult | InputRequiredResult> {
   const { answer, kept } = await keep(asking, 'host')
   if (kept === undefined) return answer
@@ -128,7 +128,7 @@ export async function offerDecision(asking: Asking, round = 1): Promise<CallTool
   return openPage(dependencies, context, { message, url: kept.address }, state)
 }
 
-/** Returns what came of the page that the host was to open; undefined: it was to open none. */
+/** Returns the outcome of the page that the host should have opened; undefined if there was none. */
 export async function afterDecisionPage(
   asking: Asking,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {

@@ -6,18 +6,18 @@ import { quoted, word } from '../answers/shown-text.ts'
 
 /** The question to a person before a call is carried out. */
 export interface Question {
-  /** The facts, one a line: those that the service tells, and the arguments of the call. */
+  /** The facts, one a line, from the service and from the arguments of the call. */
   facts: (string | undefined)[]
   /** The effect of a yes. */
   effect: string
-  /** Beside the box to tick. */
+  /** The label of the checkbox. */
   tick: string
 }
 
 export interface QuestionRule {
-  /** The argument in cents above which it asks; absent: it always asks. */
+  /** The argument in cents above which it asks; without it, it always asks. */
   amount?: string
-  /** undefined: there is nothing to decide, the service says why when it is called. */
+  /** Returns undefined if there is nothing to decide, because the service will refuse the call with the reason. */
   ask(input: Arguments, read: Read): Promise<Question | undefined>
 }
 
@@ -39,7 +39,7 @@ export async function wallet(walletId: string, { customerPartyId, partyId }: Arg
     : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
 }
 
-/** Reads something that makes the question easier to read; undefined if the credential may not read it. */
+/** Reads a detail that clarifies the question; undefined if the credential may not read it. */
 export async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading

@@ -33,7 +33,7 @@ import {
 } from './payment-questions.ts'
 import { type Arguments, onBehalf, optional, type Question, type QuestionRule, type Read, related } from './question.ts'
 
-/** The calls that a person decides, by the tool's name. */
+/** The calls that a person decides, by tool name. */
 export const questions: Readonly<Record<string, QuestionRule>> = {
   approve_approval: { ask: approving },
   cancel_subscription: { ask: canceling },
@@ -68,7 +68,7 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
 async function approving({ approvalId }: Arguments, read: Read): Promise<Question | undefined> {
   const { data } = await read(approvals.getApproval, { approvalId })
   const { status, payment, wire, customer, initiator, reasons } = data.attributes
-  // Decided already: the service says so.
+  // Already decided, and the service will say so.
   if (status !== 'pending') return undefined
   const amount = money(payment?.amount, payment?.currency)
   const limits = reasons.map(
@@ -90,7 +90,7 @@ async function approving({ approvalId }: Arguments, read: Read): Promise<Questio
   }
 }
 
-/** Tells the payee of the payment that waits, as the payment itself names them. */
+/** Describes the payee of the pending payment, as the payment itself names them. */
 async function payee({ attributes: { target, customer } }: z.output<typeof Approval>, read: Read) {
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }

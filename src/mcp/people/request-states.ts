@@ -2,23 +2,25 @@ import { createRequestStateCodec, type ServerContext } from '@modelcontextprotoc
 import { newSecret, type System } from '../../core/system.ts'
 import type { RequestStates } from '../dependencies.ts'
 
-/** Longer than a person is waited for (the SDK gives them 10 minutes). */
+/** Longer than the wait for a person (the SDK allows 10 minutes). */
 const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
   /**
-   * 32 characters or more, the same in every process that may get the answer; the newest first. Without it, one that
-   * this process makes up.
+   * Secrets of 32 characters or more, newest first, equal in every process that may get the answer. Without them, this
+   * process generates one.
    */
   secrets?: () => Promise<readonly string[]>
-  /** The key or grant that the connection belongs to: what one was asked, no other can answer. */
+  /** The key or grant of the connection: only the principal that was asked can answer. */
   principal?: string
   system: Pick<System, 'randomBytes'>
 }
 
-/** Sealed with HMAC-SHA-256 and bound to the principal and the method, so that no answer counts for another question. */
+/**
+ * Seals states with HMAC-SHA-256, bound to the principal and the method, so that no answer counts for another question.
+ */
 export function createRequestStates({ secrets, principal = '', system }: RequestStatesOptions): RequestStates {
-  // Made by the first question: most connections ask nobody anything.
+  // Created for the first question: most connections never ask.
   const codecs = new Map<string, RequestStates>()
   let own: string | undefined
   const known = async () => {
@@ -48,7 +50,7 @@ export function createRequestStates({ secrets, principal = '', system }: Request
         try {
           return await codecOf(key).verify(text, context)
         } catch (error) {
-          // A state that an older key sealed opens with that one; a state that none opens is refused.
+          // An older key may still open the state; a state that no key opens is refused.
           refusal = error
         }
       }

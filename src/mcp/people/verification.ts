@@ -22,10 +22,10 @@ import {
 interface Attempt<T> {
   /** The tool's name. */
   operation: string
-  /** Identifies the call, which is to come back unchanged. */
+  /** Identifies the call, which must come back unchanged. */
   of: Fingerprint
   idempotencyKey: string | undefined
-  /** The decision of a person about the call. */
+  /** A person's decision about the call. */
   held?: Held | undefined
   /** Carries the call out under a key. */
   perform(idempotencyKey: string | undefined): Promise<T>
@@ -34,8 +34,8 @@ interface Attempt<T> {
 type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
 
 /**
- * Carries a call out. Where the service first wants the person to verify with a second factor, their host opens the page
- * it names, and the call then goes on by itself; under new keys, for the refusal is recorded under the old one.
+ * Carries a call out. If the service first requires a second factor from the person, their host opens the page that the
+ * refusal names. The call then goes on by itself under new keys, because the refusal is recorded under the old one.
  */
 export async function withVerification<T>(
   dependencies: Dependencies,
@@ -61,7 +61,7 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > mostRounds || !modesOf(dependencies.server, context).url) throw error
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
-    // By one decision it happens once, however often the call is made: so its keys are the same for all who try.
+    // One decision has one effect, however often the call is repeated, so all its tries derive the same keys.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
     const next = { of: of(), step: 'verification', key, round, page: url } as const
     return { answer: await openPage(dependencies, context, { message: messages[round === 1 ? 0 : 1], url }, next) }
@@ -73,7 +73,10 @@ const messages = [
   'Your second factor is not checked yet. Open the page, enter the code, and it goes on by itself.',
 ] as const
 
-/** A person who agreed to open the page may not be through with it yet. @throws the refusal of the last try */
+/**
+ * Retries while the person, who agreed to open the page, may still be verifying.
+ * @throws the refusal of the last try
+ */
 async function tryUntilVerified<T>(
   { system }: Dependencies,
   { key }: AskedState,
@@ -84,7 +87,7 @@ async function tryUntilVerified<T>(
   for (const [index, waitMs] of waitsMs.entries()) {
     await system.sleep(waitMs, context.mcpReq.signal)
     try {
-      // The same keys for the same answer: sent twice, it does nothing twice.
+      // The same answer gives the same keys, so sending it twice has no second effect.
       return await perform(`${key}.${index}`)
     } catch (error) {
       if (!isVerification(error)) throw error
@@ -94,12 +97,12 @@ async function tryUntilVerified<T>(
   throw refusal
 }
 
-/** Whether the service refused because the person is first to verify with a second factor. */
+/** Returns whether the service refused because the person must first verify with a second factor. */
 export function isVerification(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'mfa_required'
 }
 
-/** The address that the refusal ends with; over plain http of this machine only. */
+/** Returns the address at the end of the refusal, which may be plain http on this machine only. */
 function pageIn(error: unknown): string | undefined {
   if (!isVerification(error)) return undefined
   const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]
