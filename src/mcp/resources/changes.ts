@@ -12,7 +12,7 @@ interface Answered extends Reference {
   relationships?: Record<string, { data?: Reference | null } | undefined>
 }
 
-/** Tells a host that watches what a call of its own changed, at once. */
+/** Notifies a watching host at once of the changes by its own call. */
 export function announceChanges(
   { server, changes, subscriptions, run, log }: Dependencies,
   { customerPartyId }: Record<string, unknown>,
@@ -22,7 +22,8 @@ export function announceChanges(
   const touched = touchedBy(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
-  // In the 2025 era only what was subscribed to is sent; in the later one whoever routes the notifications holds the filter.
+  // In the 2025 era, only subscribed addresses are sent. In the later era, the router of notifications holds the
+  // filter.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
     if (isRouted || subscriptions.has(uri)) {
@@ -31,7 +32,10 @@ export function announceChanges(
   }
 }
 
-/** The answered resources and those they name: a purchase uses its card up, a refund changes its purchase. */
+/**
+ * Returns the addresses of the answered resources and those they name: a purchase uses its card up, a refund changes
+ * its purchase.
+ */
 function touchedBy(data: unknown, customerPartyId: unknown): string[] {
   const answered = (Array.isArray(data) ? data : [data]) as Answered[]
   const references = answered.flatMap((resource) => [

@@ -10,10 +10,13 @@ import { rehearsals } from '../prompts.ts'
 import { activityTemplate, resourceKinds, templateOf } from './kinds.ts'
 import { newestIds, readableKind } from './resources.ts'
 
-/** The most that the protocol allows in an answer, and that a page of a list holds. */
+/** The most values that the protocol allows in an answer, which is also the length of a page. */
 const mostValues = 100
 
-/** Completes an argument of a prompt or a part of a resource's address: with the newest values that begin as typed. */
+/**
+ * Completes an argument of a prompt or a part of a resource's address, with the newest values that match the typed
+ * prefix.
+ */
 export async function complete(
   dependencies: Dependencies,
   { ref, argument }: CompleteRequest['params'],
@@ -36,7 +39,7 @@ async function promptValues(dependencies: Dependencies, prompt: string, argument
   const key = `${prompt} ${argument}`
   if (key === 'rehearse_purchase outcome') return Object.keys(rehearsals)
   if (key === 'review_approvals approvalId') return await idsOf(dependencies, 'approvals')
-  // Free text: a merchant's name is not suggested from what others stored.
+  // Free text: merchants' names from stored data are not suggested.
   return []
 }
 

@@ -5,13 +5,13 @@ import { subscriptions } from '../../../tools/subscriptions.ts'
 import { transactions } from '../../../tools/transactions.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** A kind of resource that is read, listed and watched by its address, `payments://{kind}/{id}`. */
+/** A kind of resource to read, list and watch by its address, `payments://{kind}/{id}`. */
 export interface ResourceKind {
   title: string
-  /** The attributes that tell one from another: an amount, and somebody's text. */
+  /** The attributes that distinguish one from another: an amount, and a free text. */
   told: { amount: readonly string[]; text: readonly string[] }
   read: OperationDefinition
-  /** The parameter of `read` that the id is. */
+  /** The parameter of `read` that takes the id. */
   id: string
   list: OperationDefinition
 }
@@ -56,13 +56,13 @@ export const resourceKinds = {
 
 export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)
 
-/** A customer's resource is another than one's own with the same id would be: its address names the customer. */
+/** Builds an address. It names the customer, because their resource differs from the caller's own with the same id. */
 export function addressOf(kind: string, id: string, customerPartyId?: unknown): string {
   const query = typeof customerPartyId === 'string' ? `?customerPartyId=${encodeURIComponent(customerPartyId)}` : ''
   return `payments://${kind}/${encodeURIComponent(id)}${query}`
 }
 
-/** The address of a record by its id, where it is one that a host can watch. */
+/** Returns the address of a record by its id, if a host can watch such records. */
 export function watchable(id: string, customerPartyId?: unknown): string[] {
   const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
   return kind === undefined ? [] : [addressOf(kind[0], id, customerPartyId)]
@@ -70,7 +70,9 @@ export function watchable(id: string, customerPartyId?: unknown): string[] {
 
 export const templateOf = (kind: string) => `payments://${kind}/{id}{?customerPartyId}`
 
-/** The instance of a run is no id of the service's: it may hold any printable character. */
+/**
+ * The template of a run's activity. Its instance id is not the service's, so it may contain any printable character.
+ */
 export const activityTemplate = 'payments://activity/{instanceId}'
 
 interface ParsedAddress {
@@ -79,7 +81,7 @@ interface ParsedAddress {
   customerPartyId: string | undefined
 }
 
-/** The parts of an address; undefined when it is none of these. */
+/** Parses an address; undefined if it is not one of these. */
 export function parseAddress(text: string): ParsedAddress | undefined {
   const [, kind, path, customer] =
     /^payments:\/\/([a-z-]+)\/([^/?#]+)(?:\?customerPartyId=([\w%-]+))?$/.exec(text) ?? []
@@ -92,7 +94,7 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    // Not the percent-encoding of anything: not an address of ours.
+    // It is not valid percent-encoding, so it is not an address of ours.
     return undefined
   }
 }

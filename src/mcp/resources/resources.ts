@@ -18,10 +18,10 @@ import { type Api, type Dependencies, mayCall } from '../dependencies.ts'
 import { longestAddress } from '../subscriptions.ts'
 import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
 
-/** How many of each kind are listed: the newest. Older ones are read by their address. */
+/** How many of each kind are listed: the newest. Older ones can still be read by their address. */
 const listedOfEach = 10
 
-/** The views, this run's activity, and the newest of each kind. */
+/** Lists the views, this run's activity, and the newest of each kind. */
 export async function listResources(
   dependencies: Dependencies,
   cursor: string | undefined,
@@ -54,7 +54,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
   return { resourceTemplates: page, ...next }
 }
 
-/** Reads a resource, and shows it as a tool would. No operation that shows a card's number is read here. */
+/** Reads a resource, and shows it as a tool would. It never reads an operation that shows a card's number. */
 export async function readResource(
   dependencies: Dependencies,
   uri: string,
@@ -70,7 +70,7 @@ export async function readResource(
     const { call } = await dependencies.api.client()
     const { data, meta } = await call(operation, input, { signal })
     const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
-    // Some hosts hand on nothing but text, and take the first part that they know.
+    // Some hosts pass on only text, and take the first part that they understand.
     const asText = { uri, mimeType: 'text/plain', text: linesOf(content).join('\n') }
     return { contents: [{ uri, mimeType, text: JSON.stringify(content) }, asText] }
   } catch (error) {
@@ -83,7 +83,7 @@ interface Reader {
   api: Pick<Api, 'client'>
 }
 
-/** Whether the connection can read what is at the address now. */
+/** Returns whether the connection can read the address now. */
 export async function isReadable(reader: Reader, uri: string): Promise<boolean> {
   try {
     const [operation, input] = readingOf(reader, uri)
@@ -96,12 +96,12 @@ export async function isReadable(reader: Reader, uri: string): Promise<boolean> 
   }
 }
 
-/** A connection that was ended cannot even be exchanged for a token of the API's. */
+/** Returns whether the credential has ended: it cannot even be exchanged for a token of the API. */
 function isUnauthenticated(error: unknown): boolean {
   return error instanceof Failure && error.code === 'unauthenticated'
 }
 
-/** The newest ids of a kind, or of nothing where the credential may not list them. */
+/** Returns the newest ids of a kind, or none if the credential may not list them. */
 export async function newestIds(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
   try {
     const { call } = await dependencies.api.client()
@@ -128,7 +128,7 @@ function readable({ choice }: Pick<Reader, 'choice'>) {
   return kindEntries.filter(([, { read, list }]) => mayCall(choice, read) && mayCall(choice, list))
 }
 
-/** In words of fixed lists, but for one text, which is somebody's: quoted and short. */
+/** Lists the newest of a kind. Titles use words of fixed lists, except for one free text, which is quoted and short. */
 async function newest(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
   return (await newestIds(dependencies, found, listedOfEach)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
@@ -148,7 +148,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((inner, name) => (inner as Record<string, unknown> | null | undefined)?.[name], value)
 }
 
-/** A line for each value, `attributes.status: "used"`. Texts stay quoted: what somebody wrote makes no line of its own. */
+/** Renders a line for each value, `attributes.status: "used"`. Texts stay quoted, so that none can add a line. */
 function linesOf(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [`${path}: ${JSON.stringify(value)}`]
   return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))
