@@ -7,7 +7,7 @@ import { type Authority, allows as isAllowed } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
-/** The parts that a connection's server is made of. Each part has a value that does nothing, but for the API. */
+/** The parts of a connection's server. Each part except the API has a default that does nothing. */
 export interface McpServerOptions {
   /** The version of this package. */
   version: string
@@ -23,7 +23,7 @@ export interface McpServerOptions {
   ui: AppViews
 }
 
-/** Everything that the requests of one connection are answered with. */
+/** Everything that the requests of one connection need. */
 export interface Dependencies extends McpServerOptions {
   choice: OfferedChoice
   server: Server
@@ -34,18 +34,18 @@ export interface Dependencies extends McpServerOptions {
 export interface ToolChoice {
   environment: Environment
   toolsets: readonly Toolset[]
-  /** The role of the credential, if it is known: tools that its policy never allows are not offered. */
+  /** The role of the credential, if known: tools that its policy never allows are not offered. */
   actor: Authority['actorType'] | undefined
-  /** Offers no tool that changes anything. */
+  /** Whether to offer only tools that change nothing. */
   readOnly: boolean
-  /** Tells what the credential allows besides (the scopes of a token); asked anew for each list and call. */
+  /** Returns what else limits the credential (the scopes of a token); called again for each list and call. */
   allows(operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>): boolean
-  /** Whether card numbers are answered, or shown to the person only. */
+  /** Whether to answer card numbers, or to show them to the person only. */
   cardDetails: 'reveal' | 'masked'
 }
 
 export interface OfferedChoice extends ToolChoice {
-  /** Whether a call may have to wait for a person's decision, which it is then made again with. */
+  /** Whether a call may have to wait for a person's decision, with which it is then repeated. */
   decides: boolean
 }
 
@@ -63,19 +63,19 @@ export function everyTool(environment: Environment): OfferedChoice {
 
 /** The payments API. */
 export interface Api {
-  /** Gives the client; first asked for when the tools are listed or called. */
+  /** Returns the client; first called when the tools are listed or called. */
   client(): Promise<Pick<Client, 'call'>>
   ways: Ways
 }
 
-/** The people who decide about calls, and how they are reached. */
+/** The people who decide about calls, and the ways to reach them. */
 export interface People {
   confirm: ConfirmSettings
-  /** Keeps calls that wait for a person whom the host cannot ask; undefined: such a call is refused. */
+  /** Keeps calls for a person whom the host cannot ask; if undefined, such calls are refused. */
   decisions: Decisions | undefined
-  /** The address of the hosted pages and the dashboard, if it is known. */
+  /** The address of the hosted pages and the dashboard, if known. */
   publicUrl: string | undefined
-  /** Seals the questions that are under way to the host and back. */
+  /** Seals pending questions on their way to the host and back. */
   states: RequestStates
 }
 
@@ -90,25 +90,25 @@ export const nobody: People = {
 
 /** The conversation that the connection's calls belong to. */
 export interface Run {
-  /** Gives X-Instance-ID of the connection, whose activity is a resource; undefined: that one is not listed. */
+  /** Returns the X-Instance-ID of the connection, whose activity is a resource; if undefined, none is listed. */
   id(): string | undefined
-  /** Told what happens in the run without a request to the API. Returns at once. */
+  /** Records events of the run that involve no request to the API. Returns at once. */
   note(note: RunNote): void
 }
 
 export const unknownRun: Run = { id: () => undefined, note: () => {} }
 
-/** How the host hears of resources that change. */
+/** The source of change notifications for the host. */
 export interface Changes {
-  /** Calls back with the ids of records that something happened to, whoever did it, from when it resolves. */
+  /** Calls back with the ids of changed records, whoever changed them, from the moment it resolves. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Whether something else tells the host all of it, as where requests have no connection. */
+  /** Whether another component notifies the host, as when requests have no connection. */
   areToldElsewhere: boolean
 }
 
 export const ownChanges: Changes = { follow: async () => {}, areToldElsewhere: false }
 
-/** An entry of a run that only the MCP server knows (docs/console.md#entries). Nothing in it is masked yet. */
+/** An entry of a run that only the MCP server knows (docs/console.md#entries). It is not masked yet. */
 export interface RunNote {
   kind: 'call' | 'question' | 'decision' | 'happened'
   outcome: 'asked' | 'agreed' | 'disagreed' | 'refused' | 'failed' | 'unanswered' | 'repeated' | 'happened'
@@ -116,85 +116,87 @@ export interface RunNote {
   operation: string
   /** The host's own name and version. */
   host?: string | undefined
-  /** A name for the happening: only the first note of a name counts. */
+  /** A name for the event: only the first note with a name counts. */
   once?: string
   arguments?: Record<string, unknown>
-  /** Why it was refused or failed. */
+  /** The reason for a refusal or failure. */
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined }
   /** The question to the person, one fact a line. */
   facts?: readonly string[]
   amountCents?: number | undefined
-  /** How they were asked, who answered, or another remark. */
+  /** How the person was asked, who answered, or another remark. */
   remark?: string
   fault?: FaultKind
   ms?: number
 }
 
-/** When a person is asked before a call is carried out. */
+/** The settings that decide whether a person is asked before a call is carried out. */
 interface ConfirmSettings {
   mode: 'always' | 'production' | 'never'
-  /** Payments and cards above it ask, cents. */
+  /** The amount in cents above which payments and cards need a person's decision. */
   aboveCents: number
 }
 
-/** A call that was kept for a person, and their decision. */
+/** A call kept for a person, and their decision. */
 export interface Held {
   id: string
   call: HeldCall
   state: HeldState
-  /** How often it was refused until the person verifies: each try has a key of its own. */
+  /** How often it was refused until the person verifies: each try has its own key. */
   tries: number
-  /** The API's answer to the call; undefined: it was not carried out, as far as is known. */
+  /** The API's answer to the call; undefined if it was not carried out, as far as is known. */
   answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
 }
 
 export interface Kept {
   id: string
-  /** The address of the page that the model may know: nobody can say yes with it alone. */
+  /** The address of the page for the model: it is not enough to say yes. */
   url: string
-  /** The address that the host opens for its person; no model sees it. */
+  /** The address that the host opens for its person; the model never sees it. */
   address: string
   endsAtMs: number
-  /** Whether the same call did not wait before. */
+  /** Whether the same call was not already pending. */
   isNew: boolean
 }
 
-/** The calls of one principal that wait for a person's decision on a page. No other principal finds them. */
+/** The pending calls of one principal, which a person decides on a page. Other principals cannot find them. */
 export interface Decisions {
   /** Whether the page is served by this process, to the person at this machine. */
   readonly isLocal: boolean
   /**
-   * Keeps a call, once while it waits. `by` opens the page: the host, or the person, who is shown the link.
-   * What cannot be kept or shown to anybody gives a sentence that says why and what helps.
+   * Keeps a call, only once while it is pending. `by` opens the page: the host, or the person through a link. If the
+   * call cannot be kept or shown to anybody, returns a sentence with the reason and the remedy.
    */
   keep(call: HeldCall, by: 'host' | 'person'): Promise<Kept | { refused: string }>
   find(id: string): Promise<Held | undefined>
-  /** Resolves when it may have been decided, after `ms` at the latest. @throws the reason of the signal */
+  /** Resolves when the person may have decided, after `ms` at the latest. @throws the reason of the signal */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>
-  /** Notes that a try was refused until the person verifies; where another call did before, nothing changes. */
+  /** Notes that a try was refused until the person verifies. Changes nothing if another call has done so already. */
   tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
-  /** Runs calls by one decision one after another, so that each sees the outcome of the one before. */
+  /** Runs calls by one decision in sequence, so that each sees the outcome of the previous one. */
   inTurn<T>(id: string, call: () => Promise<T>): Promise<T>
 }
 
-/** Faults that calls of tools meet before they are carried out or after (docs/sandbox.md#faults). */
+/** Faults that are injected before or after a tool call is carried out (docs/sandbox.md#faults). */
 export interface CallFaults {
-  /** The fault that this call of the tool meets, which counts as met; `headers` are those of its request over HTTP. */
+  /** Chooses the fault of this tool call and counts it as met; `headers` are those of the HTTP request. */
   plan(tool: string, headers: Pick<Headers, 'get'> | undefined): Promise<Fault | undefined>
-  /** Cuts the connection of a request, which is then never answered; over stdio, which has one for all, it stays silent. */
+  /**
+   * Cuts the connection of a request, which then never gets an answer. Over stdio, the shared connection stays silent.
+   */
   cut(id: RequestId): void
 }
 
 export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {} }
 
-/** How a repeated call is kept from paying twice: for how long, among which calls, and where calls are remembered. */
+/** The settings that keep a repeated call from paying twice: the period, the calls compared, and their memory. */
 export interface RepeatSettings {
-  /** In real time; 0: nothing is remembered. */
+  /** In real time; 0 means that nothing is remembered. */
   windowMs: number
-  /** The run that the connection's calls belong to; undefined: it is not known, so all of the credential's count. */
+  /** The run of the connection's calls; if undefined, all calls of the credential count. */
   run: string | undefined
-  /** Opened for the first call that is to be remembered. */
+  /** Opened for the first call to remember. */
   memory: () => Promise<CallMemory>
 }
 
@@ -205,19 +207,21 @@ export const nothingRemembered: RepeatSettings = {
 }
 
 /**
- * The calls of one credential that were sent, for every process that it is used in. No argument is kept, and an answer,
- * sealed, only of an operation whose API knows no key.
+ * The sent calls of one credential, shared by all its processes. It stores no arguments. It stores an answer, sealed,
+ * only for an operation whose API takes no idempotency key.
  */
 export interface CallMemory {
-  /** Keeps answers beside, in this process only; undefined: they may be kept with the call. */
+  /** Stores answers separately, in this process only; if undefined, they may be stored with the call. */
   answers?: Map<string, string>
-  /** The secret from which the names and seals of this credential's calls are derived. */
+  /** The secret that the names and seals of this credential's calls are derived from. */
   secret: string
-  /** The call of that name, if it was sent within the window. */
+  /** Returns the call of that name, if it was sent within the window. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
-  /** Keeps a call, unless an equal one was sent within the window (0: whatever was); gives back that of the two which counts. */
+  /**
+   * Stores a call unless an equal one was sent within the window (0: always stores it). Returns the call that counts.
+   */
   claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
-  /** Forgets a call, unless another of that name was sent since. */
+  /** Deletes a call, unless another call of that name was sent since. */
   forget(id: string, sealed: string): Promise<void>
 }
 
@@ -227,26 +231,26 @@ export interface KeptCall {
   agoMs: number
 }
 
-/** Sentences by which a model tells its person what to do where no call helps. */
+/** Sentences with which a model tells its person what to do if no call helps. */
 export interface Ways {
-  /** Nobody is signed in, or the credential is not accepted any more. */
+  /** For a missing or refused credential. */
   signIn: string
-  /** The API does not answer, or something else does. */
+  /** For an API that does not answer, or an answer that is not the API's. */
   reach: string
-  /** A setting or an address by which these toolsets would be offered. */
+  /** Names a setting or an address with which these toolsets would be offered. */
   offer(toolsets: readonly Toolset[]): string
 }
 
 /** The views that a host may show beside results (MCP Apps). */
 interface AppViews {
-  /** The `_meta` of a tool; undefined: it has no view. */
+  /** Returns the `_meta` of a tool; undefined if it has no view. */
   toolMeta(name: string): Record<string, unknown> | undefined
   resources: readonly (Resource & { read(): Promise<string> })[]
 }
 
 export const noViews: AppViews = { toolMeta: () => undefined, resources: [] }
 
-/** A question that is not answered yet travels through the host, and comes back unchanged or not at all. */
+/** Seals for a pending question, which travels through the host and comes back unchanged or not at all. */
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>
@@ -255,7 +259,7 @@ export interface RequestStates {
 /** The parts of an operation that decide whether it is offered. */
 export type Offerable = Pick<OperationDefinition, 'name' | 'environments' | 'permission' | 'effect' | 'toolsets'>
 
-/** Tells whether the connection can get the operation's answer at all, as a tool or otherwise. */
+/** Returns whether the connection can get the operation's answer at all, as a tool or otherwise. */
 export function mayCall(
   { environment, actor, allows }: Pick<ToolChoice, 'environment' | 'actor' | 'allows'>,
   operation: Offerable,
@@ -263,7 +267,7 @@ export function mayCall(
   return operation.environments.includes(environment) && mayEver(operation, actor) && allows(operation)
 }
 
-/** Tells whether the operation is among the chosen tools. */
+/** Returns whether the operation is among the chosen tools. */
 export function isChosen(
   { toolsets, readOnly }: Pick<ToolChoice, 'toolsets' | 'readOnly'>,
   operation: Offerable,
@@ -271,12 +275,12 @@ export function isChosen(
   return toolsets.some((toolset) => operation.toolsets.includes(toolset)) && (!readOnly || onlyReads(operation))
 }
 
-/** Tells whether such a credential can ever be allowed it: the scopes of an API key are not known here. */
+/** Returns whether such a credential can ever be allowed it: the scopes of an API key are not known here. */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
   return actor === undefined || isAllowed({ actorType: actor, scopes: undefined, grant: null }, permission)
 }
 
-/** Tells whether any call asks a person in this environment. */
+/** Returns whether any call asks a person in this environment. */
 export function asksPeople({ mode }: ConfirmSettings, environment: Environment): boolean {
   return mode === 'always' || (mode === 'production' && environment === 'production')
 }

@@ -9,7 +9,7 @@ export function hostOf(
   context: ServerContext,
 ): HostProgram | undefined {
   const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: HostInfo } | undefined
-  // A request of the later era says it itself; a connection of the earlier one said it once.
+  // A request of the later era names its host itself; in the earlier era, the connection named it once.
   const { title, name, version }: Partial<HostInfo> =
     envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {}
   const known = title ?? name

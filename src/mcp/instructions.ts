@@ -1,8 +1,8 @@
 import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
- * Returns the lines that make a model use the tools right. The text is fixed: it holds nothing that anybody stored, and
- * names only tools that the connection offers.
+ * Returns the instructions that make a model use the tools correctly. The text contains no stored data, and names only
+ * tools that the connection offers.
  */
 export function instructionsFor(choice: ToolChoice, asks: boolean): string {
   const offered = new Set(
@@ -20,7 +20,7 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
     readOnly ? undefined : merchants(offered, cardDetails),
   ]
   const text = lines.filter((line) => line !== undefined).join('\n')
-  // Each text is kept once: there may be thousands of connections.
+  // Equal texts are shared, because there may be thousands of connections.
   const same = kept.get(text) ?? text
   kept.set(same, same)
   return same
@@ -29,8 +29,8 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
 const kept = new Map<string, string>()
 
 /**
- * The tools that the texts name, with what decides whether they are offered: the catalogue, which has it too (a test
- * compares them), is not loaded before the answer to `initialize`.
+ * The tools named in the texts, with the facts that decide whether they are offered. They repeat the catalogue, which
+ * is not loaded before the answer to `initialize`; a test compares the two.
  */
 export const namedTools: readonly Offerable[] = [
   everywhere('list_wallets', 'wallets.read', 'read', ['default', 'payments']),
@@ -74,7 +74,7 @@ function paying(offered: Offered): string {
 
 const balance = (offered: Offered) => (offered.has('list_wallets') ? 'check the balance (list_wallets), ' : '')
 
-/** Card purchases are not payments: a model that forgets them counts too little. */
+/** Says how to find all spending. Card purchases are not payments, so a model that forgets them counts too little. */
 function spent(offered: Offered): string {
   const cards = offered.has('list_card_transactions') ? ' and list_card_transactions' : ''
   return `What was spent: list_payments${cards}.`
@@ -99,14 +99,14 @@ const environments = {
 
 const rehearsing = 'Rehearse the merchant with simulate_card_authorization, then capture, reverse, expire or refund.'
 
-/** Tells where to use cards in the sandbox. */
+/** Says where to use cards in the sandbox. */
 function merchants(offered: Offered, cardDetails: ToolChoice['cardDetails']): string | undefined {
   const simulated = offered.has('simulate_card_authorization') ? [rehearsing] : []
   const shops = offered.has('pay_shop_checkout') ? [shopping[cardDetails]] : []
   return [...simulated, ...shops].join(' ') || undefined
 }
 
-/** A model without the number cannot type it into a form. */
+/** The advice for shops. A model without the card's number cannot type it into a form. */
 const shopping = {
   reveal: 'At a shop: start_shop_checkout, a card for its merchant.name, pay_shop_checkout.',
   masked: "At a shop: start_shop_checkout, a card for its merchant.name; the person pays at the checkout's url.",

@@ -6,7 +6,7 @@ interface LineReader {
 
 const newline = 0x0a
 
-/** Reads chunks as lines, each with its end. A line longer than `longestBytes` is skipped as it comes. */
+/** Splits chunks into lines, each with its end. A line longer than `longestBytes` is skipped as it arrives. */
 export function createLineReader(longestBytes: number, { received, tooLong }: LineReader): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let length = 0

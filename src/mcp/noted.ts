@@ -3,7 +3,7 @@ import { failed } from './answers/results.ts'
 import type { Dependencies, RunNote } from './dependencies.ts'
 import { hostOf } from './host.ts'
 
-/** Tells what no request to the API will tell. It fails no call. */
+/** Records an event that involves no request to the API. It never fails the call. */
 export function note(dependencies: Dependencies, context: ServerContext, told: RunNote): void {
   try {
     const { name, version } = hostOf(dependencies.server, context) ?? {}
@@ -13,19 +13,19 @@ export function note(dependencies: Dependencies, context: ServerContext, told: R
   }
 }
 
-/** A call that is not sent, with what the model is told of that. */
+/** A call that is not sent, with the error for the model. */
 interface Refused extends Pick<RunNote, 'operation'> {
   arguments: Record<string, unknown>
   error: Parameters<typeof failed>[0]
 }
 
-/** Answers a call that is not sent, and tells so. */
+/** Refuses a call that is not sent, and records the refusal. */
 export function refused(dependencies: Dependencies, context: ServerContext, call: Refused): CallToolResult {
   note(dependencies, context, { kind: 'call', outcome: 'refused', ...call })
   return failed(call.error)
 }
 
-/** How a person is asked. */
+/** The way in which a person is asked. */
 type Way = 'form' | 'page' | 'link'
 
 const ways: Readonly<Record<Way, string>> = {
@@ -34,7 +34,7 @@ const ways: Readonly<Record<Way, string>> = {
   link: 'Asked on a page, whose address the model was told.',
 }
 
-/** Tells that a person was asked, and how. */
+/** Records that a person was asked, and how. */
 export function noteQuestion(
   dependencies: Dependencies,
   context: ServerContext,
@@ -43,7 +43,7 @@ export function noteQuestion(
   note(dependencies, context, { kind: 'question', outcome: 'asked', remark: ways[way], ...question })
 }
 
-/** Tells what the person answered at their host to what is sealed in that state, however often the host says it. */
+/** Records the person's answer at their host to the question sealed in that state, once even if the host repeats it. */
 export function noteAnswer(
   dependencies: Dependencies,
   context: ServerContext,

@@ -14,7 +14,7 @@ import type { OperationDefinition } from '../core/operation.ts'
 import { pageOf } from './answers/list-page.ts'
 import { type Dependencies, mayCall } from './dependencies.ts'
 
-/** The prompts whose tools the connection has. */
+/** Lists the prompts whose tools the connection offers. */
 export function listPrompts(dependencies: Dependencies, cursor: string | undefined): ListPromptsResult {
   const prompts = offered(dependencies).map(
     ([name, { title, description, arguments: given }]): Prompt => ({
@@ -28,7 +28,9 @@ export function listPrompts(dependencies: Dependencies, cursor: string | undefin
   return { prompts: page, ...next }
 }
 
-/** Fixed text with the given arguments, each as a JSON text: what a person typed, or pasted, is data too. */
+/**
+ * Fills a fixed text with the given arguments, each as JSON, because anything that a person typed or pasted is data.
+ */
 export function getPrompt(
   dependencies: Dependencies,
   name: string,
@@ -55,7 +57,7 @@ export function getPrompt(
   }
 }
 
-/** The outcomes of a purchase that can be rehearsed, and the tools that make them. */
+/** The outcomes of a purchase that can be rehearsed, and the tools that cause them. */
 export const rehearsals = {
   capture: 'simulate_card_capture for the whole amount',
   partial_capture: 'simulate_card_capture for half of the amount',
@@ -69,7 +71,7 @@ interface PromptDefinition {
   title: string
   description: string
   arguments: Record<string, { description: string; required: boolean }>
-  /** Without it the prompt makes no sense. */
+  /** The tool without which the prompt makes no sense. */
   needs: OperationDefinition
   text(given: Record<string, string>, dependencies: Dependencies): string
 }
@@ -147,7 +149,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
   },
 }
 
-/** Longer than a name or an amount needs to be. */
+/** Longer than any name or amount. */
 const longestArgument = 500
 
 function rehearsalOf(outcome: string): string {

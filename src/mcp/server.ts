@@ -10,7 +10,7 @@ import { serverIcons } from './tools/icons.ts'
 
 export type { McpServerOptions } from './dependencies.ts'
 
-/** Returns the role of a key, which its first letters tell (docs/service.md#credential-modes). */
+/** Returns the role of a key, which its prefix shows (docs/service.md#credential-modes). */
 export function actorOf(credential: string): ToolChoice['actor'] {
   if (credential.startsWith('ak_ntl_')) return 'agent'
   return credential.startsWith('sk_ntl_') ? 'party' : undefined
@@ -24,8 +24,8 @@ const capabilities = Object.freeze({
 })
 
 /**
- * An MCP server whose tools are the operations of the choice. One per connection; it serves either era. What only the
- * tools need is loaded when they are first asked for: the answer to `initialize` does not wait for it.
+ * Creates an MCP server whose tools are the operations of the choice. Each connection has one, of either era. Code that
+ * only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
  */
 export function createMcpServer(options: McpServerOptions): Listening {
   const { version, choice, people } = options
@@ -55,8 +55,8 @@ export function createMcpServer(options: McpServerOptions): Listening {
 }
 
 /**
- * The SDK's server, with two habits of its own. Each answer of 2026-07-28 says who gives it. The icon, most of it, is told where it is shown: by `initialize`, and
- * beside each tool.
+ * The SDK's server with two changes. It leaves the icon out of the server info in each answer of 2026-07-28, of which
+ * it would be most. Hosts get the icon from `initialize`, and with each tool.
  */
 class PaymentsServer extends Server implements Listening {
   listens: (addresses: readonly string[]) => void = () => {}
@@ -67,8 +67,8 @@ class PaymentsServer extends Server implements Listening {
   }
 
   /**
-   * A request goes straight to where the SDK carries it out. Each door has checked what a message is before it gets
-   * here; the SDK would first try again whether it is an answer of either kind, which takes longer than the rest.
+   * Passes requests straight to the SDK's handler. Each transport has already checked the kind of a message. The SDK
+   * would first test again whether it is an answer of either kind, which takes longer than the rest.
    */
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport)
@@ -81,7 +81,7 @@ class PaymentsServer extends Server implements Listening {
   }
 }
 
-/** Loads a module when it is first asked for; an import costs as much the thousandth time as some queries do. */
+/** Loads a module on first use and keeps it: even a repeated import costs as much as some queries. */
 function once<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loading: Promise<Module> | undefined
   return () => {
@@ -100,8 +100,8 @@ const loaded = {
 }
 
 /**
- * Opens the client once the list of tools is on its way: a host that lists them is about to call them, and loading the
- * sandbox takes longer than some hosts wait for the list. If it fails, the call fails too and tells why.
+ * Opens the client once the list of tools is sent. A host that lists the tools is about to call them, and loading the
+ * sandbox takes longer than some hosts wait for the list. If it fails, the call fails too and reports the reason.
  */
 async function openSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()

@@ -14,8 +14,8 @@ import { type Listening, listenedAddresses } from './listened.ts'
 
 interface StdioOptions {
   /**
-   * Called once per connection, and once more when a client probes the era before it falls back to the older one. `cut`
-   * lets a request go unanswered for good.
+   * Called once per connection, and once more if a client probes the era before it falls back to the older one. `cut`
+   * leaves a request unanswered forever.
    */
   createServer: (cut: (id: RequestId) => void) => Listening
   /** Called once, after the last answer is written: closes what keeps the process alive. */
@@ -27,7 +27,7 @@ interface StdioOptions {
 }
 
 interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
-  /** Called with each `subscriptions/listen` that came in. */
+  /** Called with each received `subscriptions/listen`. */
   listens(message: JSONRPCMessage): void
 }
 
@@ -35,14 +35,14 @@ interface LineTransport extends Transport {
   cut(id: RequestId): void
 }
 
-/** How long calls that run when stdin ends may take to finish; a host kills the process soon after it ended it. */
+/** How long running calls may take to finish after stdin ends. A host kills the process soon after it closes stdin. */
 const drainMs = 5_000
 
 /** Serves one MCP connection over stdio, of either era. The process may exit by itself once `onClose` has run. */
 export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
   const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
   let server: Listening | undefined
-  // The SDK answers it, and tells of nothing by itself.
+  // The SDK answers this request itself, without telling the server.
   const listens = (message: JSONRPCMessage) => server?.listens?.(listenedAddresses(message))
   const transport = lineTransport({ stdin, stdout, system, listens })
   const create = () => {
@@ -50,7 +50,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
-  // serveStdio has set its own, which ends the server.
+  // Keeps the handler of serveStdio, which ends the server.
   const closed = transport.onclose
   transport.onclose = async () => {
     closed?.()
@@ -64,8 +64,8 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
 }
 
 /**
- * Newline-delimited JSON over two streams. Not the SDK's own transport, because that drops the calls that run when
- * its input ends: a purchase whose answer is lost, though a pipe that still has a reader could carry it.
+ * Creates a transport of newline-delimited JSON over two streams. The SDK's own transport drops running calls when its
+ * input ends. It would lose the answer to a purchase although the output still has a reader.
  */
 export function lineTransport({ stdin, stdout, system, listens }: LineOptions): LineTransport {
   const unanswered = unansweredRequests()
@@ -85,7 +85,7 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
     new Promise<void>((resolve, reject) => {
       const isTaken = stdout.write(text, (error) => (error ? reject(error) : resolve()))
       if (isTaken || stdin.isPaused()) return
-      // A host that does not read its answers is asked for no more of its questions.
+      // No further requests are read from a host that does not read its answers.
       stdin.pause()
       stdout.once('drain', () => {
         if (!closed) stdin.resume()
@@ -112,14 +112,14 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
   }
   const transport: LineTransport = {
     cut: (id) => {
-      // As if the host had cancelled it: the SDK then sends no answer.
+      // Acts as if the host had cancelled it: the SDK then sends no answer.
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } } as const
       unanswered.received(cancelled)
       transport.onmessage?.(cancelled)
     },
     start: async () => {
       stdin.on('data', read).on('error', failed).once('end', end).once('close', end)
-      // Stays attached when closed: a late write to a host that is gone must not end the process with an error.
+      // Stays attached after closing: a late write to a host that is gone must not end the process with an error.
       stdout.on('error', (error) => {
         failed(error)
         close()
@@ -138,7 +138,9 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
 /** Longer than any honest message; in memory it takes several times as much. */
 const longestLineBytes = 10 * 1024 * 1024
 
-/** The answer to a line that is too long. It names no request: the id was not read (JSON-RPC 2.0, section 5). */
+/**
+ * The answer to a line that is too long. It names no request, because the id was not read (JSON-RPC 2.0, section 5).
+ */
 const tooLongAnswer = {
   jsonrpc: '2.0',
   id: null,
@@ -148,7 +150,7 @@ const tooLongAnswer = {
   },
 }
 
-/** Returns a function that reads a line as a message. A line that is no message is reported and skipped. */
+/** Returns a function that parses a line as a message. An invalid line is reported and skipped. */
 function messageReader(received: (message: JSONRPCMessage) => void, failed: (error: unknown) => void) {
   const buffer = new ReadBuffer()
   return (line: Buffer) => {
@@ -173,7 +175,7 @@ function unansweredRequests() {
     received(message: JSONRPCMessage) {
       if (!('method' in message)) return
       if ('id' in message) running.add(message.id)
-      // A cancelled request is never answered.
+      // A cancelled request never gets an answer.
       if (message.method === 'notifications/cancelled') settle(message.params?.requestId)
     },
     sent(message: JSONRPCMessage) {

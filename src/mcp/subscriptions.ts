@@ -1,23 +1,23 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 
-/** No address of a resource that can be read is longer. */
+/** The longest readable address of a resource. */
 export const longestAddress = 4_096
 
-/** More than any host watches at a time, and than it takes to name that. */
+/** Bounds above what any host watches at a time. */
 const mostSubscriptions = 1_000
 const mostCharacters = 64 * 1024
 
-/** The resources that a connection's host wants to hear of. */
+/** The resources whose changes a connection's host subscribed to. */
 export class Subscriptions {
   #addresses = new Set<string>()
-  /** Whether the host is told of what others do. */
+  /** Whether the host is notified of changes by others. */
   isFollowing = false
 
   has(address: string): boolean {
     return this.#addresses.has(address)
   }
 
-  /** @throws {ProtocolError} where the host watches too much */
+  /** @throws {ProtocolError} if the host watches too much */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
     const fits = this.#addresses.size < mostSubscriptions && characters <= mostCharacters
@@ -28,7 +28,7 @@ export class Subscriptions {
     this.#addresses.add(address)
   }
 
-  /** Adds addresses that the SDK has taken already; the newest count. */
+  /** Adds addresses that the SDK has already accepted; beyond the bound, the newest stay. */
   addTaken(addresses: readonly string[]): void {
     const fitting = addresses.filter((address) => address.length <= longestAddress)
     this.#addresses = new Set([...this.#addresses, ...fitting].slice(-mostSubscriptions))
