@@ -21,14 +21,14 @@ interface AnnouncerDependencies {
   log: Log
 }
 
-/** Tells hosts of both eras what changed, whichever process changed it. */
+/** Notifies hosts of both eras of changes made by any process. */
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
-  /** Reads the activity: what was done with credentials, and to them. */
+  /** Reads the activity: changes made with credentials, and changes of credentials. */
   readonly #watch: Watch<Change>
-  /** Follows the reader of the outbox: what happened to records, by whoever. */
+  /** Follows the reader of the outbox: changes of records by anyone. */
   readonly #following: Following
-  /** The queue of announcements: each is told after the one before. */
+  /** The queue of announcements, which are sent in sequence. */
   #telling: Promise<void> = Promise.resolve()
 
   constructor(dependencies: AnnouncerDependencies) {
@@ -40,22 +40,22 @@ export class Announcer {
     this.#following = changes.follow({ watched, told: (found) => this.#tellHappened(found, changes) })
   }
 
-  /** To be awaited before a host of the party gets a stream to listen on. */
+  /** Await this before giving a host of the party a stream to listen on. */
   async begin(partyId: string): Promise<void> {
     await Promise.all([this.#watch.begin(partyId), this.#following.begin(partyId)])
   }
 
-  /** Something may have changed: those who listen here hear of it soon. */
+  /** Looks for changes soon: something may have changed. */
   wake(): void {
     this.#watch.wake()
   }
 
-  /** Tells hosts what changed: those of one principal, or all. */
+  /** Notifies the hosts of one principal, or all hosts, of a change. */
   notify(event: ServerEvent, principalId?: string): void {
     this.#tell([event], principalId)
   }
 
-  /** Ends the streams that are read with a credential that is nobody's any more; of some principals, or of all. */
+  /** Closes the streams of credentials that are no longer valid, of some principals or of all. */
   recheck(principals?: ReadonlySet<string>): void {
     const { sessions, modern, authorize, log } = this.#dependencies
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined
@@ -78,7 +78,7 @@ export class Announcer {
     return new Set([...listeningOf(sessions), ...modern.listening()].map(({ partyId }) => partyId))
   }
 
-  /** Each who subscribed to it and can read it now is told. What cannot be told does not keep others from being. */
+  /** Notifies each subscriber that can read the record now. A failure for one does not affect the others. */
   #tellHappened(happened: readonly Happened[], { mayRead }: Changes): void {
     const { sessions, modern, store, log } = this.#dependencies
     const byParty = Map.groupBy(happened, ({ partyId }) => partyId)
@@ -129,7 +129,7 @@ export class Announcer {
         principalId,
       )
     }
-    // A change that names a credential is one of what it allows.
+    // A change of a credential may change what it allows.
     this.recheck(named)
     await this.#telling
   }
@@ -162,12 +162,12 @@ export class Announcer {
   }
 }
 
-/** Lists the sessions whose host listens, or did and may resume. */
+/** Lists the sessions whose host listens, or listened and may resume. */
 function listeningOf(sessions: Sessions): Session[] {
   return [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
 }
 
-/** Tells a 2025-era host what changed, where its server said that it would. */
+/** Notifies a 2025-era host of a change, if its server declared that it does so. */
 function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
   const { tools, prompts, resources } = server.getCapabilities()
   const failed = (error: unknown) => log.warn({ err: error }, 'a change was not told')

@@ -3,7 +3,7 @@ import { boundedText } from '../../core/bounded-text.ts'
 import { Failure } from '../../core/errors.ts'
 import { type RpcRefusal, rpc } from './responses.ts'
 
-/** The body as JSON, or why it is none. */
+/** Reads the body as JSON, or returns the refusal of an invalid one. */
 export async function readJson(
   request: Request,
   maximumBytes: number,

@@ -1,13 +1,13 @@
 import { bearerChallenge } from '../../core/bearer.ts'
 import type { Principal } from './host-context.ts'
 
-/** The data that a host needs to sign in: the address of the resource's metadata (RFC 9728) and the scopes. */
+/** The data with which a host signs in: the address of the resource's metadata (RFC 9728) and the scopes. */
 export interface Challenge {
   resourceMetadata: string
   scope: string
 }
 
-/** Nobody's credential: 401 with how to get one. Where one was sent it is told that it is no good (RFC 6750, 3). */
+/** Answers 401 with the way to get a credential. If one was sent, says that it is invalid (RFC 6750, 3). */
 export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
   const words = wasSent
     ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'
@@ -17,12 +17,12 @@ export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: bo
   return challengeResponse(401, error, words, parameters)
 }
 
-/** The scopes that the principal's token is short of; none where it is a key. */
+/** Returns whether the principal's token lacks any of the scopes; never for a key. */
 export function missingScopes({ scopes }: Principal, needed: readonly string[]): boolean {
   return scopes !== undefined && needed.some((scope) => !scopes.includes(scope))
 }
 
-/** The token lacks scopes: 403 with all that a new one should have, so that nothing granted before is lost. */
+/** Answers 403 with all scopes that a new token needs, so that no earlier grant is lost. */
 export function insufficientScope({ resourceMetadata }: Challenge, held: readonly string[], needed: readonly string[]) {
   const scope = [...new Set([...held, ...needed])].join(' ')
   const missing = needed.filter((name) => !held.includes(name)).join(' ')

@@ -2,13 +2,13 @@ import type { Feed, Follower, Following } from '../../core/watch.ts'
 import { addressOf, watchable } from '../resources/kinds.ts'
 import type { Principal } from './host-context.ts'
 
-/** Something happened to a record of a party's, by whoever. */
+/** A change of a party's record by anyone. */
 export interface Happened {
   partyId: string
   resourceId: string
 }
 
-/** A change that was made with a credential. */
+/** A change made with a credential. */
 export interface Change {
   principalId: string
   resourceIds: readonly string[]
@@ -18,17 +18,17 @@ export interface Change {
 
 /** The sources of changes. */
 export interface Changes {
-  /** Tells what was done with which credential. */
+  /** The changes made with each credential. */
   activity: Feed<Change>
-  /** Tells what happened to records of parties, whoever did it. */
+  /** Follows the changes of parties' records by anyone. */
   follow(follower: Follower<Happened>): Following
-  /** Whether the principal can read now what is at the address: whoever cannot hears nothing of it. */
+  /** Returns whether the principal can read the address now; otherwise it is not notified. */
   mayRead(principal: Principal, address: string): Promise<boolean>
 }
 
 /**
- * The addresses that the outbox of the own party does not tell of: the activity of the run, and a customer's resources
- * that a host can watch.
+ * Returns the changed addresses that the party's own outbox does not report: the activity of the run, and a customer's
+ * resources that a host can watch.
  */
 export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
   const addresses = customerPartyId === null ? [] : resourceIds.flatMap((id) => watchable(id, customerPartyId))

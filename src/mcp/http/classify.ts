@@ -6,15 +6,16 @@ import {
 } from '@modelcontextprotocol/server'
 import { modernVersion } from '../../core/mcp-versions.ts'
 
-/** The handling of a message: as the SDK classifies it, or as it would. */
+/** The handling of a message, as the SDK classifies it or would. */
 type Route =
   | { kind: 'modern' }
   | { kind: 'legacy'; reason: Extract<InboundClassificationOutcome, { kind: 'legacy' }>['reason'] }
   | Extract<InboundClassificationOutcome, { kind: 'reject' }>
 
 /**
- * The SDK tries first whether a message is an answer, which takes it longer than all else. So what most messages are, a
- * request whose header says the version, is told before; the handler of the later era classifies its own once more.
+ * Classifies a message. The SDK first tests whether it is an answer, which takes longer than everything else. So the
+ * most common kind, a request whose header names the version, is recognized before. The handler of the later era
+ * classifies its own messages again.
  */
 export function classify({ headers }: Request, body: unknown): Route {
   const protocolVersionHeader = headers.get('mcp-protocol-version')

@@ -32,32 +32,36 @@ import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
 
 export interface EndpointDependencies {
-  /** Returns the holder of a bearer credential; undefined: it is not valid. Asked at every request. */
+  /** Returns the holder of a bearer credential; undefined if it is not valid. Called at every request. */
   authorize(credential: string): Promise<Principal | undefined>
-  /** Counts a request of the principal's; its failure is set when it is one too many. */
+  /** Counts a request of the principal; `failure` is set when it exceeds the limit. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
-  /** The MCP server of one 2025-era session or one 2026-era request. */
+  /** Creates the MCP server of one 2025-era session or one 2026-era request. */
   createServer(context: HostContext): Server
-  /** Keeps the sessions. */
+  /** The store of the sessions. */
   sessions: SessionStore
-  /** Tells what was changed, whichever process did it. */
+  /** The sources of changes by any process. */
   changes: Changes
-  /** Returns the data that a host needs to sign in, for the address that it used. */
+  /** Returns the data with which a host signs in, for the address that it used. */
   challenge(request: Request): Challenge
-  /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
+  /** Returns the OAuth scopes that a JSON-RPC message needs, if any. */
   scopesFor(message: unknown): readonly string[]
-  /** Whether a message to a host must not be kept for a resumption; `request` is what it answers. */
+  /**
+   * Returns whether a message to a host must not be stored for a resumption; `request` is the request that it answers.
+   */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret by which the processes of one store know their own questions. */
+  /** The secret with which the processes of one store recognize their own questions. */
   sealKey: string
-  /** Whether pages of that origin may read the answers; the listener has refused those that may not even send. */
+  /**
+   * Returns whether pages of that origin may read the answers. The listener has refused origins that may not even send.
+   */
   allowsOrigin: (origin: string) => boolean
   system: System
   log: Log
   limits?: Partial<Limits>
 }
 
-/** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, the versions before with them. */
+/** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, earlier versions with them. */
 export class McpEndpoint {
   readonly #dependencies: EndpointDependencies
   readonly #limits: Limits
@@ -84,7 +88,7 @@ export class McpEndpoint {
     this.#announcer = new Announcer({ sessions, modern, store, changes, authorize, system, limits, log })
   }
 
-  /** @param arriving Counts the body while it arrives; undefined: it is in this process's memory already. */
+  /** @param arriving Counts the body while it arrives; undefined if it is in this process's memory already. */
   async fetch(request: Request, arriving?: ArrivingBody): Promise<Response> {
     const { allowsOrigin, log } = this.#dependencies
     const origin = request.headers.get('origin')
@@ -94,23 +98,23 @@ export class McpEndpoint {
     return readable ? withCors(response, origin) : response
   }
 
-  /** Tells hosts what changed: those of one principal, or all. */
+  /** Notifies the hosts of one principal, or all hosts, of a change. */
   notify(event: ServerEvent, principalId?: string): void {
     this.#announcer.notify(event, principalId)
   }
 
-  /** Something may have changed: whoever listens hears of it soon. */
+  /** Notifies listeners soon: something may have changed. */
   wake(): void {
     this.#announcer.wake()
   }
 
-  /** How many sessions this process serves, and how many of their streams hosts read. */
+  /** Returns how many sessions this process serves, and how many of their streams hosts are reading. */
   load(): { sessions: number; streams: number } {
     const here = [...this.#sessions.here()]
     return { sessions: here.length, streams: here.reduce((sum, { streams }) => sum + streams.open(), 0) }
   }
 
-  /** Lets what runs finish, for a while, and ends the streams. */
+  /** Lets running requests finish for a while, and closes the streams. */
   async close(): Promise<void> {
     if (this.#closing) return
     this.#closing = true
@@ -125,7 +129,7 @@ export class McpEndpoint {
 
   #beat(): void {
     this.#sessions.sweep()
-    // A stream is asked for once and read for hours.
+    // A stream is requested once and read for hours, so its credential is checked again.
     this.#announcer.recheck()
   }
 
@@ -136,7 +140,7 @@ export class McpEndpoint {
     if ('problem' in surface) {
       return refused({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
     }
-    // Nothing else is looked at: a URL gets into logs.
+    // A credential is accepted only in the header: a URL gets into logs.
     const credential = bearerOf(request.headers.get('authorization'))
     const principal = credential === undefined ? undefined : await authorize(credential)
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
@@ -144,7 +148,7 @@ export class McpEndpoint {
     if (failure !== undefined) return tooMany(failure, headers)
     if (request.method === 'POST') return this.#post(request, principal, surface, arriving)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
-    // The 2026 era has neither of the two.
+    // The 2026 era has neither GET nor DELETE.
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
@@ -229,12 +233,12 @@ export class McpEndpoint {
   }
 }
 
-/** Answers a request. An unexpected failure is logged, and told without its details. @throws ConnectionCutError */
+/** Answers a request. An unexpected failure is logged, and answered without its details. @throws ConnectionCutError */
 async function answered(serve: () => Promise<Response>, log: Log): Promise<Response> {
   try {
     return await serve()
   } catch (error) {
-    // No answer is wanted: whoever called `fetch` cuts the connection.
+    // No answer is wanted: the caller of `fetch` cuts the connection.
     if (error instanceof ConnectionCutError) throw error
     log.error({ err: error }, 'MCP request failed')
     const [status, message] = isBusy(error)
@@ -244,19 +248,19 @@ async function answered(serve: () => Promise<Response>, log: Log): Promise<Respo
   }
 }
 
-/** The service's store and what asks it say so by the error's name; this side of the program does not import it. */
+/** Recognizes the store's busy error by name, because this side of the program does not import the store. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && error.name === 'StoreBusyError'
 }
 
-/** The path of an absolute URL, without the cost of parsing all of it. */
+/** Returns the path of an absolute URL, without the cost of parsing all of it. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
   return end === -1 ? url.slice(start) : url.slice(start, end)
 }
 
-/** The id of a request; null for everything else. */
+/** Returns the id of a request; null for any other message. */
 function requestIdOf(message: unknown): RequestId | null {
   if (typeof message !== 'object' || message === null || !('method' in message) || !('id' in message)) return null
   return typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null
@@ -272,7 +276,7 @@ function acceptsBoth(headers: Headers): boolean {
   return accept.includes('application/json') && accept.includes('text/event-stream')
 }
 
-/** Whether the host understands events without data (since 2025-11-25). */
+/** Returns whether the host understands events without data (since 2025-11-25). */
 function isPrimed(headers: Headers): boolean {
   return (headers.get('mcp-protocol-version') ?? '') >= '2025-11-25'
 }

@@ -3,8 +3,8 @@ const encoder = new TextEncoder()
 const heartbeat = ': \n\n'
 
 /**
- * One HTTP response that carries server-sent events. What its reader did not read yet waits here; beyond `unreadBytes`
- * it ends, lest somebody who never reads fills the memory.
+ * An HTTP response of server-sent events. Events that its reader has not read yet wait here. Beyond `unreadBytes` the
+ * response ends, so that a client that never reads cannot fill the memory.
  */
 export class EventResponse {
   readonly body: ReadableStream<Uint8Array>
@@ -32,19 +32,19 @@ export class EventResponse {
     })
   }
 
-  /** Aborts when it has ended, by either side. */
+  /** Aborts when either side has ended it. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }
 
-  /** Whether its reader took all that was written; resolves when it is over. */
+  /** Resolves when it is over: true if its reader took everything. */
   get delivered(): Promise<boolean> {
     return this.#delivery.promise
   }
 
   write(frame: string | Uint8Array): void {
     if (this.#ending) return
-    // A single message may be larger: only what waits in front of it counts.
+    // A single message may exceed the limit: only bytes that already wait count.
     if (this.#waitingBytes > this.#unreadBytes) {
       this.#cutOff()
       return
@@ -55,12 +55,14 @@ export class EventResponse {
     this.#flush()
   }
 
-  /** Resolves when its reader has taken what was written, or it has ended. */
+  /** Resolves when its reader has taken everything, or it has ended. */
   async taken(): Promise<void> {
     if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
   }
 
-  /** Shows that it lives; one whose reader took nothing of what waits since the last time is ended. */
+  /**
+   * Writes a heartbeat. If events are waiting and the reader took none since the last beat, ends the response instead.
+   */
   beat(): void {
     if (this.#waiting.length === 0) {
       this.write(heartbeat)
@@ -70,7 +72,7 @@ export class EventResponse {
     this.#tookSome = false
   }
 
-  /** Ends it behind what was written. */
+  /** Ends it after everything written so far. */
   end(): void {
     if (this.#ending) return
     this.#ending = true
@@ -106,7 +108,7 @@ export class EventResponse {
   }
 }
 
-/** Carries on what comes out of `source`; it ends with either of them. */
+/** Carries the content of `source`. Either end ends the other. */
 export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadBytes: number): EventResponse {
   const response = new EventResponse(unreadBytes)
   const reader = source.getReader()
@@ -115,19 +117,19 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
   const carry = async (): Promise<void> => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) response.write(read.value)
   }
-  // A source that fails has nothing more to tell than one that ends.
+  // A failed source has no more to send than one that ends.
   const end = () => response.end()
   carry().then(end, end)
   return response
 }
 
-/** An event with a message, which may be resumed after by its id. */
+/** Formats an event with a message. The host may resume after its id. */
 export function messageEvent(message: string, id?: string): string {
   // JSON has no line breaks of its own, so one data line holds it.
   return id === undefined ? `event: message\ndata: ${message}\n\n` : `event: message\nid: ${id}\ndata: ${message}\n\n`
 }
 
-/** An event without a message, which gives the host an id to resume after before there is anything else. */
+/** Formats an event without a message, which gives the host an id to resume after before the first message. */
 export function firstEvent(id: string): string {
   return `id: ${id}\ndata: \n\n`
 }

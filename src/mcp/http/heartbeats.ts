@@ -4,8 +4,8 @@ import type { EventResponse } from './event-response.ts'
 export type Heartbeats = ReturnType<typeof createHeartbeats>
 
 /**
- * Writes to open streams now and then, so that no proxy between takes a quiet one for dead. `beat` runs each time: the
- * streams that are open keep their sessions from ending.
+ * Writes to open streams at intervals, so that no proxy takes a quiet one for dead. Each time it calls `beat`, which
+ * keeps the sessions of open streams alive.
  */
 export function createHeartbeats(everyMs: number, beat: () => void) {
   const responses = new Set<EventResponse>()

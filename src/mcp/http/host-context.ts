@@ -5,26 +5,28 @@ import type { Surface } from './surface.ts'
 export interface Principal {
   /** The id of the grant or key; sessions are bound to it. */
   id: string
-  /** The party: credentials of one party belong together. */
+  /** The id of the party, which its credentials have in common. */
   partyId: string
   actor: 'agent' | 'party' | 'user'
   /** OAuth scopes of the token; undefined for keys, which are not limited this way. */
   scopes: readonly string[] | undefined
   /** OAuth client; undefined for keys. */
   clientId: string | undefined
-  /** The credential that the API is called with. */
+  /** The credential for calling the API. */
   credential: string
 }
 
 /** One 2025-era session, or one 2026-era request. */
 export interface HostContext extends Surface {
-  /** The principal of the latest request: a session outlives the tokens it is used with. */
+  /** Returns the principal of the latest request: a session outlives the tokens that it is used with. */
   principal(): Principal
-  /** X-Instance-ID of what is caused through it. */
+  /** The X-Instance-ID of calls to the API. */
   instanceId: string
-  /** Whether the host chose it: a session's own ends with the session, and a host that starts anew repeats calls. */
+  /**
+   * Whether the host chose it. A session's generated id ends with the session, and a restarted host may repeat calls.
+   */
   isOneRun: boolean
   era: 'legacy' | 'modern'
-  /** Cuts the connection of a request, or ends its stream: it is never answered then, nor can it be resumed. */
+  /** Cuts the connection of a request, or ends its stream, so that it is never answered or resumed. */
   cut(id: RequestId): void
 }

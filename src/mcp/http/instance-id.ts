@@ -1,12 +1,12 @@
 import { sha256 } from '../../core/system.ts'
 import type { Principal } from './host-context.ts'
 
-/** The key in `_meta` by which a host chooses the instance id, where it cannot set the header. */
+/** The key in `_meta` with which a host chooses the instance id if it cannot set the header. */
 export const instanceMetaKey = 'payments-mcp/instanceId'
 
 const printable = /^[\x20-\x7e]{1,1024}$/
 
-/** The instance id that the host chose, by header or `_meta`; what cannot be one is told in words. */
+/** Returns the instance id that the host chose, by header or `_meta`; describes an invalid one. */
 export function chosenInstanceId(headers: Headers, params: unknown): { id: string | undefined } | { problem: string } {
   const inMeta = (params as { _meta?: Record<string, unknown> } | undefined)?._meta?.[instanceMetaKey]
   const header = headers.get('x-instance-id')
@@ -18,7 +18,9 @@ export function chosenInstanceId(headers: Headers, params: unknown): { id: strin
   return { problem: `${where} got ${got}; it accepts 1 to 1024 printable ASCII characters.` }
 }
 
-/** The instance id of 2026-era requests, which have no session: the same for a principal and its client every time. */
+/**
+ * Returns the instance id of 2026-era requests, which have no session: always the same for a principal and its client.
+ */
 export function steadyInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
   const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }
   const client = clientId === undefined ? ['info', name, version] : ['client', clientId]

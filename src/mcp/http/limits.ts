@@ -1,45 +1,47 @@
-/** The bounds of an endpoint, a session and a stream. Beyond them a request is refused, or the oldest gives way. */
+/**
+ * The bounds of an endpoint, a session and a stream. Beyond them a request is refused, or the oldest entry is dropped.
+ */
 export const defaultLimits = Object.freeze({
-  /** Length of a request's body. */
+  /** The length of a request's body. */
   bodyBytes: 4 * 1024 * 1024,
-  /** Sessions of all principals together; beyond it the session that was used the longest ago ends. */
+  /** Sessions of all principals together; beyond it the least recently used session ends. */
   sessions: 10_000,
   sessionsPerPrincipal: 2_000,
-  /** A session that nobody uses for so long ends. */
+  /** The idle time after which a session ends. */
   idleMs: 30 * 60_000,
-  /** Open event streams of a session; of the 2026 era, those of the whole endpoint are `sessions`. */
+  /** Open event streams of a session. In the 2026 era, the whole endpoint may have `sessions` streams. */
   streamsPerSession: 16,
-  /** Requests of a session that run at the same time. */
+  /** Concurrent requests of a session. */
   runningPerSession: 256,
-  /** Length of the bodies of all that run. */
+  /** The total length of the bodies of running requests. */
   runningCharactersPerSession: 8 * 1024 * 1024,
-  /** Events that a stream keeps for a host that lost its connection. */
+  /** Events that a stream stores for a host that lost its connection. */
   eventsPerStream: 256,
-  /** A larger message goes out once and is not kept for a resumption. */
+  /** The largest stored event. A larger message is sent once and cannot be resumed. */
   eventBytes: 256 * 1024,
-  /** Events that all streams of a session keep; the oldest gives way. */
+  /** Stored events of all streams of a session; beyond it the oldest is dropped. */
   eventsPerSession: 1_000,
   eventCharactersPerSession: 8 * 1024 * 1024,
   /** How long after an event a stream can be resumed. */
   eventKeptMs: 10 * 60_000,
-  /** Messages between processes that nobody took, and how long one waits for somebody. */
+  /** Unread messages between processes, and how long one is kept. */
   mailPerSession: 100,
   mailKeptMs: 60_000,
-  /** How often the store forgets what is too old, or was delivered. */
+  /** How often the store deletes expired and delivered data. */
   sweepMs: 15_000,
   /** Bytes that wait for a slow reader; beyond it the connection ends, and the host may resume. */
   unreadBytes: 256 * 1024,
   /** How often an open stream is written to, so that no proxy takes it for dead. */
   heartbeatMs: 15_000,
-  /** How often the store is asked for what another process left there, while somebody waits for it. */
+  /** How often to poll the store for messages from other processes while a request waits for one. */
   pollMs: 200,
-  /** How often it is asked what changed, while a host listens. */
+  /** How often to poll the store for changes while a host listens. */
   watchMs: 1_000,
-  /** Changes within this time are told together. */
+  /** Changes within this time are announced together. */
   gatherMs: 50,
-  /** How long a resumed stream waits for an answer that another process owes. */
+  /** How long a resumed stream waits for an answer from another process. */
   followMs: 5 * 60_000,
-  /** How long `close` waits for what runs. */
+  /** How long `close` waits for running requests. */
   drainMs: 5_000,
 })
 

@@ -9,24 +9,24 @@ export interface MailboxDependencies {
   store: SessionStore
   system: System
   limits: Pick<Limits, 'pollMs' | 'mailPerSession'>
-  /** The secret by which processes know their own questions, the same in all of them. */
+  /** The secret with which processes recognize their own questions, the same in all of them. */
   sealKey: string
   receive: (message: JSONRPCMessage) => void
   log: Log
 }
 
-/** More than a person's answer takes. */
+/** The longest message: more than a person's answer takes. */
 const mailCharacters = 64 * 1024
 
 /**
- * How the processes that serve one session hand each other what reached the wrong one: a host's answer to a request
- * that another process sent, and the cancellation of a call that another process runs. Sessions are many and mostly
- * idle: what is only needed while somebody waits is there no longer.
+ * The channel between the processes that serve one session, for messages that reached the wrong one: a host's answer to
+ * another process's request, and the cancellation of a call in another process. Sessions are many and mostly idle, so
+ * data that is only needed while a call waits is dropped afterwards.
  */
 export class Mailbox {
   readonly #dependencies: MailboxDependencies
   readonly #tag: string
-  /** Since when each waits, the one that waits the longest first. */
+  /** The waiting calls with the start of each, longest first. */
   #waiting: readonly { sinceMs: number }[] = []
   #seen: Set<string> | undefined
   #stop: AbortController | undefined
@@ -36,12 +36,14 @@ export class Mailbox {
     this.#tag = newSecret(dependencies.system, 6)
   }
 
-  /** The id that the host sees of a request of this process's, which no other process uses and nobody can make up. */
+  /**
+   * Returns the id of this process's request that the host sees. No other process uses it, and it cannot be guessed.
+   */
   outwardId(id: RequestId): string {
     return this.#sealed(`${this.#tag}.${id}`)
   }
 
-  /** Looks into the mailbox from now on, until the function it gives back is called. */
+  /** Polls the mailbox until the returned function is called. */
   wait(): () => void {
     const { system } = this.#dependencies
     const who = { sinceMs: system.elapsed() }
@@ -52,7 +54,7 @@ export class Mailbox {
     }
   }
 
-  /** Leaves an answer for the process that asked for it, or a cancellation for every other one; drops anything else. */
+  /** Leaves an answer for the process that asked for it, or a cancellation for all others; drops anything else. */
   async post(message: JSONRPCMessage): Promise<void> {
     const { store, system, idHash, limits } = this.#dependencies
     const sentAtMs = system.now()
@@ -87,7 +89,7 @@ export class Mailbox {
     }
   }
 
-  /** Until it is time to look again, or another process says that there is mail, which is true then. */
+  /** Waits until the next poll, or until another process reports mail, in which case it resolves with true. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const called = Promise.withResolvers<boolean>()
@@ -102,7 +104,7 @@ export class Mailbox {
   async #look(isCalled: boolean): Promise<void> {
     const { system, limits, store, idHash, receive } = this.#dependencies
     const [longest] = this.#waiting
-    // Most calls are answered sooner than anything could be in the mail for them.
+    // Most calls are answered before any mail for them could arrive.
     if (longest === undefined) return
     if (!isCalled && system.elapsed() - longest.sinceMs < limits.pollMs) return
     for (const mail of await store.takeMail(idHash, this.#tag)) {
@@ -113,7 +115,7 @@ export class Mailbox {
     }
   }
 
-  /** An answer to what was asked, once: its id is the question's. */
+  /** Makes a letter of an answer, once per question: its id derives from the question's. */
   #answer(message: JSONRPCMessage) {
     const { idHash } = this.#dependencies
     const id = 'id' in message ? String(message.id) : ''
@@ -125,7 +127,7 @@ export class Mailbox {
   }
 }
 
-/** Makes a letter that cancels a request. Nothing else that the host may have written there is passed on. */
+/** Makes a letter that cancels a request. Nothing else from the host's message is passed on. */
 function cancellation({ params }: { params?: Record<string, unknown> | undefined }, newMailId: () => string) {
   const requestId = params?.requestId
   if (!isRequestId(requestId)) return undefined
@@ -133,7 +135,7 @@ function cancellation({ params }: { params?: Record<string, unknown> | undefined
   return { id: newMailId(), addressee: '', message: JSON.stringify(message) }
 }
 
-/** Longer than any that a host makes up: what runs is kept by its id. */
+/** Longer than any id from a host. The length is bounded because running requests are stored by id. */
 const longestRequestId = 256
 
 export function isRequestId(id: unknown): id is RequestId {

@@ -13,7 +13,7 @@ export type ModernEra = ReturnType<typeof createModernEra>
 /** The context of a request before it is served. */
 type RequestContext = Omit<HostContext, 'era' | 'cut'>
 
-/** Somebody who listens, and how they are told. */
+/** A listening principal, and the function that notifies it. */
 export interface Subscription {
   principal: Principal
   tell(event: ServerEvent): void
@@ -23,7 +23,7 @@ interface ModernEraOptions {
   createServer: (context: HostContext) => Server
   limits: Limits
   log: Log
-  /** Awaited before a subscription of the party's begins. */
+  /** Awaited before a subscription of the party begins. */
   begin(partyId: string): Promise<void>
 }
 
@@ -32,7 +32,7 @@ interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
 
-/** Serves the 2026 era: every request stands for itself, so any process can serve it. */
+/** Serves the 2026 era: requests are independent, so any process can serve them. */
 export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions) {
   const bus = createBus()
   const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {
@@ -78,9 +78,9 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       const { cut } = connection
       return connection.unlessCut(async () => carried(await serve(request, message, context, cut), limits, connection))
     },
-    /** Tells those who subscribed to it, of one principal or of all. */
+    /** Notifies the subscribers to a change, of one principal or of all. */
     notify: bus.publish,
-    /** Lists the principals that listen. */
+    /** Lists the listening principals. */
     listening: bus.listening,
     /** Lists the subscriptions to the address of a resource. */
     subscribed: bus.subscribed,
@@ -92,7 +92,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
   }
 }
 
-/** The connection that a request is answered over. */
+/** The connection over which a request is answered. */
 class Connection {
   /** Called once, when it is over. */
   readonly #over: () => void
@@ -109,7 +109,7 @@ class Connection {
     this.#cut.reject(new ConnectionCutError())
   }
 
-  /** The answer; once it is cut, whatever is answered goes nowhere. */
+  /** Returns the answer, unless the connection is cut before. */
   async unlessCut(answer: () => Promise<Response>): Promise<Response> {
     try {
       return await Promise.race([answer(), this.#cut.promise])
@@ -131,7 +131,7 @@ class Connection {
   }
 }
 
-/** The SDK's response with a bound on what its reader leaves unread; what it is carried over learns when it is over. */
+/** Bounds the bytes of the SDK's response that its reader leaves unread. `over` learns when the response is over. */
 async function carried(
   response: Response,
   { unreadBytes }: Limits,
@@ -143,13 +143,15 @@ async function carried(
     over.streams?.(events)
     return streamResponse(events.body)
   }
-  // As text in one piece: the HTTP layer writes that at once, a stream only in turns of the event loop.
+  // As one string: the HTTP layer writes that at once, a stream only in turns of the event loop.
   const text = body === null ? null : await response.text()
   over.ended?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })
 }
 
-/** Events for subscriptions, each of which is somebody's: what changed for one principal is no news for another. */
+/**
+ * Distributes events to subscriptions, each of which belongs to one principal: changes for one are not sent to others.
+ */
 function createBus() {
   const subscriber = new AsyncLocalStorage<Subscriber>()
   const listeners = new Map<(event: ServerEvent) => void, Subscriber | undefined>()

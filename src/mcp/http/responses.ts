@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 
-/** One object for all answers: the HTTP layer writes plain headers as they are. */
+/** One object for all answers: the HTTP layer writes plain headers unchanged. */
 const jsonHeaders = Object.freeze({ 'Content-Type': 'application/json' })
 
 export function jsonResponse(message: JSONRPCMessage, headers: Record<string, string> = jsonHeaders): Response {
@@ -17,13 +17,13 @@ export function streamResponse(body: ReadableStream<Uint8Array>): Response {
     headers: {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-cache, no-transform',
-      // Asks reverse proxies not to collect events.
+      // Tells reverse proxies not to buffer events.
       'X-Accel-Buffering': 'no',
     },
   })
 }
 
-/** The message was taken; there is nothing to answer. */
+/** Answers a message that needs no answer. */
 export function accepted(): Response {
   return new Response(null, { status: 202 })
 }
@@ -37,7 +37,7 @@ export interface RpcRefusal {
   headers?: Record<string, string>
 }
 
-/** A request that is refused before it reaches an MCP server, as JSON-RPC tells it. */
+/** Refuses a request in JSON-RPC before it reaches an MCP server. */
 export function refused({ status, code, message, data, id = null, headers = {} }: RpcRefusal): Response {
   const error = data === undefined ? { code, message } : { code, message, data }
   return new Response(JSON.stringify({ jsonrpc: '2.0', error, id }), {
@@ -46,7 +46,7 @@ export function refused({ status, code, message, data, id = null, headers = {} }
   })
 }
 
-/** JSON-RPC's own codes, and the one that the SDKs use where it has none. */
+/** JSON-RPC's own codes, and those that the SDKs use where JSON-RPC has none. */
 export const rpc = {
   parse: -32700,
   invalidRequest: -32600,
@@ -55,7 +55,7 @@ export const rpc = {
   noSession: -32001,
 } as const
 
-/** Always the same, byte for byte: it must not tell whether the session is somebody else's. */
+/** Answers always the same bytes, so as not to reveal whether the session belongs to another principal. */
 export function sessionNotFound(): Response {
   return refused({
     status: 404,

@@ -6,9 +6,9 @@ import { parseAddress, type ResourceKind, resourceKinds } from '../resources/kin
 const kinds: Readonly<Record<string, ResourceKind>> = resourceKinds
 
 /**
- * Whether a message to the host must not be kept anywhere: an answer that tells a secret of its operation, or a
- * question that leads a person to a page of theirs.
- * @param request What the message answers or belongs to; undefined where it belongs to no request.
+ * Returns whether a message to the host must not be stored: an answer with a secret of its operation, or a question
+ * that leads a person to a private page.
+ * @param request The request that the message answers or belongs to; undefined if there is none.
  */
 export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest | undefined): boolean {
   if ('method' in message) return message.method === 'elicitation/create' && message.params?.mode === 'url'
@@ -18,7 +18,7 @@ export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest
   const operation = method === 'tools/call' ? operationsByName.get(String(params?.name)) : undefined
   if (operation === undefined || secretFields(operation).length === 0) return false
   const { structuredContent, isError } = message.result as { structuredContent?: { data?: unknown }; isError?: boolean }
-  // An answer without structured content may hold a secret, unless it says that nothing was done.
+  // An answer without structured content may contain a secret, unless it says that nothing was done.
   return structuredContent === undefined ? isError !== true : tellsSecret(operation, structuredContent.data)
 }
 

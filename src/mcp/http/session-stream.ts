@@ -14,22 +14,22 @@ interface StreamDependencies {
   system: Pick<System, 'now'>
   limits: Limits
   log: Log
-  /** Called once, when everything was sent and kept. */
+  /** Called once, when everything was sent and stored. */
   onEnd: () => void
-  /** Called when the reader has taken all of a stream that was sent to its end. */
+  /** Called when the reader has taken all of a completed stream. */
   onDelivered: (sequence: number) => void
 }
 
-/** A sequence of events that outlives the response it is read over. */
+/** A sequence of events that outlives the response that carries it. */
 export class SessionStream {
   readonly id: string
   readonly #dependencies: StreamDependencies
   #sequence = 0
   #ended = false
   #response: EventResponse | undefined
-  /** Secrets that go on waiting here for a host that lost its connection, while the call runs that asks for them. */
+  /** Secrets kept in memory for a host that lost its connection, while the call that asks for them runs. */
   readonly #held = new Map<string, string>()
-  /** Stores each event and then sends it, in order, so that a host can resume after any event that it read. */
+  /** Stores each event before it is sent, in order, so that a host can resume after any event that it read. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(dependencies: StreamDependencies) {
@@ -37,12 +37,12 @@ export class SessionStream {
     this.#dependencies = dependencies
   }
 
-  /** Whether somebody reads it. */
+  /** Returns whether a host is reading it. */
   isRead(): boolean {
     return this.#response !== undefined && !this.#response.ended.aborted
   }
 
-  /** Sends behind what was sent before; `last` ends the stream, and of a secret only that there was one is stored. */
+  /** Sends a message after the earlier ones. `last` ends the stream. In place of a secret, only a note is stored. */
   send(message: JSONRPCMessage, { last = false, isSecret }: { last?: boolean; isSecret: boolean }): void {
     if (this.#ended) return
     const { limits, onDelivered } = this.#dependencies
@@ -52,7 +52,7 @@ export class SessionStream {
       const text = JSON.stringify(message)
       const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
       if (isSecret && !last) keepNewest(this.#held, String(number), text, limits.eventsPerStream)
-      // Kept first: nobody may be reading now, and resume later.
+      // Stored first: a host that is not reading now may resume later.
       const kept = reason === undefined ? text : JSON.stringify(standIn(message, reason))
       const event = messageEvent(text, await this.#keep(number, kept))
       this.#response?.write(event)
@@ -62,7 +62,7 @@ export class SessionStream {
     })
   }
 
-  /** Goes on over this response, from the event after that one; another response of it ends. */
+  /** Continues over this response, from the event after that one, and ends the previous response. */
   attach(fresh: EventResponse, afterSequence: number): void {
     const { store, idHash } = this.#dependencies
     this.#next(async () => {
@@ -72,14 +72,14 @@ export class SessionStream {
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) fresh.write(messageEvent(text, eventId(this.id, sequence)))
-        // At the reader's pace: all of it at once might be more than may wait for a reader.
+        // At the reader's pace: all events at once might exceed the limit of unread bytes.
         await fresh.taken()
       }
       if (this.#ended) fresh.end()
     })
   }
 
-  /** Ends it without an answer, for good: nothing will come that could be resumed. */
+  /** Ends it for good without an answer: there will be nothing to resume. */
   cancel(): void {
     if (this.#ended) return
     this.#sequence += 1
@@ -102,7 +102,7 @@ export class SessionStream {
     this.#queue = this.#queue.then(work).catch((error: unknown) => log.error({ err: error }, 'a stream failed'))
   }
 
-  /** The id to resume after; undefined where the event could not be kept. */
+  /** Stores an event. Returns the id to resume after; undefined if it could not be stored. */
   async #keep(sequence: number, message: string): Promise<string | undefined> {
     const { idHash, store, system, log } = this.#dependencies
     const { eventsPerStream, eventsPerSession, eventCharactersPerSession } = this.#dependencies.limits
@@ -119,21 +119,21 @@ export class SessionStream {
   }
 }
 
-/** Stands where an answer would, in a stream that gets none. */
+/** Stored in place of the answer in a canceled stream. */
 const canceled = ''
 
-/** Unique over a session: a stream's id, and where in the stream. */
+/** Builds an id that is unique within a session: the stream's id, and the position in the stream. */
 export function eventId(streamId: string, sequence: number): string {
   return `${streamId}.${sequence}`
 }
 
-/** The parts of a `Last-Event-ID`; undefined for what is none of ours. */
+/** Parses a `Last-Event-ID`; undefined if it is not one of ours. */
 export function parseEventId(text: string): { streamId: string; sequence: number } | undefined {
   const [, streamId, sequence] = /^([gp][\w-]{12})\.(\d{1,9})$/.exec(text) ?? []
   return streamId === undefined ? undefined : { streamId, sequence: Number(sequence) }
 }
 
-/** Whether it is the last of a request's stream. */
+/** Returns whether the message is the last of a request's stream. */
 export function isLast(message: string): boolean {
   if (message === canceled) return true
   const parsed = JSON.parse(message) as object
@@ -143,7 +143,7 @@ export function isLast(message: string): boolean {
 const tooLargeWords = 'It was too large to be kept for a resumption.'
 const secretWords = 'It had a secret in it, so it was not kept for a resumption.'
 
-/** Returns the message that is stored in place of one that is not. */
+/** Returns the message that is stored in place of a secret or a message that is too large. */
 function standIn(message: JSONRPCMessage, text: string): JSONRPCMessage {
   if ('method' in message) {
     return { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'warning', data: text } }

@@ -23,17 +23,17 @@ type EventPlace = NonNullable<ReturnType<typeof parseEventId>>
 /** The event streams of one session in this process. */
 export class SessionStreams {
   readonly #dependencies: StreamsDependencies
-  // Few at a time, and mostly none: an empty list takes next to nothing, and there may be thousands of sessions.
+  // Few at a time, and mostly none: an empty list takes little memory, and there may be thousands of sessions.
   #responses: readonly EventResponse[] = []
   #streams: readonly SessionStream[] = []
-  /** The streams that hosts listen on, the newest last. */
+  /** The streams on which hosts listen, newest last. */
   #listening: readonly SessionStream[] = []
 
   constructor(dependencies: StreamsDependencies) {
     this.#dependencies = dependencies
   }
 
-  /** A stream for what a request brings about, and the response that carries it. */
+  /** Opens a stream for the messages of a request, and the response that carries it. */
   openForRequest(primed: boolean): { stream: SessionStream; response: Response } {
     const stream = this.#create('p')
     const response = this.#open()
@@ -42,12 +42,12 @@ export class SessionStreams {
     return { stream, response: streamResponse(response.body) }
   }
 
-  /** Serves a GET: a stream for what comes by itself, or the resumption of one that was interrupted. */
+  /** Serves a GET: a new stream for unrelated messages, or the resumption of an interrupted one. */
   async listen(lastEventId: string | null, primed: boolean): Promise<Response> {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
     if (lastEventId !== null && after === undefined) return badEventId()
-    // The one that the host names stays: it tells whether there is another.
+    // Keeps the event that the host names, because it shows whether there is another.
     if (after !== undefined && after.sequence > 1) await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
     const interrupted = this.#streams.find(({ id }) => id === after?.streamId)
     if (this.#responses.length >= limits.streamsPerSession && interrupted?.isRead() !== true) {
@@ -62,13 +62,13 @@ export class SessionStreams {
     return streamResponse(response.body)
   }
 
-  /** The stream for what comes by itself; a request needs one that somebody reads. */
+  /** Returns the stream for unrelated messages. A request to the host needs one that is being read. */
   listened(isRead: boolean): SessionStream | undefined {
     const read = this.#listening.findLast((stream) => stream.isRead())
     return read ?? (isRead ? undefined : this.#listening.at(-1))
   }
 
-  /** How many are being read. */
+  /** Returns how many streams are being read. */
   open(): number {
     return this.#responses.length
   }
@@ -89,7 +89,7 @@ export class SessionStreams {
     return response
   }
 
-  /** The kind stands first in the id: only a request's stream (`p`) has an end to wait for. */
+  /** Creates a stream. The kind begins the id: only a request's stream (`p`) has an end to wait for. */
   #create(kind: 'g' | 'p'): SessionStream {
     const { system, sweeper, idHash } = this.#dependencies
     const id = `${kind}${newSecret(system, 9)}`
@@ -117,19 +117,19 @@ export class SessionStreams {
   }
 }
 
-/** The rest of a request's stream that is not of this process, or is answered; undefined when nothing will come. */
+/** Resumes a request's stream of another process, or one already answered; undefined if nothing more will come. */
 async function resumeFromStore(
   open: () => EventResponse,
   { streamId, sequence }: { streamId: string; sequence: number },
   dependencies: StreamsDependencies,
 ): Promise<Response | undefined> {
   const { idHash, store } = dependencies
-  // With the event that the host has: after the last one there is no other.
+  // Includes the event that the host has: it shows whether that was the last one.
   const events = await store.readEvents(idHash, streamId, sequence - 1)
   const missed = events.filter((event) => event.sequence > sequence)
   const known = events.find((event) => event.sequence === sequence)
   if (known !== undefined && isLast(known.message)) return undefined
-  // Delivered to its end or too old, and so forgotten.
+  // The events were delivered to the end or too old, so they were deleted.
   if (sequence > 0 && events.length === 0) return undefined
   if (missed.length > 0 && missed.every(({ message }) => message === '')) return undefined
   const response = open()
@@ -137,7 +137,7 @@ async function resumeFromStore(
   return streamResponse(response.body)
 }
 
-/** Writes the rest of a request's stream from the store, waiting for another process that runs the request. */
+/** Writes the rest of a request's stream from the store, waiting for the process that runs the request. */
 async function follow(
   response: EventResponse,
   streamId: string,

@@ -14,13 +14,13 @@ import type { SessionStreams } from './session-streams.ts'
 
 interface Exchange {
   request: JSONRPCRequest
-  /** Length of the request, which is kept while it runs. */
+  /** The length of the request, which stays in memory while it runs. */
   characters: number
   answer(message: JSONRPCMessage): void
-  /** The stream that the request is answered over, once something else than the answer goes first. */
+  /** The stream that carries the answer, once another message goes before it. */
   stream?: SessionStream
   openStream?: () => SessionStream
-  /** Ends it without an answer. With an error the connection is cut, unless a stream answers already. */
+  /** Ends it without an answer. With an error the connection is cut, unless a stream already answers. */
   drop(error?: ConnectionCutError): void
   stopWaiting: () => void
 }
@@ -28,7 +28,7 @@ interface Exchange {
 interface SessionTransportDependencies extends Omit<MailboxDependencies, 'receive'> {
   streams: SessionStreams
   limits: Pick<Limits, 'pollMs' | 'mailPerSession' | 'runningPerSession' | 'runningCharactersPerSession'>
-  /** Whether a message must not be kept; `request` is what it answers or belongs to. */
+  /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
 }
 
@@ -69,7 +69,7 @@ export class SessionTransport implements Transport {
     if ('id' in message) throw new Error('The host has no stream open that it could be asked on.')
   }
 
-  /** Has a request answered; the message alone, for what is not a request of HTTP. */
+  /** Passes a request to the server that did not come over HTTP, and resolves with its answer. */
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage> {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('The request was not answered.'))
@@ -77,7 +77,7 @@ export class SessionTransport implements Transport {
     })
   }
 
-  /** Serves a POST that carries a request: JSON when only the answer comes, events as soon as something else does. */
+  /** Serves a POST with a request: as JSON if only the answer comes, as events once another message does. */
   request(message: JSONRPCRequest, how: { primed: boolean; characters: number; request: Request }): Promise<Response> {
     const { streams, limits } = this.#dependencies
     if (this.#closed) return Promise.resolve(sessionNotFound())
@@ -103,7 +103,7 @@ export class SessionTransport implements Transport {
     })
   }
 
-  /** Serves a POST that carries a notification or an answer of the host's. */
+  /** Serves a POST with a notification or an answer from the host. */
   async receive(message: JSONRPCMessage): Promise<Response> {
     if (!this.#take(message)) {
       if ('method' in message && message.method !== 'notifications/cancelled') this.onmessage?.(message)
@@ -112,7 +112,7 @@ export class SessionTransport implements Transport {
     return accepted()
   }
 
-  /** Cuts the connection of a request, which is over for the server as if the host had cancelled it. */
+  /** Cuts the connection of a request, and cancels the request for the server. */
   cut(id: RequestId): void {
     const exchange = this.#exchanges.get(id)
     if (exchange === undefined) return
@@ -121,7 +121,7 @@ export class SessionTransport implements Transport {
     exchange.drop(new ConnectionCutError())
   }
 
-  /** How many requests run. */
+  /** Returns how many requests run. */
   running(): number {
     return this.#exchanges.size
   }
@@ -159,7 +159,7 @@ export class SessionTransport implements Transport {
     else stream.send(answer, { last: true, isSecret: this.#dependencies.isSecret(answer, request) })
   }
 
-  /** Keeps what the host subscribed to, so that any process tells it; what the server refuses is not kept. */
+  /** Stores the host's subscriptions, so that any process can notify it. Refused ones are not stored. */
   #subscribed(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
     if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
     const { store, idHash, log } = this.#dependencies
@@ -181,7 +181,7 @@ export class SessionTransport implements Transport {
     if (this.#exchanges.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
-  /** Takes what is for this process; true when it was. */
+  /** Handles a message for this process; returns false for any other. */
   #take(message: JSONRPCMessage): boolean {
     if ('method' in message) {
       if (message.method !== 'notifications/cancelled') return false
@@ -189,7 +189,7 @@ export class SessionTransport implements Transport {
       const exchange = this.#exchanges.get(id)
       if (exchange === undefined) return false
       this.onmessage?.(message)
-      // A cancelled request is never answered, so whoever waits for it is let go.
+      // A cancelled request is never answered, so its waiting response ends.
       this.#settle(id, exchange)
       exchange.drop()
       return true
@@ -202,7 +202,7 @@ export class SessionTransport implements Transport {
     return true
   }
 
-  /** A message of the server's as the host sees it: requests of several processes need ids that differ. */
+  /** Rewrites a message of the server for the host: requests of several processes need different ids. */
   #outward(message: JSONRPCMessage): JSONRPCMessage {
     if (!('method' in message)) return message
     if ('id' in message) {
@@ -217,13 +217,13 @@ export class SessionTransport implements Transport {
     return { ...message, params: { ...message.params, requestId } }
   }
 
-  /** The stream that a message other than an answer goes out on; undefined when the host listens on none. */
+  /** Returns the stream for a message other than an answer; undefined if the host listens on none. */
   #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream | undefined {
     if (related !== undefined) return streamOf(this.#exchanges.get(related))
     const isRequest = 'id' in message
     const listened = this.#dependencies.streams.listened(isRequest)
     if (listened !== undefined || !isRequest) return listened
-    // A host that opened no stream to listen on reads the one of its call; with a single one there is no doubt whose.
+    // A host that listens on no stream reads the one of its call. With a single call there is no doubt which.
     return this.#exchanges.size === 1 ? streamOf(this.#exchanges.values().next().value) : undefined
   }
 }
@@ -235,7 +235,7 @@ function streamOf(exchange: Exchange | undefined): SessionStream | undefined {
   return stream
 }
 
-/** More than a host can mean to watch, and than it can take to name that. */
+/** Bounds above the subscriptions of any honest host. */
 const subscriptionLimit = 1_000
 const subscriptionCharacters = 64 * 1024
 

@@ -17,7 +17,7 @@ import { SessionTransport } from './session-transport.ts'
 import type { Surface } from './surface.ts'
 import type { Sweeper } from './sweeper.ts'
 
-/** A 2025-era session as this process serves it. */
+/** A 2025-era session that this process serves. */
 export interface Session {
   readonly idHash: string
   readonly principalId: string
@@ -25,7 +25,7 @@ export interface Session {
   readonly server: Server
   readonly transport: SessionTransport
   readonly streams: SessionStreams
-  /** The principal of the latest request: a session outlives the tokens it is used with. */
+  /** The principal of the latest request: a session outlives the tokens that it is used with. */
   readonly latest: { readonly principal: Principal }
 }
 
@@ -36,16 +36,16 @@ interface SessionsDependencies {
   limits: Limits
   heartbeats: Heartbeats
   sweeper: Pick<Sweeper, 'delivered'>
-  /** Whether a message must not be kept; `request` is what it answers or belongs to. */
+  /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret by which processes know their own questions, the same in all of them. */
+  /** The secret with which processes recognize their own questions, the same in all of them. */
   sealKey: string
   log: Log
 }
 
 type Run = Pick<HostContext, 'instanceId' | 'isOneRun'>
 
-/** The state that any process needs to go on with a session. */
+/** The state that any process needs to continue a session. */
 interface State extends Pick<HostContext, 'readOnly'>, Run {
   toolsets: HostContext['toolsets'] | null
   initialize: InitializeRequest['params']
@@ -55,18 +55,18 @@ interface Live extends Session {
   readonly latest: { principal: Principal }
   usedAtMs: number
   touchedAtMs: number
-  /** When the store last had it. */
+  /** The time when the store last contained it. */
   checkedAtMs: number
 }
 
-/** How late this process may learn that another one ended a session; credentials are checked every time. */
+/** How late this process may learn that another one ended a session. Credentials are checked every time. */
 const recheckMs = 1_000
-/** How exactly the store knows when a session was used. */
+/** How precisely the store knows when a session was used. */
 const touchMs = 60_000
-/** A host tells its name, version and capabilities in less. */
+/** The most characters of a host's name, version and capabilities. */
 const stateLimit = 32 * 1024
 
-/** The sessions that this process serves; any of them may have begun in another process of the same store. */
+/** The sessions that this process serves. Any of them may have begun in another process of the same store. */
 export class Sessions {
   readonly #dependencies: SessionsDependencies
   readonly #here = new Map<string, Live>()
@@ -76,7 +76,7 @@ export class Sessions {
     this.#dependencies = dependencies
   }
 
-  /** Serves an `initialize`: the answer brings the id of a new session. */
+  /** Serves an `initialize`; the answer carries the id of a new session. */
   async open(principal: Principal, message: JSONRPCRequest, surface: Surface, run: Run): Promise<Response> {
     this.sweep()
     const { system, store, limits } = this.#dependencies
@@ -109,7 +109,7 @@ export class Sessions {
     return jsonResponseWith(answer, { 'Mcp-Session-Id': id })
   }
 
-  /** The session with that id where it is the principal's; wherever it was begun. */
+  /** Returns the session with that id if it belongs to the principal, whichever process began it. */
   async find(id: string | null, principal: Principal): Promise<Session | undefined> {
     if (id === null || !/^[\w-]{43}$/.test(id)) return undefined
     const { store, system } = this.#dependencies
@@ -138,7 +138,7 @@ export class Sessions {
     await this.#dropHere(idHash)
   }
 
-  /** Ends in this process what nobody has used for long; what is in use stays. */
+  /** Ends sessions in this process that were idle for long; those in use stay. */
   sweep(): void {
     const { system, log } = this.#dependencies
     const nowMs = system.now()
@@ -150,7 +150,7 @@ export class Sessions {
     }
   }
 
-  /** Ends the streams that are read with a credential that is nobody's any more; a host with a newer one resumes. */
+  /** Closes the streams of credentials that are no longer valid; a host with a newer one can resume. */
   async recheck(isValid: (credential: string) => Promise<boolean>, principals?: ReadonlySet<string>): Promise<void> {
     for (const { streams, latest, principalId } of [...this.#here.values()]) {
       if (principals?.has(principalId) === false) continue
@@ -180,13 +180,15 @@ export class Sessions {
     store.touch(live.idHash, nowMs).catch((error: unknown) => log.warn({ err: error }, 'a session was not touched'))
   }
 
-  /** The store knows of every process's use, to the minute; this process of its own exactly. */
+  /**
+   * Returns whether the session is over. The store knows every process's use to the minute; this process knows its own.
+   */
   #isOver({ usedAtMs }: Pick<SessionRecord, 'usedAtMs'>, live: Live | undefined, nowMs: number): boolean {
     const isIdle = Math.max(usedAtMs, live?.usedAtMs ?? 0) + this.#dependencies.limits.idleMs <= nowMs
     return isIdle && (live === undefined || !isInUse(live))
   }
 
-  /** Makes the session of a record live here, once, however many requests ask for it at the same time. */
+  /** Revives the session of a record here, only once even if many requests need it at the same time. */
   async #revive(record: SessionRecord, principal: Principal): Promise<Live> {
     const revived = this.#building.get(record.idHash) ?? this.#replay(record, principal)
     this.#building.set(record.idHash, revived)
@@ -197,7 +199,7 @@ export class Sessions {
     }
   }
 
-  /** A new server is told what the host told the one that the session began with. */
+  /** Replays to a new server the initialization that the host sent to the first one. */
   async #replay(record: SessionRecord, principal: Principal): Promise<Live> {
     const state = JSON.parse(record.state) as State
     const live = await connect(this.#dependencies, record, state, principal)
@@ -237,7 +239,7 @@ async function connect(
   return live
 }
 
-/** Only what the protocol defines of `initialize` is kept: a host may send what is not meant for a database. */
+/** Keeps only the protocol's fields of `initialize`: a host may send others that do not belong in a database. */
 function stateOf({ params }: JSONRPCRequest, { toolsets, readOnly }: Surface, run: Run): State {
   const { protocolVersion, capabilities, clientInfo } = (params ?? {}) as State['initialize']
   return { ...run, toolsets: toolsets ?? null, readOnly, initialize: { protocolVersion, capabilities, clientInfo } }

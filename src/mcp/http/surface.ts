@@ -3,16 +3,17 @@ import { show } from '../../core/errors.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
 import type { Toolset } from '../../core/operation.ts'
 
-/** The tools that the host asked for. */
+/** The tools that the host requested. */
 export interface Surface {
-  /** Undefined: it did not say. */
+  /** Undefined if the host did not choose. */
   toolsets: readonly Toolset[] | undefined
   readOnly: boolean
 }
 
 /**
- * Returns the tools that a request asks for, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both together) and the
- * headers X-MCP-Toolsets and X-MCP-Readonly. The path wins over a header; either one can make it read-only.
+ * Returns the tools that a request chooses, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both
+ * together) and the headers X-MCP-Toolsets and X-MCP-Readonly. The path wins over a header; either one can make it
+ * read-only.
  */
 export function surfaceOf(path: string, headers: Headers): Surface | { status: 400 | 404; problem: string } {
   const found = mcpPath(path)
@@ -25,7 +26,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   if (readOnly !== 'true' && readOnly !== 'false') {
     return { status: 400, problem: `X-MCP-Readonly got ${show(readOnly)}; it accepts true or false.` }
   }
-  // A header without a word says as little as none: hosts send it for what their user left empty.
+  // A blank header counts as none: hosts send one for a setting that their user left empty.
   const isGiven = list.trim() !== ''
   const toolsets = isGiven ? parseToolsets(decoded(list)) : undefined
   if (isGiven && toolsets === undefined) {
@@ -36,7 +37,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   return { toolsets, readOnly: readOnly === 'true' || found.readOnly }
 }
 
-/** A comma may stand percent-encoded in a path; what is wrongly encoded is no toolset as it is. */
+/** Decodes percent-encoded commas and spaces of a path. Any other encoding is no toolset. */
 function decoded(list: string): string {
   return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
 }

@@ -12,14 +12,14 @@ interface SweeperOptions {
   log: Log
 }
 
-/** Streams that wait to be forgotten; others go when they are too old. */
+/** The most delivered streams that wait for deletion; others are deleted when they expire. */
 const mostDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>
 
-/** Has the store forget, now and then, what no host will ask for any more. */
+/** Creates the job that deletes from the store, at intervals, the data that no host will request again. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
-  // A delivered event may be lost on its way, so a host that reconnects at once still finds it, for a turn of the timer.
+  // A delivered event may be lost on its way. So it stays for a turn of the timer, for a host that reconnects at once.
   let fresh: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()
@@ -47,7 +47,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   }
   timer = deadline(0, tick)
   return {
-    /** Notes that the events of a stream up to that one have gone out to their end. */
+    /** Notes that the events of a stream up to that one were delivered to the end. */
     delivered: (...stream: Delivered) => {
       if (fresh.length < mostDelivered) fresh.push(stream)
     },
