@@ -10,23 +10,23 @@ import { together, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts
 
 type Values = Record<string, unknown>
 
-/** A tool's arguments as the operation takes them. */
+/** A tool's arguments in the form that the operation takes. */
 export interface TakenArguments {
   input: Values
   idempotencyKey: string | undefined
-  /** Unknown arguments, which a read goes on without. */
+  /** Unknown arguments, which do not stop a read. */
   ignored: readonly string[]
-  /** The text of the answer leaves nothing out. */
+  /** Whether the text of the answer leaves nothing out. */
   withHashes: boolean
 }
 
-/** Arguments that hosts add to every tool for themselves: Gemini CLI. */
+/** Arguments that hosts add to every tool for their own use: Gemini CLI. */
 const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 
 /**
- * Takes what models and their hosts send: null and "" of an optional argument are not given, a number may be a text, and
- * a read goes on without what it does not know. A change does not: a misspelt `customerPartyId` would pay from the wrong
- * wallet. @throws {WrongArguments} naming all that is wrong
+ * Accepts the deviations of models and hosts. null and "" of an optional argument count as not given, a number may be a
+ * text, and a read ignores unknown arguments. A change does not: a misspelt `customerPartyId` would pay from the wrong
+ * wallet. @throws {WrongArguments} naming all mistakes
  */
 export function takeArguments(
   dependencies: Dependencies,
@@ -68,7 +68,7 @@ export function takeArguments(
   }
 }
 
-/** Returns a function that notes what is wrong and goes on. */
+/** Returns a function that runs a step, and collects a mistake instead of throwing it. */
 function tryingAll(problems: WrongArguments[]) {
   return <Value>(work: () => Value): Value | undefined => {
     try {
@@ -81,7 +81,7 @@ function tryingAll(problems: WrongArguments[]) {
   }
 }
 
-/** A list gives what the tool's own default says, not the service's. */
+/** Fills in the tool's own default length of a list, not the service's. */
 function withDefaultLimit({ limit }: Readonly<Record<string, z.ZodType>>, input: Values): Values {
   return limit === undefined || input.limit !== undefined ? input : { ...input, limit: limit.parse(undefined) }
 }
@@ -106,7 +106,10 @@ function argumentNames(operation: OperationDefinition): string[] {
   ]
 }
 
-/** A model makes up shorter keys, or words. So do others, who would get this call's answer. */
+/**
+ * The shortest key that counts as unique. Models invent shorter keys, or words, and a second model would get this
+ * answer.
+ */
 const shortestUnique = 16
 
 function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
@@ -120,7 +123,7 @@ function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefi
   })
 }
 
-/** Null for each field that is to be emptied, as the service takes it. */
+/** Returns null for each field to empty, as the service takes it. */
 function cleared(operation: OperationDefinition, names: unknown, input: Values): Values {
   const clearable = clearableOf(operation)
   if (clearable.length === 0 || isNothing(names)) return {}
@@ -142,7 +145,7 @@ function cleared(operation: OperationDefinition, names: unknown, input: Values):
 
 export const isNothing = (value: unknown) => value === undefined || value === null || value === ''
 
-/** The part of zod's own description of a schema that tells what it wraps or holds. */
+/** The parts of zod's description of a schema that name the schemas within it. */
 interface Definition {
   type: string
   innerType?: z.ZodType
@@ -153,7 +156,7 @@ interface Definition {
 /** A whole number that is exact as a double. */
 const wholeNumber = /^-?(0|[1-9]\d{0,14})$/
 
-/** The value as the schema means it; what it does not know stays, and is refused where it is checked. */
+/** Converts a value to the schema's type. Values that do not match stay, and fail the later validation. */
 function read(schema: z.ZodType, value: unknown): unknown {
   const { type, innerType, element, shape } = schema.def as unknown as Definition
   if (innerType !== undefined) return read(innerType, value)

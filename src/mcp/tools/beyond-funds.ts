@@ -8,8 +8,8 @@ import type { Dependencies } from '../dependencies.ts'
 import { related } from '../people/question.ts'
 
 /**
- * Returns a remark on a card whose maximum is more than its wallet can pay now. The service issues such cards: a purchase
- * has to find the money. Undefined where there is enough, or the balance cannot be read.
+ * Returns a remark on a card whose maximum exceeds the balance of its wallet. The service issues such cards, and a
+ * purchase then needs more money. Undefined if there is enough, or the balance cannot be read.
  */
 export async function beyondFunds(
   { api, log }: Dependencies,
@@ -29,7 +29,7 @@ export async function beyondFunds(
     if (available >= card.attributes.maximumAmount) return undefined
     return `The wallet has ${withMoney(available)} available, less than this card's maximum: a purchase above that is declined unless money comes in first.`
   } catch (error) {
-    // The card is there, whatever the balance is: its answer must not be lost over a remark.
+    // The card exists, whatever the balance is: its answer must not be lost over a remark.
     if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance beside a card was not read')
     return undefined
   }

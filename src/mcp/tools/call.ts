@@ -27,8 +27,8 @@ import { RefusedBefore } from './repeats.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
 /**
- * Calls the operation that a tool is, in steps. A refusal is a result that says what to do, not a protocol error.
- * @throws {ProtocolError} where there is no such tool; {ConnectionCutError} where a fault cuts the connection
+ * Calls the operation of a tool, in steps. A refusal is a result with advice, not a protocol error.
+ * @throws {ProtocolError} if there is no such tool; {ConnectionCutError} if a fault cuts the connection
  */
 export async function callTool(
   dependencies: Dependencies,
@@ -81,7 +81,7 @@ async function perform(call: Parsed): Promise<Answer> {
   return await tell(answered)
 }
 
-/** Makes the call once more, as a new one, where it repeats a call that the API refused. */
+/** Sends the call. If it repeats a call that the API refused, sends it once more, as a new one. */
 async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer }> {
   const { dependencies, context } = call
   const guard = guardOf(dependencies, call, context)
@@ -109,7 +109,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
     const outcome = await withVerification(dependencies, { ...attempt, perform }, context)
     return 'answer' in outcome ? outcome : { ...call, result: outcome.done }
   } catch (error) {
-    // The person has to verify first: the approved call stays pending, and the next one is another try.
+    // If the person must verify first, the approved call stays pending and counts as another try.
     if (held !== undefined && isVerification(error)) await dependencies.people.decisions?.tryAgain(held)
     throw error
   } finally {
@@ -117,10 +117,10 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   }
 }
 
-/** Tells the run, the decision and the host of an answer. */
+/** Reports an answer to the run, the decision and the host. */
 async function record({ dependencies, context, ...call }: Answered): Promise<void> {
   const { operation, given, input, held, result } = call
-  // No request was sent, so the API tells the run nothing of it.
+  // No request was sent, so the API records nothing in the run.
   if (result.attempts === 0) {
     const told = { operation: operation.name, arguments: given, remark: result.repeated?.next ?? '' }
     note(dependencies, context, { kind: 'call', outcome: 'repeated', ...told })
@@ -130,7 +130,7 @@ async function record({ dependencies, context, ...call }: Answered): Promise<voi
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
 }
 
-/** Makes the host's answer of the API's. */
+/** Turns the API's answer into the host's. */
 async function tell(call: Answered): Promise<Answer> {
   const { dependencies, context, operation, input, of, result, ignored, withHashes } = call
   if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
@@ -149,7 +149,7 @@ interface Refusal {
   ms: number
 }
 
-/** Makes the host's answer of an error. @throws the errors of the protocol */
+/** Turns an error into the host's answer. @throws the errors of the protocol */
 function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
   const { dependencies, context, name } = call
   const { log } = dependencies
@@ -182,7 +182,7 @@ function refuseUngranted({ dependencies, operation }: Known): void {
   throw new Failure('forbidden', { detail })
 }
 
-/** Tells the run of a call that is refused before it is sent. */
+/** Records in the run a call that is refused before it is sent. */
 function noteRefused(
   { dependencies, context, name: operation, given }: Arrived,
   { code, status, message: detail }: { code: string; status?: number; message: string },

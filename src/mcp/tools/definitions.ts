@@ -28,7 +28,7 @@ function dressed(dependencies: Dependencies, tool: Tool): Tool {
   return _meta === undefined ? { ...tool, icons } : { ...tool, icons, _meta }
 }
 
-/** The tool list of a choice. */
+/** Returns the tools of a choice. */
 export function toolList(choice: OfferedChoice): Tool[] {
   const operations = offeredBy(choice)
   let tools = kept.get(operations)
@@ -42,16 +42,16 @@ export function toolList(choice: OfferedChoice): Tool[] {
   })
 }
 
-/** The tools of each map of operations, which is the same for the same choice. */
+/** The tools by map of operations. Equal choices share one map. */
 const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
-/** The operation as the tool says it: a masked card has another description and no cvv. */
+/** Returns the operation as the tool describes it: a masked card has another description and no cvv. */
 function described(operation: OperationDefinition, cardDetails: OfferedChoice['cardDetails']): OperationDefinition {
   if (cardDetails !== 'masked' || operation.name !== agentCards.getAgentCardDetails.name) return operation
   return { ...operation, ...maskedCardDetails }
 }
 
-/** An operation as an MCP tool. */
+/** Builds the MCP tool of an operation. */
 function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
   const { environment } = choice
   const { name, title, effect, environments } = operation
@@ -64,18 +64,22 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),
-      // A setting overwrites the one before. Operations of the sandbox alone only rehearse the acts of others.
+      // A setting overwrites the previous one. Operations that exist only in the sandbox just rehearse the acts of
+      // others.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
-      // Two equal purchases are one for a while only (PAYMENTS_REPEAT_WINDOW): nobody may rely on it.
+      // Two equal purchases count as one only for a while (PAYMENTS_REPEAT_WINDOW), so no host may rely on it.
       idempotentHint: isRepeatable,
-      // In the sandbox nobody outside is reached.
+      // In the sandbox, nothing outside is reached.
       openWorldHint: effect !== 'read' && environment === 'production',
     },
   }
 }
 
-/** Some hosts hand a server's instructions to no model, so what is at stake stands beside what moves money too. */
+/**
+ * Adds the stakes to the description if the tool moves money, because some hosts pass a server's instructions to no
+ * model.
+ */
 function describedFor(
   { description, instanceId, environments }: OperationDefinition,
   environment: Environment,
@@ -89,8 +93,8 @@ const stakes = { sandbox: 'Sandbox: no real money.', production: 'Real money.' }
 type Json = Record<string, unknown>
 
 /**
- * Clients refuse a result that breaks this, so it describes without demanding: a deployed API may send more or less
- * than the catalogue knows, and a payment's result must not be lost over an unknown status.
+ * Describes a result without demanding anything, because clients refuse a result that breaks the schema. A deployed API
+ * may send more or less than the catalogue knows, and a payment's result must not be lost over an unknown status.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenient(z.toJSONSchema(shownSchema(operation.output)) as Json)
@@ -116,7 +120,7 @@ const repeated = {
   properties: { at: { type: 'string' }, next: { type: 'string' } },
 }
 
-/** The words of a response's schema that are kept. */
+/** The keywords of a response's schema to keep. */
 const keptWords = ['type', 'const', 'description'] as const
 
 function lenient(schema: Json): Json {

@@ -8,8 +8,8 @@ import { note } from '../noted.ts'
 import type { Answer, Done, Known, Planned } from './phases.ts'
 
 /**
- * Plans the call's fault, if any, and lets the call meet it where nothing is to be done (docs/sandbox.md#faults-over-mcp).
- * @throws the refusal that the fault is; {ConnectionCutError}
+ * Chooses the call's fault, if any, and applies one that comes before the effect (docs/sandbox.md#faults-over-mcp).
+ * @throws the refusal of an `error` fault; {ConnectionCutError}
  */
 export async function meetFaultBefore(call: Known): Promise<Planned> {
   const { dependencies, context, name: operation } = call
@@ -30,7 +30,7 @@ export async function meetFaultBefore(call: Known): Promise<Planned> {
   return { ...call, fault }
 }
 
-/** Lets a call that is over meet its fault. @throws {ConnectionCutError} */
+/** Applies the fault of a call that is over. @throws {ConnectionCutError} */
 export async function meetFaultAfter(call: Planned, done: Done): Promise<Done> {
   const { operation, fault } = call
   if (fault?.kind === 'slow') await delay(call, fault)
@@ -39,7 +39,7 @@ export async function meetFaultAfter(call: Planned, done: Done): Promise<Done> {
   return { error: unavailable(operation, done.answer), decision: done.decision }
 }
 
-/** Returns the fault that the API answers by. */
+/** Returns the fault if the API has to apply it in its answer. */
 export function faultOfAnswer(fault: Fault | undefined): Fault | undefined {
   return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
 }
@@ -53,7 +53,7 @@ function cut({ dependencies, context }: Known): never {
   throw new ConnectionCutError()
 }
 
-/** The note in the run of a fault at this door. A call that was carried out has an entry of its own besides. */
+/** The notes in the run for faults of tool calls. A call that was carried out also has its own entry. */
 const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
   slow: { kind: 'happened', outcome: 'happened', remark: 'The answer to the host comes late.' },
   hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
@@ -64,7 +64,7 @@ const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'out
   empty_page: { kind: 'happened', outcome: 'happened', remark: 'The list comes without its items.' },
 }
 
-/** Returns the error of a client whose attempts were all answered 503: the outcome is unknown, and its key finds it out. */
+/** Returns the error after 503 for all attempts: the outcome is unknown, and a retry with the same key reveals it. */
 function unavailable({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
   const { status, detail, next } = errorTable.service_unavailable
   const idempotencyKey = _meta?.[idempotencyMetaKey] as string | undefined

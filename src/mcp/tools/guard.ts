@@ -3,10 +3,10 @@ import type { Dependencies } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { RepeatGuard } from './repeats.ts'
 
-/** Sends a call, and keeps a repeat of it from being carried out again. */
+/** Sends a call, and prevents a repeat of it from being carried out again. */
 export type Guard = Pick<RepeatGuard, 'input' | 'wasDecided' | 'send'>
 
-/** Returns the guard of a call: one that lets everything pass where a repeat does no harm, or nothing is remembered. */
+/** Returns the guard of a call. If a repeat does no harm, or nothing is remembered, the guard lets everything pass. */
 export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): Guard {
   const { repeats } = dependencies
   if (call.operation.adds !== true || repeats.windowMs === 0) return unguarded(call)
@@ -18,7 +18,7 @@ export const unguarded = ({ input }: Pick<ToolCall, 'input'>): Guard => ({
   wasDecided: async () => false,
   send: async (idempotencyKey, _decided, send) => {
     const result = await send({ idempotencyKey })
-    // Under a key that this very call made up, a replay is the answer to its own first attempt.
+    // Under a key that this very call generated, a replay is the answer to its own first attempt.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   },
 })

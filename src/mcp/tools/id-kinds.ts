@@ -8,7 +8,7 @@ import { operationsOf } from './offered.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 
-/** Returns the kind of record that has such ids, with its article, in the words of the tool that reads one: `a card`. */
+/** Returns the kind of record with such ids, with its article, from the title of the tool that reads one: `a card`. */
 export function nounOf(idPrefix: string): string | undefined {
   const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
@@ -22,7 +22,7 @@ export function listerOf(dependencies: Dependencies, idPrefix: string | undefine
   return operationsOf(dependencies.choice).find(lists)?.name
 }
 
-/** Returns the tool of this connection that shows the present state of the operation's resource: it, or a list with it. */
+/** Returns the tool of this connection that shows the current state of the operation's resource, alone or in a list. */
 export function readerOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   const named = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
   const reads = operationsOf(dependencies.choice).find((candidate) => {
@@ -39,13 +39,13 @@ export function recordReaderOf(dependencies: Dependencies, operation: OperationD
   return operationsOf(dependencies.choice).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
 }
 
-/** Returns the beginning of this argument's ids; undefined: it is no id. */
+/** Returns the prefix of this argument's ids; undefined if it is not an id. */
 export function argumentPrefix(operation: OperationDefinition, name: string): string | undefined {
   const schema = inputParts.map((part) => operation[part]?.shape[name]).find((found) => found !== undefined)
   return schema === undefined ? undefined : prefixOf(schema)
 }
 
-/** A card's number is no state to look at. */
+/** Returns whether the operation reads the state of one record, which excludes a card's number. */
 export const readsOne = (operation: OperationDefinition) => onlyReads(operation) && !answersList(operation)
 
 export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
@@ -54,7 +54,7 @@ const idPrefix = remembered((schema: z.ZodType) =>
   idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern),
 )
 
-/** Returns the beginning of all ids of the schema; undefined: it is for no id. */
+/** Returns the prefix of all ids of the schema; undefined if it is not for ids. */
 export function prefixOf(schema: unknown): string | undefined {
   return schema instanceof z.ZodType ? idPrefix(schema) : undefined
 }

@@ -10,16 +10,16 @@ import { questions } from '../people/questions.ts'
 type Json = Record<string, unknown>
 
 /**
- * Returns the schema of a tool's arguments. Models read it with every request, so it has only what they need to fill it in;
- * the client checks the rest.
+ * Returns the schema of a tool's arguments. Models read it with every request, so it contains only the facts that they
+ * need to fill it in; the client checks the rest.
  */
 export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
-  // One of two names for the same thing is enough; the other is understood too.
+  // One of two names for the same thing is enough; the other is accepted too.
   if (properties.customerPartyId !== undefined) delete properties.partyId
   for (const name of operation.unlisted ?? []) delete properties[name]
-  // They are filled in, and listed all the same: some hosts send no call with an argument that is not.
+  // These are filled in, and still listed, because some hosts drop a call with an unlisted argument.
   const filledIn = onlyValues(operation)
   for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValue(operation, name, value)
   const clearable = clearableOf(operation)
@@ -38,19 +38,22 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
 }
 
-/** Tells whether the tool takes a key. If the API takes none, the memory of sent calls does: a new key makes a new call. */
+/**
+ * Returns whether the tool takes a key. If the API takes none, the memory of sent calls does: a new key makes a new
+ * call.
+ */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
 }
 
-/** Tells whether the tool is called again with a person's decision. */
+/** Returns whether the tool is called again with a person's decision. */
 export function takesDecision({ decides }: OfferedChoice, { name }: OperationDefinition): boolean {
   return decides && Object.hasOwn(questions, name)
 }
 
 /**
- * The arguments of a tool as the operation takes them. An object of free keys, which some hosts cannot offer a model,
- * is a list of `{key, value}` there; whoever sends the object itself is understood too.
+ * Converts a tool's arguments to those of the operation. Some hosts cannot offer a model an object of free keys, so the
+ * tool has a list of `{key, value}` instead. The object itself is accepted too.
  */
 export function toolArguments(operation: OperationDefinition, given: Json): Json {
   const shape = shapeOf(operation)
@@ -66,7 +69,7 @@ export const shapeOf = remembered(
     Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), pageOfModel(operation)),
 )
 
-/** A model reads each record of a page, so a page is shorter than that of a program. */
+/** A model reads each record of a page, so its pages are shorter than a program's. */
 const recordsOfPage = 10
 
 function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
@@ -76,7 +79,9 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
   return { limit: size.describe(`Default ${recordsOfPage}`).default(recordsOfPage) }
 }
 
-/** The arguments that can have one value only, such as a currency. They are filled in, so no model need send them. */
+/**
+ * The arguments with a single possible value, such as a currency. They are filled in, so a model need not send them.
+ */
 export const onlyValues = remembered((operation: OperationDefinition): Readonly<Json> => {
   const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, bare(schema)] as const)
   return Object.fromEntries(
@@ -86,15 +91,15 @@ export const onlyValues = remembered((operation: OperationDefinition): Readonly<
   )
 })
 
-/** Offers the one value that an argument has; hosts show its description to people. */
+/** Describes an argument with a single value; hosts show its description to people. */
 function onlyValue(operation: OperationDefinition, name: string, value: unknown): Json {
   const { description } = bare(shapeOf(operation)[name]) as z.ZodType
   return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
 }
 
 /**
- * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which
- * are null in its answer too, and those whose default is something else than null.
+ * Returns the fields that the argument `clear` may name, because over MCP null means not given. These are the fields
+ * that a change can empty, whose answer may be null too, and those with a default other than null.
  */
 export const clearableOf = remembered(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
@@ -107,7 +112,7 @@ export const clearableOf = remembered(({ method, attributes, output }: Operation
     .map(([name]) => name)
 })
 
-/** Without what makes it optional. */
+/** Unwraps a schema that is optional, nullable or has a default. */
 function bare(schema: unknown): unknown {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault
     ? bare(schema.unwrap())
@@ -135,15 +140,15 @@ function refuse(name: string, index: number, wrong: string): never {
   })
 }
 
-/** More words than a model should read with every request: the description names the usual ones. */
+/** More words than a model should read with every request. The description names the usual ones. */
 const mostWords = 16
 
-/** The largest bound that a model is told: texts that it writes are shorter than any larger one. */
+/** The largest bound on a text that the schema states: models write shorter texts than any larger bound. */
 const longestTold = 200
 
-/** Keeps what a model can act on; what some hosts drop on the way to it stands in words too. */
+/** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */
 function compactInput(whole: Json): Json {
-  // Alternatives that a field tells apart; no host of ours knows another word for them than anyOf.
+  // Alternatives are distinguished by a field. All known hosts understand only anyOf.
   const { oneOf, anyOf = oneOf ?? [], ...beside } = whole
   const either = orNull(anyOf as Json[])
   if (either === undefined) return { ...beside, anyOf: (anyOf as Json[]).map(compactInput) }
@@ -154,18 +159,18 @@ function compactInput(whole: Json): Json {
   if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
   if (items !== undefined) {
     kept.items = compactInput(items as Json)
-    // Each word once: the number of the words bounds the list.
+    // Each word may appear once, so the number of words bounds the list.
     if (Array.isArray((items as Json).enum)) delete kept.maxItems
   }
   if (properties !== undefined) {
     kept.properties = propertiesOf({ properties })
-    // The service refuses any other.
+    // The service refuses unknown fields.
     kept.additionalProperties = false
   }
   return told(kept)
 }
 
-/** But for objects of which nothing is known: a model has nothing to put there, and some hosts cannot offer them. */
+/** Omits objects with unknown content: a model has nothing to put there, and some hosts cannot offer them. */
 function propertiesOf({ properties }: Json): Record<string, Json> {
   const entries = Object.entries((properties ?? {}) as Record<string, Json>)
   const known = entries.filter(([, { type, properties, additionalProperties }]) => {
@@ -174,21 +179,21 @@ function propertiesOf({ properties }: Json): Record<string, Json> {
   return Object.fromEntries(known.map(([name, property]) => [name, withoutNull(compactInput(property))]))
 }
 
-/** Over MCP null is as if it were left out: hosts send it for whatever a model does not fill in. */
+/** Removes null from the types. Over MCP null means omitted: hosts send it for fields that a model does not fill in. */
 function withoutNull(schema: Json): Json {
   if (!Array.isArray(schema.type)) return schema
   const types = schema.type.filter((word) => word !== 'null')
   return { ...schema, type: types.length === 1 ? types[0] : types }
 }
 
-/** The one value that a field has, as every host reads it: the name of an alternative. */
+/** Writes a single value as an enum, which every host reads. */
 function onlyWord(schema: Json): void {
   if (schema.const === undefined) return
   schema.enum = [schema.const]
   delete schema.const
 }
 
-/** Bounds as every host reads them, without those that only a program meets. */
+/** Keeps bounds in a form that every host reads, and drops those that only a program reaches. */
 function keepBounds(schema: Json): void {
   const { exclusiveMinimum, minimum, maximum, maxLength } = schema
   delete schema.exclusiveMinimum
@@ -204,7 +209,10 @@ function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {
   return { type: 'array', ...kept, items }
 }
 
-/** With its bounds, its form and its default in words: bounds stand there only, since some hosts pass on nothing else. */
+/**
+ * Puts bounds, form and default into the description. Bounds appear only there, because some hosts pass on nothing
+ * else.
+ */
 function told(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
   for (const bound of boundWords) delete schema[bound]
@@ -240,12 +248,15 @@ function defaultInWords(schema: Json): string | undefined {
   return schema.default === undefined ? undefined : `default ${schema.default}`
 }
 
-/** An object of free keys says what their values are; one that is closed, or open to anything, says nothing. */
+/** Returns whether the schema of an object's other keys has content; a closed or fully open object has none. */
 function isSchema(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }
 
-/** `{anyOf: [X, null]}`, zod's form of nullable, as X with null among its types; undefined for other alternatives. */
+/**
+ * Turns `{anyOf: [X, null]}`, zod's form of nullable, into X with null among its types; undefined for other
+ * alternatives.
+ */
 export function orNull(either: readonly Json[]): Json | undefined {
   const [value, nothing] = either
   if (value === undefined) return {}

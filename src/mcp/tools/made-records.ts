@@ -20,13 +20,13 @@ interface MadeRecord {
   relationships?: Record<string, { data: { id: string } | null }>
 }
 
-/** A record that a call made, as it stands now. */
+/** A record that a call created, and its current state. */
 export interface Standing {
-  /** As the call answered it. */
+  /** The record in the call's answer. */
   answered: MadeRecord
-  /** Null where the record is gone; undefined where that could not be found out. */
+  /** Null if the record is gone; undefined if that is unknown. */
   now: MadeRecord | null | undefined
-  /** Why the answer is of no use any more, such as "is used now"; undefined while it is of use. */
+  /** Why the answer is no longer useful, such as "is used now"; undefined while it is useful. */
   over: string | undefined
 }
 
@@ -36,7 +36,7 @@ interface Call {
   signal: AbortSignal
 }
 
-/** Reads the records that a call made. A record that the connection may not read counts as unchanged. */
+/** Reads the records that a call created. A record that the connection may not read counts as unchanged. */
 export async function standingsOf(dependencies: Dependencies, call: Call, { data }: Pick<Result, 'data'>) {
   const answered = [data].flat() as unknown as MadeRecord[]
   const standings: Standing[] = []
@@ -48,10 +48,12 @@ export async function standingsOf(dependencies: Dependencies, call: Call, { data
   return standings
 }
 
-/** A call that invites more than this many is told of the first ones. */
+/** The most records of one call that are read; later ones are not checked. */
 const mostRead = 20
 
-/** The answer with the records' present values. Secrets are shown once, so those of the first answer stay. */
+/**
+ * Returns the answer with the records' current values. Secrets are shown only once, so those of the first answer stay.
+ */
 export function asTheyStand(operation: OperationDefinition, data: Result['data'], standings: readonly Standing[]) {
   const secrets = secretFields(operation)
   const records = ([data].flat() as unknown as MadeRecord[]).map((record, at) => {
@@ -70,7 +72,7 @@ function updated<Values extends Record<string, unknown>>(before: Values, now: Va
   return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
 }
 
-/** The status of a record, if it has one. An invitation that expired says so in its effective status alone. */
+/** Returns the status of a record, if it has one. Only the effective status of an invitation shows that it expired. */
 export function statusOf(record: MadeRecord | null | undefined): string | undefined {
   const { status, effectiveStatus = status } = record?.attributes ?? {}
   return typeof effectiveStatus === 'string' ? effectiveStatus : undefined
@@ -86,13 +88,15 @@ async function overOf(dependencies: Dependencies, call: Call, answered: MadeReco
   if (answered.type === 'webhook' && now.attributes.updatedAt !== answered.attributes.updatedAt) {
     return 'was changed since, so its signing secret may be another by now'
   }
-  // The status of a link says nothing of its expiry.
+  // The status of a link does not show its expiry.
   const { expiresAt } = now.attributes
   if (answered.type !== 'invitationLink' || typeof expiresAt !== 'string') return undefined
   return parseTimestamp(expiresAt) <= (await serviceNow(dependencies, call)) ? 'has expired' : undefined
 }
 
-/** The deleted agent that a key, an invitation or a link is for; of several, the first where all were deleted. */
+/**
+ * Returns the deleted agent behind a key, an invitation or a link; of several agents, the first if all were deleted.
+ */
 async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: MadeRecord) {
   if (!ofAgents.has(record.type)) return undefined
   const proposed = record.attributes.proposedAgents as { agentId: string }[] | undefined
@@ -112,7 +116,7 @@ const ofAgents: ReadonlySet<string> = new Set([
   'invitationLink',
 ])
 
-/** The service's time, which a sandbox may have moved. */
+/** Returns the service's time, which a sandbox may have advanced. */
 async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise<number> {
   const { choice, api, system } = dependencies
   if (choice.environment === 'production') return system.now()
@@ -121,7 +125,7 @@ async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise
   return clock == null ? system.now() : parseTimestamp(clock.data.attributes.now)
 }
 
-/** A read that fails must not cost the caller the answer that there is. */
+/** Returns undefined if a read fails, so that the caller still gets the existing answer. */
 async function quietly<Value>({ log }: Dependencies, read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read()
@@ -146,7 +150,7 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
     const record = (found.data as unknown as MadeRecord[]).find((one) => one.id === id)
     return record ?? (found.meta?.pagination?.hasMore === false ? null : undefined)
   }
-  // A deployment may lack an operation that the API's own description lacks.
+  // A deployment may lack an extension, so a missing record then proves nothing.
   return reader.extension && !call.operation.extension ? undefined : null
 }
 
@@ -159,7 +163,7 @@ async function orNull(read: () => Promise<Result>): Promise<Result | null> {
   }
 }
 
-/** On whose behalf the record may have been made, the likeliest first. */
+/** Returns the parties on whose behalf the record may have been created, likeliest first. */
 function actingOf({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
   const acting = customerPartyId ?? partyId
   if (acting !== undefined) return [{ customerPartyId: acting }]
@@ -173,7 +177,7 @@ function takenBy({ params, query }: OperationDefinition, values: Record<string, 
   ) as unknown as SentInput<OperationDefinition>
 }
 
-/** The operation that reads a record with that id, or lists such; `parameter` is the id's where it reads one. */
+/** Returns the operation that reads or lists records with such ids; `parameter` takes the id if it reads one. */
 function readingOf(id: string): { reader: OperationDefinition; parameter: string | undefined } | undefined {
   const prefix = /^[a-z]{3}_/.exec(id)?.[0]
   if (prefix === undefined) return undefined

@@ -5,25 +5,25 @@ import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered.ts'
 
-/** A call that was refused, and what its connection offers to go on with. */
+/** A refused call, and the connection whose tools help to go on. */
 interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition
   error: ApiError | Failure
-  /** The decision by which the call was made. */
+  /** The decision with which the call was made. */
   decision?: string | undefined
 }
 
 interface Situation extends Refused {
   source: ErrorSource | undefined
   accepts: Bounds | undefined
-  /** `call again`, and without which key. */
+  /** The words for calling again, with the key or decision to leave out. */
   again: string
 }
 
 /**
- * Returns the next step for the model. It gets the key only where it should repeat the very same call because the outcome
- * is unknown: under the key of a refused call, a corrected one is a conflict.
+ * Returns the next step for the model. It contains the key only if the model should repeat exactly the same call
+ * because the outcome is unknown: under the key of a refused call, a corrected one is a conflict.
  */
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused
@@ -41,18 +41,21 @@ export function nextStep(refused: Refused): string {
   return (steps[knownCode(error)] ?? steps.invalid_value)(situation)
 }
 
-/** The key that an unchanged repeat needs; undefined where none does, or it would do harm. */
+/** Returns the key for an unchanged repeat; undefined if none is needed, or a repeat would do harm. */
 export function keyToRepeat(error: ApiError | Failure): string | undefined {
   if (!('outcomeUnknown' in error) || !error.outcomeUnknown || error.tooLarge) return undefined
   return error.idempotencyKey
 }
 
-/** How a call is made once more that may have been carried out: without a new key the recorded answer would come back. */
+/**
+ * Returns the words for repeating a call that may have been carried out: without a new key the recorded answer would
+ * return.
+ */
 function callAnew(operation: OperationDefinition): string {
   return operation.adds === true ? 'call again with a new idempotencyKey' : callAgain(operation)
 }
 
-/** How a refused call is made anew: as another one. */
+/** Returns the words for making a refused call again, as a new one. */
 export function callAgain({ idempotency }: OperationDefinition): string {
   return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
 }
@@ -66,7 +69,7 @@ const repeatWith = (key: string, decision: string | undefined) =>
 
 const byDecision = (decision: string) => `Call again with decision ${JSON.stringify(decision)}`
 
-/** Returns the obstacles to remove before the repeat. */
+/** Describes the obstacles to remove before the repeat. */
 function beforeRepeat({ dependencies, error }: Situation): string {
   if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
   if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
@@ -74,7 +77,10 @@ function beforeRepeat({ dependencies, error }: Situation): string {
   return waiting(error)
 }
 
-/** A key's first request that still runs and another state's conflict look alike in some deployments. */
+/**
+ * Returns advice on a second conflict: in some deployments, a request that still runs and a conflicting state look
+ * alike.
+ */
 function stillRunning(situation: Situation): string {
   if (situation.error.status !== 409) return ''
   return ` If it conflicts again, ${look(situation)}, and for a new attempt ${callAnew(situation.operation)}.`
@@ -86,7 +92,7 @@ function waiting({ retryAfterSeconds }: ApiError | Failure): string {
   return retryAfterSeconds === undefined ? '' : `Wait ${retryAfterSeconds} s. `
 }
 
-/** By the error's code; each names a tool, an argument or a value, and doing it helps. */
+/** The advice by error code. Each names a tool, an argument or a value that helps. */
 const steps = {
   invalid_value: ({ operation, source, accepts, again, dependencies }) => {
     const name = fieldOf(source)
@@ -135,7 +141,7 @@ const steps = {
   service_unavailable: ({ error, again }) => `${waiting(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 
-/** The code, or where only the deployed service knows it, the one of its status. */
+/** Returns the code, or the code of the same status if only the deployed service knows it. */
 function knownCode({ code, status }: ApiError | Failure): ErrorCode {
   if (Object.hasOwn(errorTable, code)) return code as ErrorCode
   const alike = Object.entries(errorTable).find(([, entry]) => entry.status === status)?.[0]
@@ -152,12 +158,12 @@ function funding(dependencies: Dependencies, name: string, maximum: number, agai
 
 interface Correction {
   operation?: OperationDefinition
-  /** With dots before what is inside. */
+  /** With dots before inner fields. */
   name: string
   accepts: Bounds | undefined
 }
 
-/** `correct amount, at most 4250,`. What may be left out may also be left out. */
+/** Renders `correct amount, at most 4250,`. An optional argument may also be left out. */
 export function correction({ operation, name, accepts }: Correction): string {
   const optional = operation !== undefined && isOptional(operation, name) ? 'correct or leave out' : 'correct'
   const { minimum, maximum } = accepts ?? {}
@@ -165,18 +171,18 @@ export function correction({ operation, name, accepts }: Correction): string {
   return `${optional} ${name}, ${minimum === undefined ? `at most ${maximum}` : `${minimum} to ${maximum}`},`
 }
 
-/** Lists the corrections to make before the call is made again. */
+/** Joins the corrections to make before calling again. */
 export function sentence(corrections: readonly string[], again: string): string {
   return `${capital(corrections.join('; '))} and ${again}.`
 }
 
-/** `call get_payment`: how a model sees how things stand. */
+/** Renders `call get_payment`, with the tool that shows the current state. */
 function look({ dependencies, operation }: Pick<Situation, 'dependencies' | 'operation'>): string {
   const reader = readerOf(dependencies, operation)
   return reader === undefined ? 'ask the person how it stands' : `call ${reader}`
 }
 
-/** The argument that the source names, in words of the tool. */
+/** Returns the argument that the source points to, under its name in the tool. */
 function fieldOf(source: ErrorSource | undefined): string | undefined {
   if (source === undefined || 'header' in source) return undefined
   if ('parameter' in source) return source.parameter

@@ -5,7 +5,7 @@ import { toolsets } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered.ts'
 
-/** Why a tool cannot be called: this connection does not offer it, and how one would; or there is none of this name. */
+/** Explains why a tool cannot be called: this connection does not offer it, with the remedy, or its name is unknown. */
 export function notOffered({ choice, api }: Dependencies, name: string): string {
   const operation = operationsByName.get(name)
   const others = operationsOf(choice).map((candidate) => candidate.name)

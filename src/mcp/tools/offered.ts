@@ -3,20 +3,20 @@ import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { isChosen, mayCall, type OfferedChoice } from '../dependencies.ts'
 
-/** The operations that are tools, in the catalogue's order. */
+/** Lists the operations that are tools, in the catalogue's order. */
 export function operationsOf(choice: OfferedChoice): OperationDefinition[] {
   return [...offeredBy(choice).values()].filter((operation) => choice.allows(operation))
 }
 
-/** The operation that is the tool of this name; undefined when the choice has none, whatever the credential allows. */
+/** Returns the operation of the tool of this name; undefined if the choice has none, whatever the credential allows. */
 export function operationNamed(choice: OfferedChoice, name: string): OperationDefinition | undefined {
   return offeredBy(choice).get(name)
 }
 
-/** The operations by the names of their tools, whatever the credential allows. The same choice has the same map. */
+/** Returns the operations by tool name, whatever the credential allows. Equal choices share one map. */
 export function offeredBy(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
   const { environment, toolsets, actor, readOnly, cardDetails, decides } = choice
-  // Whether it decides changes no operation but what its tool takes, which is kept by this map.
+  // `decides` changes only the arguments of the tools, but those are cached by this map.
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
   let offered = kept.get(key)
   if (offered === undefined) {
@@ -32,8 +32,11 @@ export function offeredBy(choice: OfferedChoice): ReadonlyMap<string, OperationD
   return offered
 }
 
-/** Made when first asked for and kept: but for what a credential allows, what a choice offers never changes. */
+/** Cached on first use: apart from the credential's limits, the offer of a choice never changes. */
 const kept = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
-/** If card numbers are for the person only, so is the address of a page that shows one. */
+/**
+ * Returns whether the operation creates a page with a card's number, which is for the person only if numbers are
+ * masked.
+ */
 const isForPeople = ({ name }: OperationDefinition) => name === agentCards.createAgentCardDetailsPage.name

@@ -7,7 +7,9 @@ import { newKey } from '../people/elicitation.ts'
 import { type Standing, statusOf } from './made-records.ts'
 import { operationNamed } from './offered.ts'
 
-/** The refusal of a repeat whose first answer is of no use any more: says what became of it, and which call helps. */
+/**
+ * The refusal of a repeat whose first answer is no longer useful. It says what happened since, and which call helps.
+ */
 export class OverBefore extends Failure {
   readonly next: string
 
@@ -17,7 +19,7 @@ export class OverBefore extends Failure {
   }
 }
 
-/** Says that nothing of an answer is of use any more, and how to go on; undefined while some of it is. */
+/** Explains that an answer is no longer useful, and how to go on; undefined while any part of it is useful. */
 export function toldOver(
   dependencies: Dependencies,
   call: ToolCall,
@@ -31,7 +33,7 @@ export function toldOver(
   return { detail, next: [mend(dependencies, standings), another(dependencies, call, standings)].join('').trim() }
 }
 
-/** Says how records differ from the answer that comes with them; empty where they do not. */
+/** Describes how records differ from their recorded answer; empty if they do not. */
 export function toldChanges(standings: readonly Standing[]): string {
   const changed = standings.filter(({ answered, now, over }) => {
     return over !== undefined || (now != null && statusOf(now) !== statusOf(answered))
@@ -42,10 +44,10 @@ export function toldChanges(standings: readonly Standing[]): string {
     .join('')
 }
 
-/** More ids than that help no model. */
+/** More ids than that do not help a model. */
 const mostTold = 3
 
-/** By which a record that is put aside is of use again. */
+/** The calls that make a suspended record useful again. */
 const mending: Readonly<Record<string, { tool: string; call: string }>> = {
   'agentCard frozen': { tool: 'unfreeze_agent_card', call: 'unfreeze_agent_card' },
   'wallet frozen': { tool: 'unfreeze_wallet', call: 'unfreeze_wallet' },
@@ -66,7 +68,7 @@ function another(dependencies: Dependencies, call: ToolCall, [standing]: readonl
   if (over?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
   const agent = answered.relationships?.agent?.data?.id
   const key = JSON.stringify(newKey(dependencies))
-  // A key is rotated once, and this one was.
+  // A key can be rotated only once, and this one was.
   if (operation.name === agentKeys.rotateAgentKey.name && agent !== undefined) {
     return `For another key, call create_agent_key with agentId ${JSON.stringify(agent)} and idempotencyKey ${key}.`
   }

@@ -12,7 +12,7 @@ import type { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import type { Wallet } from '../../../tools/wallets.ts'
 import type { webhookStatuses } from '../../../tools/webhooks.ts'
 
-/** For each status of a record, whether the answer that made the record is of no use any more. */
+/** For each status of a record, whether the answer that created the record is no longer useful. */
 type Over<Statuses extends readonly string[]> = Readonly<Record<Statuses[number], boolean>>
 type OverOf<Record_ extends z.ZodType<{ attributes: { status: string } }>> = Over<
   readonly z.output<Record_>['attributes']['status'][]
@@ -38,7 +38,7 @@ const invitation: Over<typeof invitationStatuses> = {
   CANCELED: true,
 }
 
-/** By the type of the record (docs/hosts.md#a-call-that-is-repeated). */
+/** The table by record type (docs/hosts.md#a-call-that-is-repeated). */
 export const overStatuses = {
   payment,
   transfer: payment,

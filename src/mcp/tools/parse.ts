@@ -14,8 +14,8 @@ import { WrongArguments } from './wrong-arguments.ts'
 type Values = Record<string, unknown>
 
 /**
- * Reads the arguments. A call by a decision waits for it, and is the call that the person was asked about: what is sent
- * now may be left out, or has to be the same.
+ * Parses the arguments. A call with a decision waits for it, and carries out the call that the person was asked about.
+ * Its other arguments may be omitted, or must be the same.
  */
 export async function parse(call: Planned): Promise<Parsed | { answer: CallToolResult }> {
   const { dependencies, context, operation } = call
@@ -36,12 +36,12 @@ export async function parse(call: Planned): Promise<Parsed | { answer: CallToolR
   return answer === undefined ? { ...call, ...taken, given: held.call.arguments, held } : { answer }
 }
 
-/** Runs calls by one decision one after another. */
+/** Runs calls with the same decision in sequence. */
 export function inTurn<T>({ dependencies, held }: Parsed, call: () => Promise<T>): Promise<T> {
   return (held && dependencies.people.decisions?.inTurn(held.id, call)) ?? call()
 }
 
-/** Returns the answer of an earlier call by the same decision. */
+/** Returns the answer of an earlier call with the same decision. */
 export async function answerBefore({ dependencies, operation, held }: Parsed): Promise<CallToolResult | undefined> {
   const now = held && (await dependencies.people.decisions?.find(held.id))
   return now && answerOf(operation, now)
@@ -51,7 +51,7 @@ function answerOf(operation: OperationDefinition, { answer }: Held): CallToolRes
   return answer && success(operation, { meta: undefined, ...answer }, { replayed: true })
 }
 
-/** Tells whether the arguments beside the decision, if any, are those that the person was asked about. */
+/** Returns whether the arguments beside the decision, if any, are those that the person was asked about. */
 function isSame(
   dependencies: Dependencies,
   operation: OperationDefinition,

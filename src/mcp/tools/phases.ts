@@ -7,9 +7,9 @@ import type { TakenArguments } from './arguments.ts'
 import type { Guard } from './guard.ts'
 import type { Sent } from './repeats.ts'
 
-// The phases of a call, in order. Each has what the one before knows.
+// The phases of a call, in order. Each has everything that the previous one knows.
 
-/** A call as the host sent it. */
+/** A call as it arrived from the host. */
 export interface Arrived {
   dependencies: Dependencies
   context: ServerContext
@@ -23,21 +23,21 @@ export interface Known extends Arrived {
   operation: OperationDefinition
 }
 
-/** A call whose fault is planned. */
+/** A call whose fault is chosen. */
 export interface Planned extends Known {
   fault: Fault | undefined
 }
 
-/** A call whose arguments the operation takes: those sent, or those that a person decided about. */
+/** A call with valid arguments: those sent, or those that a person decided about. */
 export type Parsed = Planned & ToolCall & TakenArguments
 
-/** A call that may be sent: a person agreed, or need not be asked. */
+/** A call that may be sent: a person agreed, or did not have to be asked. */
 export type Decided = Omit<Parsed, keyof Go> & Go & { guard: Guard }
 
-/** A call that the API answered. */
+/** A call with the API's answer. */
 export type Answered = Decided & { result: Sent }
 
-/** A call that is over: with an answer for the host, or an error that becomes one. */
+/** A call that is over, with an answer for the host, or an error that becomes one. */
 export type Done = { decision: string | undefined } & ({ answer: Answer } | { error: unknown })
 
 export type Answer = CallToolResult | InputRequiredResult

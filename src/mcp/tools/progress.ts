@@ -3,15 +3,15 @@ import type { AttemptProgress } from '../../client/retry.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { AskedState } from '../people/elicitation.ts'
 
-/** The progress of a call, as its host hears of it. */
+/** The progress reports of a call to its host. */
 interface Progress {
-  /** Told of each attempt; undefined where the host asked for no progress. */
+  /** Called with each attempt; undefined if the host requested no progress. */
   attempt: ((progress: AttemptProgress) => void) | undefined
-  /** Lets the host know that a call still waits, which may be for so many seconds; until the result is called. */
+  /** Reports to the host that a call still waits, for up to so many seconds, until the returned function is called. */
   whileWaiting(seconds: unknown): () => void
 }
 
-/** Many hosts give up a call after a minute of silence; a call that waits reports several times in that. */
+/** Many hosts give up a call after a minute of silence, so a waiting call reports several times within that. */
 const everySeconds = 10
 /** More than a call reports before it asks again. */
 const longestProgress = 1_000
@@ -21,7 +21,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const { _meta, signal } = mcpReq
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return { attempt: undefined, whileWaiting: () => () => {} }
-  // A call that goes on after a person verified may still be the same request, whose progress never goes back.
+  // A call that goes on after a person verified may still be the same request, whose progress must not decrease.
   let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
   const report = (message: string) => {
     if (signal.aborted) return

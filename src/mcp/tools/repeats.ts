@@ -16,28 +16,28 @@ import { isRefusal, isUndone, runsStill } from './refusals.ts'
 
 type Result = CallResult<OperationDefinition>
 
-/** The answer to a call, or the one that an equal call got before. */
+/** The answer to a call, or the recorded answer to an equal earlier call. */
 export type Sent = Result & {
   repeated?: Repeated
-  /** How what it tells of stands now, where it is the recorded answer under a key that the call brought. */
+  /** The current state of the records, if this is the recorded answer under the call's own key. */
   remark?: string
 }
 
 /** Sends the request under a key. */
 type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
 
-/** The memory of a call, which is kept sealed. */
+/** The memory of a call, stored sealed. */
 interface Memo {
   key: string
-  /** A person agreed to it. */
+  /** Whether a person agreed to it. */
   decided: boolean
-  /** The answer, if the API has no keys by which it would give it again. */
+  /** The answer, if the API has no keys with which it would repeat it. */
   answer?: Pick<Result, 'data' | 'meta'>
 }
 
 type Kept = KeptCall & Memo
 
-/** The equal call that was sent before had been refused, so nothing was done: this one is to be made anew. */
+/** The equal earlier call was refused, so nothing was done, and this call must be sent as a new one. */
 export class RefusedBefore extends Error {
   constructor(cause: unknown) {
     super('The equal call before was refused.', { cause })
@@ -45,20 +45,20 @@ export class RefusedBefore extends Error {
 }
 
 /**
- * Remembers the key that a call is first sent under, before it is sent: hosts lose answers, and models call again. An
- * equal call without a key of its own goes out under the same one; so the service answers what it answered then, or,
- * where the first never arrived, carries it out now, once.
+ * Remembers the key of a call before it is first sent, because hosts lose answers and models call again. An equal call
+ * without its own key is sent under the same one. The service then repeats its answer. If the first call never arrived,
+ * the service carries it out now, once.
  */
 export class RepeatGuard {
   readonly #dependencies: Dependencies
   readonly #repeats: RepeatSettings
   readonly #call: ToolCall
   readonly #signal: AbortSignal
-  /** Equal for equal calls. */
+  /** A text that is equal for equal calls. */
   readonly #text: string
-  /** The same of the call without its own key, where only the memory knows that key. */
+  /** The same text without the call's own key, for operations whose key only the memory knows. */
   readonly #plainText: string
-  /** Whether the API answers a repeat under the same key as before. */
+  /** Whether the API repeats its answer under the same key. */
   readonly #knowsKeys: boolean
   /** The arguments with their defaults, so that equal calls are equal requests. */
   readonly input: Record<string, unknown>
@@ -76,7 +76,7 @@ export class RepeatGuard {
     this.#text = canonical([...equal, ...own])
   }
 
-  /** Whether a person agreed to an equal call, which was sent: then nobody is asked again. */
+  /** Returns whether a person agreed to an equal call that was sent; then nobody is asked again. */
   async wasDecided(): Promise<boolean> {
     if (this.#call.idempotencyKey !== undefined) return false
     const kept = await this.#remembered((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
@@ -84,8 +84,8 @@ export class RepeatGuard {
   }
 
   /**
-   * Sends the call, under the given key if nobody sent an equal one. A call that brings its own key is sent under that
-   * one whatever there was, and remembered. @throws {RefusedBefore}
+   * Sends the call, under the given key unless an equal one was sent. A call with its own key always uses that one, and
+   * is remembered. @throws {RefusedBefore}
    */
   async send(given: string | undefined, decided: boolean, send: Send): Promise<Sent> {
     const { kept, ...result } = this.#knowsKeys
@@ -95,7 +95,7 @@ export class RepeatGuard {
     return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStanding(result) : result
   }
 
-  /** `kept` is the call whose answer it is, where that is another. */
+  /** Sends the call under its key. `kept` is the equal call, if the answer is that call's. */
   async #sendByKey(given: string | undefined, decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
     const brings = this.#call.idempotencyKey !== undefined
     const own = given ?? newKey(this.#dependencies)
@@ -106,13 +106,13 @@ export class RepeatGuard {
       const result = brings
         ? await send({ idempotencyKey: key })
         : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !kept.isFirst })
-      // It was carried out only now, so it is from now on that a repeat may come.
+      // It was carried out only now, so the window for repeats starts now.
       if (!kept.isFirst && !result.replayed) await this.#keepAnew({ key, decided: decided || kept.decided })
       if (brings) return result
-      // The first attempt under a new key is answered again only where an equal call was faster.
+      // The first attempt under a new key is replayed only if an equal call was faster.
       const isOfAnother = result.replayed && (!kept.isFirst || (isNewKey && result.attempts === 1))
       if (isOfAnother) return { ...result, replayed: false, kept }
-      // A later attempt under a new key is answered what the first one was.
+      // A later attempt under a new key replays the answer to the first one.
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
       if (!isRefusal(error) || kept.key !== key) {
@@ -124,7 +124,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Sends only one of equal calls to an API without keys; the others wait for its answer, which is kept. */
+  /** Sends only one of several equal calls to an API without keys; the others wait for its answer, which is stored. */
   async #sendOnce(decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
       const kept = await this.#claim({ key: '', decided })
@@ -140,7 +140,7 @@ export class RepeatGuard {
     }
   }
 
-  /** The answer of the equal call, as long as it is of use. @throws {OverBefore} */
+  /** Returns the answer of the equal call while it is useful. @throws {OverBefore} */
   async #asItStands(kept: Kept, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const standings = await standingsOf(this.#dependencies, { operation, input, signal: this.#signal }, result)
@@ -151,7 +151,10 @@ export class RepeatGuard {
     return { ...result, data, repeated: { at, next: `${next}${toldChanges(standings)}` } }
   }
 
-  /** A recorded answer stays as it was for the program that asks by its key; a remark says what became of it. */
+  /**
+   * Adds a remark on the current state. The recorded answer itself stays unchanged for a program that repeats by its
+   * key.
+   */
   async #withStanding(result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const standings = await standingsOf(this.#dependencies, { operation, input, signal: this.#signal }, result)
@@ -163,7 +166,7 @@ export class RepeatGuard {
   async #sendAndKeep(kept: Kept, send: Send): Promise<Sent> {
     let result: Result
     try {
-      // Also for a host that gives up, so that its repeat finds the answer.
+      // The request continues even if the host gives up, so that its repeat finds the answer.
       result = await send({ signal: undefined })
     } catch (error) {
       if (isUndone(error)) await this.#forget(kept)
@@ -172,7 +175,7 @@ export class RepeatGuard {
     const { data, meta } = result
     const memo = { key: '', decided: kept.decided, answer: { data, meta } }
     await this.#keepAnew(memo)
-    // The newest counts for calls without a key, too.
+    // The newest also counts for calls without a key.
     if (this.#plainText !== this.#text) await this.#keepAnew(memo, this.#plainText)
     return { ...result, replayed: false }
   }
@@ -183,7 +186,7 @@ export class RepeatGuard {
     return sealed === undefined ? undefined : this.#opened(memory, sealed).answer
   }
 
-  /** An equal call that still runs under the key is waited for, as long as hosts wait. */
+  /** Waits for an equal call that still runs under the key, as long as hosts wait. */
   async #sendUntilAnswered(send: Send, options: Parameters<Send>[0]): Promise<Result> {
     let [waitedMs, attempts] = [0, 1]
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
@@ -214,7 +217,7 @@ export class RepeatGuard {
     return { ...kept, isFirst: kept.sealed === own }
   }
 
-  /** Counts the call from now on, under the key that it was sent with last. */
+  /** Restarts the window of the call, under the key that it was last sent with. */
   async #keepAnew({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -227,7 +230,7 @@ export class RepeatGuard {
     }
   }
 
-  /** A call that is not forgotten now is forgotten when an equal one finds it. */
+  /** Deletes a call. If that fails, the next equal call deletes it. */
   async #forget({ sealed }: Kept): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -237,7 +240,9 @@ export class RepeatGuard {
     }
   }
 
-  /** A call that cannot be remembered is not sent: a model that gets no answer would repeat it. */
+  /**
+   * Looks a call up. A call that cannot be remembered is not sent, because a model without an answer would repeat it.
+   */
   async #remembered<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
   ): Promise<Found extends KeptCall ? Kept : Kept | undefined> {
@@ -266,7 +271,7 @@ export class RepeatGuard {
     return hmac(secret, `name of ${text}`)
   }
 
-  /** Opening the memory of a call takes the whole call. */
+  /** Returns the key of the seal, so that only the whole call opens its own memory. */
   #sealKeyIn({ secret }: CallMemory, text = this.#text): string {
     return hmac(secret, `seal of ${text}`)
   }
@@ -279,8 +284,8 @@ function agoOf({ agoMs }: KeptCall): string {
 
 const toDoAgain = 'nothing happened now. To do it once more on purpose, pass a new idempotencyKey.'
 
-/** Hosts give a call a minute. */
+/** Less than the minute that hosts give a call. */
 const longestWaitMs = 45_000
 
-/** Answers of one process that are kept beside the calls. */
+/** The most answers that one process keeps apart from the calls. */
 const mostAnswers = 100

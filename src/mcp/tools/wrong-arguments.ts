@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
 import { callAgain, correction, sentence } from './next-steps.ts'
 
-/** Arguments that a tool does not accept: all of them, and what to do about each. */
+/** The refusal of all arguments that a tool does not accept, with advice on each. */
 export class WrongArguments extends Failure {
   readonly next: string
 
@@ -16,7 +16,7 @@ export class WrongArguments extends Failure {
   }
 }
 
-/** All of what was found in several places, as one refusal at the place of the first. */
+/** Combines refusals from several places into one, at the place of the first. */
 export function together(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
   if (others.length === 0) return first
   const all = [first, ...others]
@@ -27,7 +27,7 @@ export function together(first: WrongArguments, others: readonly WrongArguments[
   return new WrongArguments({ detail, next, status, ...(source === undefined ? {} : { source }) })
 }
 
-/** More than this many at once, a model is better told to read the tool's schema. */
+/** The most mistakes to list; a model with more should read the tool's schema. */
 const mostTold = 8
 
 /** @param known the names of the arguments that the tool takes */
