@@ -1,6 +1,6 @@
 interface LineReader {
   received(line: Buffer): void
-  /** Called once for a line beyond the bound, when it ends; nothing of it was kept. */
+  /** Called once for a line beyond the bound, when it ends; none of it was kept. */
   tooLong(): void
 }
 

@@ -75,7 +75,7 @@ function linesOfList(records: readonly Sent[], { operation, withHashes, reader }
   ]
 }
 
-/** The paths of the fields that these names mean, each with what is inside; '' means all. */
+/** Returns the paths of the fields with these names, each with its inner fields; '' matches all. */
 function pathsOf(names: readonly string[], rows: readonly Fields[]): string[] {
   const paths = [...new Set(rows.flatMap((fields) => [...fields.keys()]))]
   return names.flatMap((name) => paths.filter((path) => name === '' || path === name || path.startsWith(`${name}.`)))
