@@ -54,7 +54,10 @@ export async function keepLogin(
   )
 }
 
-/** The default lifetime (docs/service.md#short-lived-tokens): a server may leave it out (RFC 6749 section 5.1). */
+/**
+ * The default lifetime, 15 minutes (docs/service.md#short-lived-tokens): a server may leave it out (RFC 6749 section
+ * 5.1).
+ */
 const usualLifetimeSeconds = 900
 
 /** Returns the access token of an answer, and its expiry by this machine's clock. */

@@ -90,7 +90,8 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
 const unsettling: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
- * Returns whether the answer settles an earlier request with the same key: it is that request's answer, or a new run's.
+ * Returns whether the answer settles an earlier request with the same key: it is that request's answer, or the request
+ * runs again now.
  */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isPassing(answer)) return false

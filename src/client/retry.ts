@@ -8,8 +8,7 @@ const firstDelayMs = 250
 const longestDelayMs = 20_000
 
 /**
- * The statuses with which the service or its proxy asks to retry later. 429 means that nothing was done; others may
- * not.
+ * The statuses with which the service or its proxy asks to retry later. Only 429 is sure to mean that nothing was done.
  */
 export const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 

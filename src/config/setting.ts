@@ -49,6 +49,6 @@ export interface Start {
   environment: Environment
   /** Undefined if no command is started, as in a test's sandbox. */
   command: CommandName | undefined
-  /** The path of a file in this user's data directory. */
+  /** Returns the path of a file in this user's data directory. */
   dataFile(name: string): string
 }

@@ -19,7 +19,7 @@ export interface HostSetup {
   format: 'json' | 'toml' | 'yaml'
   /** The object or table of the file that holds the servers by name; in YAML, a list of servers with names. */
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
-  /** Null if the file accepts no server at a URL. */
+  /** Returns the entry of a server; null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null
   /** Instructions for adding a server at a URL instead or in addition. */
   remotely?: string

@@ -39,8 +39,8 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
 ]
 
 /**
- * Masks the secrets in a text from any author, in linear time: card numbers joined to other digits, in groups or in
- * base64, their codes, keys, tokens, passwords in addresses, and values assigned to the name of a secret.
+ * Masks the secrets in a text from any author, in linear time. They are card numbers joined to other digits, in groups
+ * or in base64, their codes, keys, tokens, passwords in addresses, and values assigned to the name of a secret.
  */
 export function maskSecretTexts(text: string, words: MaskWords = usualWords): string {
   let masked = text

@@ -12,7 +12,7 @@ const timers = builtin<typeof import('node:timers/promises')>('node:timers/promi
 export interface System {
   /** Milliseconds since the Unix epoch, real time. */
   now(): number
-  /** Cryptographically random bytes. */
+  /** Returns cryptographically random bytes. */
   randomBytes(length: number): Buffer
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -20,7 +20,10 @@ export interface System {
   elapsed(): number
   /** Milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
   uptime(): number
-  /** The time on the clock of a shared database, in milliseconds since the epoch, given that it reported `toldMs`. */
+  /**
+   * Returns the time on the clock of a shared database, in milliseconds since the epoch, given that it reported
+   * `toldMs`.
+   */
   databaseNow(toldMs: number): number
   /** The cost of hashing a user's password. */
   readonly passwordCost: PasswordCost

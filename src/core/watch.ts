@@ -2,7 +2,7 @@ import { deadline, type System } from './system.ts'
 
 /** A source of the changes of parties, made by any process. */
 export interface Feed<Change> {
-  /** The number of the last change of each party. */
+  /** Returns the number of the last change of each party. */
   ends(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Returns the party's changes after that number up to another, in order, and the number of the last one read. */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
@@ -14,9 +14,9 @@ export interface Feed<Change> {
 
 /** A listener to the changes that a watch finds. */
 export interface Follower<Change> {
-  /** The parties whose changes it wants. */
+  /** Returns the parties whose changes it wants. */
   watched(): Iterable<string>
-  /** Must return at once: other followers do not wait until these changes have been passed on. */
+  /** Receives changes. Must return at once, so that other followers do not wait until these are passed on. */
   told(changes: readonly Change[]): void
 }
 
@@ -30,7 +30,7 @@ export interface Following {
 
 interface WatchDependencies<Change> {
   feed: Feed<Change>
-  /** The parties whose changes somebody here wants. */
+  /** Returns the parties with followers in this process. */
   watched(): ReadonlySet<string>
   told(changes: readonly Change[]): Promise<void>
   system: Pick<System, 'elapsed'>
@@ -41,18 +41,18 @@ interface WatchDependencies<Change> {
 interface WatchLimits {
   /** How often to look for changes that were not notified. */
   watchMs: number
-  /** Changes within this time are told together. */
+  /** Changes within this time are reported together. */
   gatherMs: number
 }
 
 /** The time by which a new listener must have begun to listen. */
 const openingMs = 10_000
 
-/** Polls for changes as long as somebody here wants them: soon after a notification, and at intervals. */
+/** Looks for changes as long as this process has followers: soon after a notification, and at intervals. */
 export class Watch<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #deaf: () => void
-  /** How far the changes of each party were told, and when somebody last asked for them. */
+  /** How far the changes of each party were told, and when `begin` was last called for the party. */
   readonly #told = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY

@@ -3,8 +3,8 @@ import { watchable } from './kinds.ts'
 import { isReadable } from './resources.ts'
 
 /**
- * From the first call on, notifies the host of changes by anyone to the resources that it watches and can read. Changes
- * by its own calls are also announced at once (`announceChanges`).
+ * Notifies the host, from the first call on, of changes by anyone to the resources that it watches and can read.
+ * Changes by its own calls are also announced at once (`announceChanges`).
  */
 export function hearOfOthers(dependencies: Dependencies): void {
   const { changes, subscriptions, log } = dependencies
