@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { beyondLimits, type Planner, receive, sendOrReview } from './money.ts'
+import { beyondLimits, book, type Planner, receive, sendOrReview } from './money.ts'
 import {
   chosen,
   monthOfDaysMs,
@@ -86,7 +86,10 @@ export const playPayer: Planner<'playPayer'> = (self, { pick, does }, state) => 
       const paid = { id, amount, status: 'COMPLETED', by: 'party', to: self, known: true } as const
       if (typeof payer === 'number') self.joined.add(payer)
       else payer.payments.push({ ...paid, createdAtMs: state.nowMs })
-      receive(self, { of: id, amount, type: 'payment', atMs: state.nowMs })
+      const move = { of: id, amount, type: 'payment', atMs: state.nowMs } as const
+      // A known payer sees the payment too, although a card paid it and no wallet of theirs.
+      if (typeof payer !== 'number') book(payer, { ...move, direction: 'OUTBOUND' }, self.partyId)
+      receive(self, move)
     },
   }
 }
