@@ -57,8 +57,8 @@ function ownFile(config: Config): Target {
       ...serverSettings(config),
       PAYMENTS_DATABASE_URL: `sqlite:${join(directory, 'sandbox.sqlite')}`,
     }
-    const { connect } = openProcesses(settings, (agent) => ({ PAYMENTS_INSTANCE_ID: instanceIdOf(agent) }))
-    return { connect, close: remove, instanceIdOf }
+    const { connect, close } = openProcesses(settings, (agent) => ({ PAYMENTS_INSTANCE_ID: instanceIdOf(agent) }))
+    return { connect, close: () => Promise.all([close(), remove()]).then(() => {}), instanceIdOf }
   }
   return { isolated: true, open }
 }
@@ -86,8 +86,23 @@ async function openProcessesOn(config: Config, settings: Record<string, string>)
 
 function openProcesses(env: Record<string, string>, envOf: (agent: number) => Record<string, string> = () => ({})) {
   const started = { command: process.execPath, args: [process.argv[1] ?? 'payments-mcp'] }
-  const connect = (agent: number) => connectOverStdio({ ...started, env: { ...env, ...envOf(agent) } }, agent)
-  return { connect, close: async () => {} }
+  const kills: (() => void)[] = []
+  const connect = (agent: number) => {
+    const server = { ...started, env: { ...env, ...envOf(agent) } }
+    return connectOverStdio(server, agent, (kill) => void kills.push(kill))
+  }
+  // First of all at an exit: a process that still starts would make the removed folder of the database again.
+  const killAll = () => {
+    for (const kill of kills) {
+      try {
+        kill()
+      } catch {
+        // The process has ended already.
+      }
+    }
+  }
+  process.prependOnceListener('exit', killAll)
+  return { connect, close: async () => void process.off('exit', killAll) }
 }
 
 /**

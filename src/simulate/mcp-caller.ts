@@ -13,10 +13,21 @@ interface ServerProcess {
   env: Record<string, string>
 }
 
-/** Starts an MCP server process and connects to it as an AI host does. */
-export async function connectOverStdio({ command, args, env }: ServerProcess, agent: number): Promise<Caller> {
+/**
+ * Starts an MCP server process and connects to it as an AI host does.
+ * @param begun Told how to kill the process, before it starts.
+ */
+export async function connectOverStdio(
+  { command, args, env }: ServerProcess,
+  agent: number,
+  begun: (kill: () => void) => void,
+): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
-  return connectCaller(new StdioClientTransport({ command, args: [...args], env: environment }), agent)
+  const transport = new StdioClientTransport({ command, args: [...args], env: environment })
+  begun(() => {
+    if (transport.pid !== null) process.kill(transport.pid, 'SIGKILL')
+  })
+  return connectCaller(transport, agent)
 }
 
 /** Connects to an MCP server in this process, by the streams that are its stdout and stdin. */
