@@ -2,7 +2,9 @@ import { newSecret, type System } from '../../../core/system.ts'
 import { creation, schemaDigest, schemaVersion } from '../schema/ddl.ts'
 import type { Store } from './store.ts'
 
-/** The statements that make the tables of an empty database, and its first rows. They belong into one transaction. */
+/**
+ * Returns the statements that create the tables of an empty database and their first rows. Run them in one transaction.
+ */
 export function creationOf(dialect: Store['dialect'], system: Pick<System, 'now' | 'randomBytes'>): string {
   const rows = [
     `insert into "schemas" ("id", "version", "digest") values (1, ${schemaVersion}, '${schemaDigest}')`,

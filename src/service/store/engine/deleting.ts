@@ -3,15 +3,15 @@ import type { Tables } from '../schema/tables.ts'
 import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** Which rows go: at most `limit` of those whose instant is not after `byMs`. */
+/** The rows to delete: at most `limit` whose instant is not after `byMs`. */
 export interface Outdated {
   byMs: number
   limit: number
 }
 
 /**
- * What deletes the oldest rows of a table in one statement, by an instant in one of its columns, which needs an index, and
- * gives their number. `also` narrows what goes.
+ * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. Their age
+ * is an instant in the column `instant`, which needs an index. `also` restricts the rows further.
  */
 export function deletingOldest<Table extends keyof Tables>(
   table: Table,

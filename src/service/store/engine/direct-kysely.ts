@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** What Kysely has to know of a database besides how to ask it. */
+/** The parts of Kysely's dialect that do not run queries. */
 export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
   adapter: DialectAdapter
   compiler: QueryCompiler
@@ -19,7 +19,7 @@ export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
 
 type Run = <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>
 
-/** A Kysely whose every query is run by a function: of all layers of a driver it needs only the compiler. */
+/** Returns a Kysely that runs every query with `run`. Of Kysely's driver layers it uses only the compiler. */
 export function directKysely({ adapter, compiler, createIntrospector }: DirectDialect, run: Run): Kysely<Tables> {
   const dialect: Dialect = {
     createAdapter: () => adapter,

@@ -5,11 +5,11 @@ interface Ending {
   item: unknown
 }
 
-/** What a work leaves for the end of its transaction, in order. */
+/** The items a transaction has deferred to its end, in order. */
 export class Endings {
   #left: Ending[] = []
 
-  /** How much was left so far: what to go back to. */
+  /** The number of deferred items, as a position for `backTo`. */
   get count(): number {
     return this.#left.length
   }
@@ -18,12 +18,12 @@ export class Endings {
     this.#left.push({ finish: finish as Finish<unknown>, item })
   }
 
-  /** Returns what was left for one finish so far. */
+  /** Returns the items deferred for one finish so far. */
   for<Item>(finish: Finish<Item>): Item[] {
     return this.#left.filter((one) => one.finish === finish).map(({ item }) => item as Item)
   }
 
-  /** Forgets all but the first so many. */
+  /** Drops all but the first `count` items. */
   backTo(count: number): void {
     this.#left.length = count
   }

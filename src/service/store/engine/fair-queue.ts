@@ -1,6 +1,6 @@
-/** A queue of lines. Items of one line leave in the order of their coming; lines take turns, however many wait in one. */
+/** A queue of lines. Items of one line leave first in, first out; lines take turns, however many items wait in one. */
 export class FairQueue<Item> {
-  /** The line that was served the longest ago comes first. */
+  /** Ordered by when each line was last served, oldest first. */
   readonly #lines = new Map<string | undefined, Item[]>()
   readonly #urgent: Item[] = []
   #length = 0
@@ -16,7 +16,7 @@ export class FairQueue<Item> {
     else items.push(item)
   }
 
-  /** Puts in what goes before all lines. */
+  /** Adds an item that leaves before those of all lines. */
   pushUrgent(item: Item): void {
     this.#length += 1
     this.#urgent.push(item)
@@ -37,7 +37,7 @@ export class FairQueue<Item> {
     return undefined
   }
 
-  /** Takes all out. */
+  /** Removes and returns all items. */
   takeAll(): Item[] {
     const all = [...this.#urgent.splice(0), ...[...this.#lines.values()].flat()]
     this.#lines.clear()

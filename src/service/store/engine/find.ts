@@ -13,14 +13,14 @@ export function selecting<Table extends keyof Tables, const Names extends Column
   ...names: Names
 ) {
   return prepared((db, by: Pick<Tables[Table], Names[number]>): Compilable<Tables[Table]> => {
-    // No type of Kysely's fits a table that is not known yet; any other stands for it.
+    // Kysely has no type for a table that is only known as a type parameter, so `wallets` serves as a placeholder.
     let query = db.selectFrom(table as 'wallets').selectAll()
     for (const name of names) query = query.where(name as 'id', '=', by[name as Names[number]] as string)
     return query as unknown as Compilable<Tables[Table]>
   })
 }
 
-/** Makes the function that finds the row with certain values in these columns, which are its key or a unique one. */
+/** Makes the function that finds a row by these columns, which must be the primary key or a unique key. */
 export function finding<Table extends keyof Tables, const Names extends Columns<Table>>(table: Table, ...names: Names) {
   const select = selecting(table, ...names)
   return async (tx: Transaction, ...values: ValuesOf<Tables[Table], Names>): Promise<Tables[Table] | undefined> => {

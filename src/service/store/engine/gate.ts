@@ -2,7 +2,7 @@ import { StoreBusyError } from './store.ts'
 
 const mostWaiting = 10_000
 
-/** Lets so many in at once; everybody else waits in line. */
+/** Admits a limited number of callers at once; the others wait in line. */
 export class Gate {
   #free: number
   readonly #line: { enter: () => void; refuse: (reason: unknown) => void }[] = []
@@ -11,7 +11,7 @@ export class Gate {
     this.#free = places
   }
 
-  /** False, at once, when there is no free place. */
+  /** Takes a place without waiting. Returns false if none is free. */
   tryEnter(): boolean {
     if (this.#free === 0) return false
     this.#free -= 1
@@ -24,14 +24,14 @@ export class Gate {
     await new Promise<void>((enter, refuse) => this.#line.push({ enter, refuse }))
   }
 
-  /** The place goes to the first in line. */
+  /** Frees a place, or passes it to the first in line. */
   leave(): void {
     const next = this.#line.shift()
     if (next === undefined) this.#free += 1
     else next.enter()
   }
 
-  /** Sends away everybody who waits, where none of them would fare better. */
+  /** Rejects every waiting caller, for a failure that each of them would run into. */
   refuseLine(reason: unknown): void {
     for (const { refuse } of this.#line.splice(0)) refuse(reason)
   }

@@ -1,7 +1,7 @@
-/** So many ids stand in one query. */
+/** The maximum number of ids in one query. */
 const together = 200
 
-/** Reads the rows of ids, some at a time. */
+/** Reads the rows of these ids in several queries. */
 export async function inParts<Row>(
   ids: readonly string[],
   read: (some: readonly string[]) => Promise<Row[]>,

@@ -3,22 +3,23 @@ import type { Tables } from '../schema/tables.ts'
 import { writing } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** A row that leaves out what it has no value for. */
+/** A row whose `Optional` columns may be omitted. */
 export type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial<Pick<Row, Optional>>
 
-/** What inserts whole rows into a table. */
+/** Makes a function that inserts a whole row into a table. */
 export function inserting<Table extends keyof Tables>(
   table: Table,
 ): (tx: Transaction, row: Tables[Table]) => Promise<void> {
   return writing((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
 }
 
-/** Keeps the number of statements small that are prepared for it. */
+/** Limits how many statements are prepared for one table. */
 const mostRows = 8
 
 /**
- * Makes what inserts several whole rows into a table by one statement, or by few.
- * @param valuesOf Makes the values of a row where some are not given but selected; it sees marks in place of what is given.
+ * Makes a function that inserts several whole rows into a table with as few statements as possible.
+ * @param valuesOf Makes a row's values if some are selected, not given. It sees placeholders instead of the given
+ * values.
  */
 export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,

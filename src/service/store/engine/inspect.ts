@@ -6,23 +6,26 @@ import { openToRead } from './reading.ts'
 import type { Transaction } from './store.ts'
 import { WrongSecretError } from './wrapping.ts'
 
-/** What stands in a database, for whoever looks and changes nothing. */
+/** The state of a database, read without changing it. */
 export interface Inspection {
   isWritable: boolean
-  /** Whether the secrets at hand open its root keys. */
+  /** Whether the given secrets open its root keys. */
   isOpened: boolean
   /** How far the sandbox's clock is ahead, and the latest real time that was seen. */
   offsetMs: number
   highestMs: number
-  /** What the clock of the database's server says; null for a file. */
+  /** The time of the database server's clock; null for a file. */
   databaseNowMs: number | null
-  /** The environment that it belongs to; null before its first start. */
+  /** The environment that the database belongs to; null before its first start. */
   environment: Environment | null
-  /** What its world is known by, null where it was not noted; undefined: it was not filled, or before that was noted. */
+  /**
+   * The digest of its world; null if none was recorded. Undefined: the database was never filled, or predates the
+   * digest.
+   */
   world: string | null | undefined
-  /** How many due effects failed and wait for their next try, and a few of them. */
+  /** The number of due effects that failed and wait for a retry, and a few of them. */
   failedEffects: { count: number; some: FailedEffect[] }
-  /** The key with the hash that was asked for; undefined: there is none. */
+  /** The key with the requested hash; undefined if there is none. */
   key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
 }
 
@@ -36,8 +39,9 @@ interface Inspect {
 }
 
 /**
- * Reads what the database is. Returns 'empty' where nothing was ever made in it, and another origin for one that this
- * version must not use. @throws Error when it cannot be read.
+ * Inspects a database. Returns 'empty' if nothing was ever created in it, and its origin if this version must not use
+ * it.
+ * @throws Error when it cannot be read.
  */
 export async function inspectDatabase({
   url,

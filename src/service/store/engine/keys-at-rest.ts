@@ -3,13 +3,13 @@ import { keysAtRest } from '../schema/tables.ts'
 import type { Store, Transaction } from './store.ts'
 
 /**
- * Wraps what keys lie in the database as they are, or under a secret that is being replaced; true when there were any.
+ * Wraps keys that are stored in plain text or under a secret that is being replaced. Returns whether there were any.
  * @throws WrongSecretError when the secret of this start does not open them.
  */
 export async function wrapKeys(store: Store): Promise<boolean> {
   if ((await store.read(outdated)).length === 0) return false
   await store.transaction(async (tx) => {
-    // Where two processes start at once, the second finds it done.
+    // If two processes start at once, the second finds nothing left to do.
     await tx.lock('keys at rest')
     for (const { table, name, key, row } of await outdated(tx)) {
       const wrapped = await tx.wrapping.wrap(await tx.wrapping.open(row.key))
@@ -21,7 +21,7 @@ export async function wrapKeys(store: Store): Promise<boolean> {
   return true
 }
 
-/** The keys that do not lie there as the present secret wraps them. */
+/** Returns the keys that are not wrapped with the current secret. */
 async function outdated({ db, wrapping }: Transaction) {
   const found = []
   for (const { table, name, key } of keysAtRest) {

@@ -2,10 +2,10 @@ import type { Logger } from '../../../config/log.ts'
 import type { System } from '../../../core/system.ts'
 import type { Signals } from './signals.ts'
 
-/** Where there is nobody to call out to. */
+/** Signals for a database that has no other processes to notify. */
 const silence: Signals = { tell: () => {}, hear: () => () => {}, close: async () => {} }
 
-/** The signals of the database that `url` names: its LISTEN and NOTIFY. A file has none. */
+/** Opens the signals of the database that `url` names: its LISTEN and NOTIFY. A file has none. */
 export async function openSignals({ url, system, log }: { url: string; system: System; log: Logger }) {
   if (url.startsWith('sqlite:')) return silence
   const { PostgresSignals } = await import('./postgres-signals.ts')

@@ -6,18 +6,18 @@ import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 interface OpenStore {
   url: string
   system: System
-  /** What keys are wrapped with, the present one first; undefined: they are not. */
+  /** The secrets that wrap keys, the current one first. Undefined: keys are not wrapped. */
   secrets?: readonly string[] | undefined
-  /** PostgreSQL only: a standby, for what may be a little behind, and how many connections write at most. */
+  /** PostgreSQL only: a standby for reads that may lag a little, and the maximum number of writing connections. */
   readUrl?: string | undefined
   connections?: number | undefined
-  /** Whether it is a sandbox's, whose world may be replaced as a whole while others read and write. */
+  /** Whether it is a sandbox's database, whose world may be replaced as a whole while others read and write. */
   isResettable?: boolean | undefined
 }
 
 /**
- * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and brings its schema up to
- * date.
+ * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and creates its tables if it
+ * is empty.
  * @throws Error with one line that names the database, without the password, when it cannot be used; WrongDatabaseError
  * when it is another program's or a newer version's; WrongSecretError when its keys are wrapped with another secret.
  */
@@ -42,7 +42,10 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
   throw new Error(`Bug: ${withoutPassword(url)} is no sqlite: or postgres: database.`)
 }
 
-/** A URL whose password or query, which may have one too, is left out; what is not a URL is cut at its user. */
+/**
+ * Returns the URL without its password and query, which may hold one too. A text that is no URL is cut after its
+ * scheme.
+ */
 export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url
   if (!URL.canParse(url)) return `${url.split('//')[0]}//…`
@@ -56,7 +59,7 @@ export function oneLine(cause: unknown, url: string): string {
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
 }
 
-/** The error that says most: a refused connection is an aggregate of one error per address. */
+/** Returns the most specific error: a refused connection is an aggregate of one error per address. */
 function deepest(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors.length > 0) return deepest(cause.errors[0])
   if (!(cause instanceof Error)) return new Error(String(cause))

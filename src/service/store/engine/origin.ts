@@ -4,12 +4,12 @@ import type { Store } from './store.ts'
 import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
 /**
- * The program that made a database, as its tables tell. `newer`: a payments-mcp with a later schema. `other`: a pre-release
- * of payments-mcp with other tables.
+ * The program that created a database, judged by its tables. `newer`: a payments-mcp with a later schema. `other`: a
+ * pre-release of payments-mcp with other tables.
  */
 export type Origin = 'empty' | 'ours' | 'other' | 'newer' | 'foreign'
 
-/** The names of the tables in a database. On PostgreSQL extensions may have put some of their own beside ours. */
+/** Queries for the names of the tables in a database. On PostgreSQL, tables of extensions are left out. */
 export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
   sqlite: `select name from sqlite_master where type in ('table', 'view')`,
   postgres: `select c.relname as name from pg_class c
@@ -18,13 +18,15 @@ export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`,
 }
 
-/** Pre-releases before the digest kept the names of their migrations here. The first was this one. */
+/**
+ * Pre-releases without the digest recorded their migrations in this table. Their first migration was `earlierFirst`.
+ */
 const earlierTable = 'kysely_migration'
 const earlierFirst = '0001_first_schema'
 
 type Rows = (query: string) => Promise<readonly object[]> | readonly object[]
 
-/** Finds out what made a database. `rows` runs a query in it. */
+/** Returns the origin of a database. `rows` runs a query in it. */
 export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<Origin> {
   const tables = new Set((await rows(namesOfTables[dialect])).map((row) => String((row as { name: string }).name)))
   if (tables.size === 0) return 'empty'
@@ -40,7 +42,7 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
   return first?.name === earlierFirst ? 'other' : 'foreign'
 }
 
-/** Why a database must stay as it is, and how to go on. */
+/** Why a database must not be changed, and what to do instead. */
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
     reason: 'it has tables of another program, and stays as it is',

@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** Which part of a list is asked for: at most `limit` rows whose id sorts before `beforeId`, newest first. */
+/** The requested part of a list: at most `limit` rows whose id sorts before `beforeId`, newest first. */
 export interface PageRequest {
   limit: number
   beforeId: string | null
@@ -9,11 +9,11 @@ export interface PageRequest {
 
 export interface PageOf<Row> {
   rows: Row[]
-  /** The id after which the next page goes on; null on the last page. */
+  /** The id after which the next page starts; null on the last page. */
   lastId: string | null
 }
 
-/** Reads a page of the rows that a query finds. Where it joins tables, `idColumn` names the id among them. */
+/** Reads a page of a query's rows. If the query joins tables, `idColumn` names the id among them. */
 export async function readPage<Table extends keyof Tables, Row extends { id: string }>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   { limit, beforeId }: PageRequest,
@@ -28,7 +28,7 @@ export async function readPage<Table extends keyof Tables, Row extends { id: str
   return pageOf(rows as Row[], limit, (row) => row.id)
 }
 
-/** Makes a page of `limit + 1` rows that were read to see whether more follow. */
+/** Makes a page from up to `limit + 1` rows; the extra row shows that more follow. */
 export function pageOf<Row>(rows: Row[], limit: number, idOf: (row: Row) => string): PageOf<Row> {
   const page = rows.slice(0, limit)
   const last = page.at(-1)

@@ -2,22 +2,22 @@ import pg from 'pg'
 import { deadline } from '../../../core/system.ts'
 import { StoreBusyError } from './store.ts'
 
-/** How long each waits at most. Together they let every request be answered within ten seconds. */
+/** The longest waits. Together they let every request be answered within ten seconds. */
 const limits = {
-  /** Making a connection, or waiting for one of the pool. */
+  /** Opening a connection, or waiting for one from the pool. */
   connectMs: 3_000,
-  /** The answer to one statement. Whoever passes it has lost the connection, and with it the transaction. */
+  /** The answer to one statement. A client that exceeds it loses the connection, and with it the transaction. */
   answerMs: 4_000,
-  /** Longer than a process that stands still within a transaction may keep its locks, so that who waits gets them. */
+  /** Longer than `idleInTransactionMs`, so that a waiting transaction gets the locks of a process that hangs. */
   lockMs: 3_500,
   idleInTransactionMs: 3_000,
-  /** A goodbye that is not answered. */
+  /** Closing a connection that no longer answers. */
   closeMs: 1_000,
 } as const
 
 /**
- * What the server keeps of them. To be sent with each `begin`: PgBouncer takes none of them when the connection is made,
- * and gives each transaction another one.
+ * The limits that the server enforces. They go out with each `begin`: PgBouncer does not pass them on when a client
+ * connects, and may give each transaction another connection.
  */
 export const transactionLimits = [
   `set local lock_timeout = ${limits.lockMs}`,
@@ -27,13 +27,13 @@ export const transactionLimits = [
 
 interface OpenPool {
   connections: number
-  /** Whether a statement may take as long as it takes, as those do that change the schema. */
+  /** Whether statements have no deadline, as for schema changes. */
   isPatient?: boolean
-  /** What `keepsPrepared` says. */
+  /** The result of `keepsPrepared`. */
   prepares?: boolean
 }
 
-/** As much of a pool as whoever uses it needs. */
+/** The part of a pool that its users need. */
 export interface ConnectionPool {
   readonly options: object
   /** Whether statements are prepared under names. */
@@ -42,7 +42,7 @@ export interface ConnectionPool {
   end(): Promise<void>
 }
 
-/** Connections on which statements go out without waiting for the answers to those before. */
+/** Opens a pool whose connections send statements without waiting for the answers to earlier ones. */
 export function openPool(url: string, { connections, isPatient = false, prepares = false }: OpenPool): ConnectionPool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -56,7 +56,7 @@ export function openPool(url: string, { connections, isPatient = false, prepares
   })
   const open = new Set<pg.PoolClient>()
   const idle = new Set<pg.PoolClient>()
-  // Unheard these events would end the process. Whoever uses the connection gets the error from its query.
+  // Without a listener these events would end the process. The user of the connection gets the error from its query.
   pool.on('error', () => {})
   pool.on('acquire', (client) => idle.delete(client))
   pool.on('release', (_error, client) => idle.add(client))
@@ -66,12 +66,12 @@ export function openPool(url: string, { connections, isPatient = false, prepares
       open.delete(client)
       idle.delete(client)
     })
-    // The others that nobody uses lead where this one led: the next request is to find out on none of them.
+    // Idle connections lead to the same server, so they are cut too: the next request must not fail on one of them.
     client.on('error', () => {
       for (const other of idle) cut(other)
       idle.clear()
     })
-    // It leads to what is a standby now: whoever connects anew may find the server that took its place.
+    // The server is a standby now. A new connection may reach the server that replaced it.
     client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
       if (code === readOnlyCode) cut(client)
     })
@@ -95,19 +95,19 @@ const probe = {
 }
 
 /**
- * Whether a statement that was prepared under a name is there in a later transaction. A pooler that may give it another
- * connection to the server, such as PgBouncer in transaction mode, either keeps the statements and names them itself, or
- * passes the names on: then they would be missing there, or be somebody else's.
+ * Returns whether a statement prepared under a name still exists in a later transaction. A pooler such as PgBouncer in
+ * transaction mode may switch server connections. Some poolers keep and rename the statements themselves. Others pass
+ * the names on, so that a statement would be missing on the other connection, or be another client's.
  */
 export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<{ pid: number; found: boolean }>(probe)
-    // Only the server itself tells its own process when the connection is made.
+    // Without a pooler, the process id sent at connection time is that of the process that answers.
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error
-    // Whoever asked here before left it behind.
+    // An earlier probe left its statement behind.
     return false
   } finally {
     client.release()
@@ -120,7 +120,7 @@ function cut(client: pg.PoolClient): void {
 
 type Types = typeof import('pg')['types']
 
-/** int8 as number, which every amount and instant fits: by default it is text. */
+/** Parses int8 as a number, which every amount and instant fits. By default it is text. */
 function numberParser(types: Types): Types['getTypeParser'] {
   const parser = (id: number, format?: 'text' | 'binary') =>
     id === types.builtins.INT8 && format !== 'binary' ? Number : types.getTypeParser(id, format as 'text')
@@ -131,22 +131,25 @@ function numberParser(types: Types): Types['getTypeParser'] {
 const readOnlyCode = '25006'
 
 /**
- * SQLSTATE classes and codes that say the server, not the statement, is at fault: connection, resources, shutdown,
- * lock_not_available, query_canceled by a limit above and a transaction ended by one, a standby that takes no writes,
- * io_error (PostgreSQL, Appendix A). Then the codes of sockets.
+ * SQLSTATE classes and codes for which the server is at fault and not the statement: connection, resources, shutdown,
+ * lock_not_available, query_canceled by a limit above, a transaction ended by one, a read-only standby, io_error
+ * (PostgreSQL, Appendix A). Then the codes of sockets.
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
-/** What `pg` reports of its own connections has no code. */
+/** Errors that `pg` raises about its own connections have no code. */
 const busyMessages =
   /^(Connection terminated|timeout (expired|exceeded when trying to connect)|Client has encountered a connect|Query read timeout)/
 
-/** Whether the server says so, of whatever. */
+/** Returns whether the error came from the server. */
 export function isOfDatabase(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
 
-/** A commit whose answer was lost may have taken effect: whoever repeats it needs an idempotency key. */
+/**
+ * Returns the error as StoreBusyError if the database is at fault. A commit whose answer was lost may have taken
+ * effect, so a caller needs an idempotency key to repeat it.
+ */
 export function asBusy(error: unknown): StoreBusyError | undefined {
   if (!(error instanceof Error)) return undefined
   const isBusy = 'code' in error ? busyCodes.test(String(error.code)) : busyMessages.test(error.message)
@@ -155,7 +158,9 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
     : undefined
 }
 
-/** feature_not_supported: how a statement fails that was prepared before another process changed the columns it gives. */
+/**
+ * Detects feature_not_supported, raised by a prepared statement after another process changed the columns it returns.
+ */
 export function isPreparedForOtherColumns(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && error.message.includes('cached plan')
 }

@@ -1,17 +1,17 @@
 import type { Session } from './postgres-session.ts'
 
 /**
- * Locks are rows, since not every kin of PostgreSQL has locks of another kind. A party's lock is its own row; any other
- * name is claimed by inserting it. A line is what jobs take their turns at: a party or a name.
+ * Locks are rows, since not every PostgreSQL-compatible database has advisory locks. A party's lock is its own row; any
+ * other name is locked by inserting it. A line is the key that serializes jobs: a party or a name.
  */
 const ofParty = 'party '
 
-/** What the line of a party is called. */
+/** Returns the line of a party. */
 export function lineOf(partyId: string): string {
   return ofParty + partyId
 }
 
-/** Locks all the lines, waiting for each, in one order for everybody. The answer comes with the next one. */
+/** Locks all the lines, waiting for each, in one global order. The answer comes with that of the next statement. */
 export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
   const { parties, names } = sorted(lines)
   const sql = 'select id from parties where id = any($1) order by id for update'
@@ -21,7 +21,7 @@ export function lockLines(session: Session, lines: Iterable<string>, by: object)
   }
 }
 
-/** Locks the parties that nobody has locked, or waits for all. Gives the lines that it has. */
+/** Locks the parties that are free, or waits for all if `waits`. Returns the lines that it locked. */
 export async function lockTogether(
   session: Session,
   lines: readonly string[],
@@ -44,8 +44,8 @@ export async function lockName(session: Session, name: string, by: object): Prom
 }
 
 /**
- * Who inserts the same name waits for the end of this transaction, which leaves no row behind: so there is nothing to
- * tidy up, whatever the names are.
+ * Makes the statements that claim a name. A second insert of the name waits for this transaction to end. The
+ * transaction leaves no row behind, so nothing needs cleaning up.
  */
 function claiming(name: string) {
   return [

@@ -1,31 +1,33 @@
 import { lineOf } from './postgres-locks.ts'
 import type { Transaction, TransactionOptions } from './store.ts'
 
-/** A transaction that was asked for, until it is durable or refused. */
+/** A requested transaction, until it is durable or refused. */
 export interface Job {
   readonly work: (tx: Transaction) => Promise<unknown>
   readonly kind: string | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly waitingSinceMs: number
-  /** What it has the lock of from its beginning on; jobs of one line run one after another. */
+  /** The lock this job takes first. Jobs with the same line run in sequence. */
   line: string | undefined
-  /** Whether it needs a transaction of the database for itself. */
+  /** Whether it needs a database transaction of its own. */
   isApart: boolean
-  /** No other transaction of any process runs beside it. */
+  /** Whether it excludes every other transaction, of all processes. */
   readonly alone: boolean
-  /** Another process had its line: it is waited for in the database, by those of the line together. */
+  /**
+   * Whether another process holds its line, so that the jobs of the line wait for the lock together, in the database.
+   */
   waits: boolean
   attempts: number
-  /** How often it was run again in another line, or alone. */
+  /** How often it was rerun in another line, or alone. */
   moves: number
-  /** What other transactions changed under it, which it locks before it tries again. */
+  /** The rows that other transactions changed under it. It locks them before it tries again. */
   readonly contended: Set<string>
-  /** The names that it has in this process until it ends. */
+  /** The names it has claimed in this process until it ends. */
   readonly claims: Set<string>
 }
 
-/** What is only known once it runs is taken for what it mostly is. */
+/** Makes a job. Properties that only its run shows start with their most common values. */
 export function newJob<T>(
   work: (tx: Transaction) => Promise<T>,
   { partyId, kind, alone = false }: TransactionOptions,
@@ -47,24 +49,24 @@ export function newJob<T>(
   }
 }
 
-/** Jobs that run together in one transaction of the database, those of one line in their order. */
+/** Jobs that share one database transaction, grouped by line, in order within each line. */
 export type Group = readonly (readonly [Job, ...Job[]])[]
 
-/** Bounds what fails together, and how long the first waits for the last. */
+/** Limits how many jobs fail together, and how long the first waits for the last. */
 const mostInGroup = 64
-/** So many of one line go into a group that others share, lest these wait for it. */
+/** The limit for one line in a group shared with other lines, so that they need not wait for it. */
 const mostOfLineBesideOthers = 8
 const mostOfLine = 32
 
 /**
- * Who waits for a transaction. Jobs of one line run in the order of their coming; among lines each gets its turn, however
- * many wait in another.
+ * The jobs that wait for a transaction. Jobs of one line run first in, first out; lines take turns, however many jobs
+ * wait in one.
  */
 export class Queue {
-  /** The line that was served the longest ago comes first. */
+  /** Ordered by when each line was last served, oldest first. */
   readonly #lines = new Map<string, Job[]>()
   readonly #busy = new Set<string>()
-  /** Without a line: each may run beside all others. */
+  /** Jobs without a line: each may run beside all others. */
   #loose: Job[] = []
   #length = 0
 
@@ -78,7 +80,7 @@ export class Queue {
     else this.#jobsOf(job.line).push(job)
   }
 
-  /** Takes jobs that share a transaction, and keeps their lines from others until `free`. */
+  /** Takes jobs that share a transaction, and keeps their lines busy until `free`. */
   takeGroup(): Group {
     const group: [Job, ...Job[]][] = []
     let room = mostInGroup
@@ -106,7 +108,7 @@ export class Queue {
     return group
   }
 
-  /** Takes a job that needs a transaction for itself, and keeps its line from others until `free`. */
+  /** Takes a job that needs a transaction of its own, and keeps its line busy until `free`. */
   takeApart(): Job | undefined {
     const at = this.#loose.findIndex(({ isApart }) => isApart)
     let job = at < 0 ? undefined : this.#loose.splice(at, 1)[0]
@@ -121,12 +123,12 @@ export class Queue {
     return job
   }
 
-  /** Lets others have the line. */
+  /** Makes the line available again. */
   free(line: string | undefined): void {
     if (line !== undefined) this.#busy.delete(line)
   }
 
-  /** Takes out those of which `isOut` says so. */
+  /** Removes and returns the jobs for which `isOut` returns true. */
   takeOut(isOut: (job: Job) => boolean): Job[] {
     const out = [...this.#loose, ...[...this.#lines.values()].flat()].filter(isOut)
     this.#loose = this.#loose.filter((job) => !isOut(job))

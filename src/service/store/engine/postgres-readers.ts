@@ -7,7 +7,7 @@ import type { Transaction } from './store.ts'
 /** How many connections of a store read. */
 export const readingPlaces = 4
 
-/** Reads on connections of their own what is committed, without the round trips of a transaction. */
+/** Reads committed data on separate connections, without the round trips of a transaction. */
 export class PostgresReaders {
   readonly #pool: ConnectionPool
   readonly #surroundings: Surroundings
@@ -15,7 +15,7 @@ export class PostgresReaders {
   readonly #gate = new Gate(readingPlaces)
   readonly #running = new Set<Promise<unknown>>()
 
-  /** @param seesOneWorld Whether all queries of one reading are to see the state that the first one sees. */
+  /** @param seesOneWorld Whether all queries of one reading must see the state that the first one sees. */
   constructor(
     pool: ConnectionPool,
     { surroundings, seesOneWorld }: { surroundings: Surroundings; seesOneWorld: boolean },
@@ -41,7 +41,7 @@ export class PostgresReaders {
     await Promise.allSettled(this.#running)
   }
 
-  /** Each connection may have statements prepared that another process's migration made useless; that one is given up. */
+  /** Retries a read on another connection if another process's migration invalidated this one's prepared statements. */
   async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -58,7 +58,7 @@ export class PostgresReaders {
       const session = new Session(await this.#connect(), this.#pool.prepares)
       const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
       const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
-      // Beginning and end go out with the queries, so that they cost no round trip; the end is waited for by nobody.
+      // Begin and end go out with the queries and cost no round trip. Nothing waits for the end.
       if (this.#seesOneWorld) session.send(oneWorld.begin, this)
       try {
         return await work(tx)
@@ -71,7 +71,7 @@ export class PostgresReaders {
     }
   }
 
-  /** Where there is no connection, as many as wait would not get one either. */
+  /** Takes a connection. If that fails, it also refuses all waiting readers, who would not get one either. */
   async #connect() {
     try {
       return await this.#pool.connect()
@@ -82,7 +82,7 @@ export class PostgresReaders {
   }
 }
 
-/** All queries between see the world of the first one. */
+/** Statements that make all queries between them see the state that the first one sees. */
 const oneWorld = {
   begin: { sql: 'begin isolation level repeatable read read only', parameters: [] },
   end: { sql: 'rollback', parameters: [] },

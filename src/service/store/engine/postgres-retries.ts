@@ -4,10 +4,10 @@ import type { Job } from './postgres-queue.ts'
 import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
-/** Into its line, and out of a shared transaction: that is all that a job needs. */
+/** A job needs few moves: into its line, and out of a shared transaction. */
 export const mostMoves = 4
 
-/** A job is to be undone here and run again otherwise: in another line, or alone. */
+/** Undoes a job here, to rerun it in another line or alone. */
 export class AgainError extends Error {
   readonly line: string | undefined
   readonly isApart: boolean
@@ -21,7 +21,7 @@ export class AgainError extends Error {
   }
 }
 
-/** Doubles from attempt to attempt up to 64 ms, of which a random part is taken. */
+/** Returns a random part of a backoff that doubles with each attempt, up to 64 ms. */
 export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number): number {
   const [random = 0] = system.randomBytes(1)
   return Math.ceil((2 ** Math.min(attempt, 6) * (random + 1)) / 256)
@@ -30,19 +30,19 @@ export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number):
 /** serialization_failure and deadlock_detected: the database chose this transaction to give way. */
 const giveWayCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
 
-/** Whether a transaction that failed so may be run again: what it was undone by is another one's doing. */
+/** Returns whether a failed transaction may be retried because another transaction caused the failure. */
 export function givesWay(error: unknown): boolean {
   if (error instanceof StaleWriteError) return true
   if (!(error instanceof Error) || !('code' in error)) return false
-  // Another request with the same key committed first: run again, this one finds its record.
+  // Another request with the same key committed first. The retry finds its record.
   const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
   return lostKey || isPreparedForOtherColumns(error) || giveWayCodes.has(String(error.code))
 }
 
-/** What became of a job in a transaction that is not durable yet. */
+/** The outcome of a job in a transaction that is not durable yet. */
 export interface Outcome {
   job: Job
   tx: PostgresTransaction
-  /** Tells the caller, once it is durable; undefined where the job is to run again. */
+  /** Answers the caller once the transaction is durable; undefined if the job must run again. */
   settle: (() => void) | undefined
 }

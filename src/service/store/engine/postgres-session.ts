@@ -3,33 +3,33 @@ import type { PoolClient, QueryConfig } from 'pg'
 import { isPreparedForOtherColumns } from './postgres-connections.ts'
 import { StaleWriteError } from './store.ts'
 
-/** in_failed_sql_transaction: what every statement is told that follows the one which failed. */
+/** in_failed_sql_transaction: the error of every statement after the one that failed. */
 const alreadyFailed = '25P02'
-/** division_by_zero: how a statement fails that had to change one row. */
+/** division_by_zero: how a statement fails that must change exactly one row (`changingOne`). */
 const notOneRow = '22012'
 
-/** What failed first in a transaction of the database, and whose statement it was. */
+/** The first failure in a database transaction, and the job whose statement it was. */
 interface FirstFailure {
   error: unknown
   by: object
 }
 
-/** A query, with the name under which the server keeps it prepared, if it is worth that. */
+/** A query, with the name under which the server keeps it prepared, if it is worth preparing. */
 export type Asked = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string }
 
 /**
- * What is asked on one connection. Each statement is sent at once, behind what was sent before it (`pipeline` of `pg`):
- * so only who needs an answer waits for one.
+ * The statements on one connection. Each is sent at once, behind those before it (`pipeline` of `pg`), so only callers
+ * that need an answer wait for one.
  */
 export class Session {
   readonly #client: PoolClient
   readonly #prepares: boolean
-  /** Settles with the answers to what nobody waits for; never rejects. */
+  /** Settles with the answers that no caller waits for; never rejects. */
   #sent: Promise<unknown> = Promise.resolve()
   #failure: FirstFailure | undefined
   #hasEnded = false
   #isGathering = false
-  /** What it has prepared is of no use any more. */
+  /** Whether its prepared statements are invalid now. */
   #isOutdated = false
 
   constructor(client: PoolClient, prepares: boolean) {
@@ -42,7 +42,7 @@ export class Session {
   }
 
   async run<Row>(query: Asked, by: object): Promise<QueryResult<Row>> {
-    // Who was refused may have asked for more than it looked at.
+    // A refused job may have started more queries than it awaited.
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     try {
       const { command, rowCount, rows } = await this.#ask<Row>(query)
@@ -52,7 +52,10 @@ export class Session {
     }
   }
 
-  /** @param what Names the row that the statement had to change. */
+  /**
+   * Sends a statement without waiting for its answer.
+   * @param what Names the row that the statement had to change.
+   */
   send(query: Asked, by: object, what?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     const answer = this.#ask(query).catch((error) => {
@@ -61,19 +64,19 @@ export class Session {
     this.#sent = Promise.all([this.#sent, answer])
   }
 
-  /** Undoes what came after a savepoint, failures too: the transaction goes on. */
+  /** Undoes everything after a savepoint, failures included, so that the transaction can go on. */
   async rollbackTo(savepoint: string, by: object): Promise<void> {
     await this.#sent
     this.#failure = undefined
     await this.run({ sql: `rollback to savepoint ${savepoint}`, parameters: [] }, by)
   }
 
-  /** Ends the transaction and gives the connection back. False: something failed, and nothing of it took effect. */
+  /** Commits and returns the connection. Returns false if a statement failed, in which case nothing took effect. */
   async commit(): Promise<boolean> {
     const answer = this.#ask({ sql: 'commit', parameters: [] })
     this.#hasEnded = true
     try {
-      // Sent with the writes: where one of them failed, the database undoes them all and says so.
+      // The commit goes out with the writes. If one of them failed, the database rolls back and reports that.
       const [{ command }] = await Promise.all([answer, this.#sent])
       if (command !== 'COMMIT')
         this.#failure ??= { error: new Error('Bug: nothing failed, and all was undone.'), by: this }
@@ -85,7 +88,7 @@ export class Session {
     return this.#failure === undefined
   }
 
-  /** Undoes the transaction and gives the connection back. */
+  /** Rolls back and returns the connection. */
   async rollback(): Promise<void> {
     await this.#sent
     const answer = this.#hasEnded ? undefined : this.#ask({ sql: 'rollback', parameters: [] })
@@ -98,18 +101,18 @@ export class Session {
     }
   }
 
-  /** Gives the connection back, where there is no transaction to end. */
+  /** Returns the connection if no transaction needs to end. */
   release(): void {
     if (!this.#hasEnded) this.#client.release(this.#isOutdated)
     this.#hasEnded = true
   }
 
-  /** Nobody knows what state the connection is in. */
+  /** Discards the connection, whose state is unknown. */
   #giveUp(): void {
     this.#client.release(true)
   }
 
-  /** A query without parameters may be several statements. */
+  /** Sends a query. Without parameters it may consist of several statements. */
   async #ask<Row>({ sql: text, parameters, name }: Asked) {
     const values = parameters.length === 0 ? {} : { values: parameters as unknown[] }
     const query: QueryConfig = { text, ...values, ...(name !== undefined && this.#prepares && { name }) }
@@ -118,7 +121,7 @@ export class Session {
     return { command, rowCount: rowCount ?? 0, rows: rows as Row[] }
   }
 
-  /** What is asked in one turn goes out in one system call, which costs more than all else that a statement costs here. */
+  /** Sends the statements of one event-loop turn in one system call, which costs more than the rest of a statement. */
   #sendTogether(): void {
     if (this.#isGathering) return
     this.#isGathering = true

@@ -4,19 +4,19 @@ import { deadline, newSecret, type System } from '../../../core/system.ts'
 import type { Signals } from './signals.ts'
 
 const channel = 'payments_mcp'
-/** A process that called out nothing for three times as long is gone. */
+/** The interval of heartbeats. A process that was silent for three times as long is gone. */
 const presenceMs = 15_000
-/** What is told within it goes out together: a busy process calls out so many times a second. */
+/** How long topics are collected before one notification, which bounds the notifications of a busy process. */
 const gatherMs = 50
 const reconnectMs = 2_000
-/** An answer that takes longer will not come. */
+/** The longest wait for an answer. */
 const answerMs = 5_000
-/** What says that a process is there. */
+/** The topic of a heartbeat. */
 const here = 'here'
 
 /**
- * LISTEN and NOTIFY on a connection of its own, made anew whenever it is lost. A process that hears of no other calls out
- * nothing but that it is there.
+ * LISTEN and NOTIFY on a connection of its own, reopened whenever it is lost. A process that detects no others sends
+ * only a heartbeat.
  */
 export class PostgresSignals implements Signals {
   readonly #url: string
@@ -24,7 +24,7 @@ export class PostgresSignals implements Signals {
   readonly #log: Logger
   readonly #id: string
   readonly #heard = new Map<string, Set<() => void>>()
-  /** When each other process was last heard of. */
+  /** When each other process was last heard from. */
   readonly #others = new Map<string, number>()
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
@@ -73,7 +73,7 @@ export class PostgresSignals implements Signals {
     const topics = [...this.#pending]
     this.#pending = new Set()
     this.#toldAtMs = this.#system.elapsed()
-    // Who loses it looks into the tables; the next sign of life finds out about the connection.
+    // Processes that miss this signal find the change in the tables. The next heartbeat detects a broken connection.
     if (this.#client !== undefined) this.#call(this.#client, topics).catch(() => {})
   }
 
@@ -95,10 +95,10 @@ export class PostgresSignals implements Signals {
     }
   }
 
-  /** Listens until the connection is lost, which it throws, or this is closed. */
+  /** Listens until this is closed, or throws when the connection is lost. */
   async #listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client({
-      // Several calls may be under way.
+      // Several notifications may be in flight.
       pipeline: true,
       connectionString: this.#url,
       connectionTimeoutMillis: answerMs,
@@ -120,7 +120,7 @@ export class PostgresSignals implements Signals {
       }
     } finally {
       this.#client = undefined
-      // A goodbye that nobody answers is not waited for.
+      // Limits the wait for a server that does not answer the close.
       const late = deadline(1_000, () => client.connection.stream.destroy())
       await client.end().catch(() => {})
       late.clear()

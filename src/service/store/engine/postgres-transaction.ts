@@ -15,19 +15,19 @@ import type { RealClock } from './real-clock.ts'
 import type { Finish, Transaction } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
 
-/** What every transaction of a store has. */
+/** The dependencies of every transaction of a store. */
 export interface Surroundings {
   clock: RealClock
   wrapping: Wrapping
 }
 
-/** What a work may do in a transaction of the database depends on whether it has one to itself. */
+/** The capabilities of a transaction that depend on whether it shares its database transaction. */
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'apart' | 'shared'> {
-  /** Asked before something is sent that cannot be taken back without undoing the whole transaction. */
+  /** Called before a statement that only a rollback of the whole transaction can undo. */
   mayWriteEarly(): void
 }
 
-/** A statement that waits to be sent, or where a savepoint goes if anything follows it. */
+/** A statement that waits to be sent, or the place of a savepoint, which is only created if a statement follows it. */
 type Pending = { query: CompiledQuery; what: string | undefined } | Level
 
 interface Level {
@@ -35,8 +35,8 @@ interface Level {
 }
 
 /**
- * What one work does in a transaction of the database: its reads are asked at once, its writes are sent together when it
- * is done, or when it reads again. So a work that reads first and writes then leaves nothing behind where it is refused.
+ * The transaction of one job. Reads are sent at once; writes are sent together when the work is done or reads again.
+ * So work that reads first and writes then leaves nothing behind if it is refused.
  */
 export class PostgresTransaction implements Transaction {
   readonly dialect = 'postgres'
@@ -67,7 +67,7 @@ export class PostgresTransaction implements Transaction {
     this.#mayWriteEarly = footing.mayWriteEarly
   }
 
-  /** Made for who builds a query of its own: the hot paths have theirs prepared. */
+  /** Created only for code that builds its own queries. The hot paths use prepared ones. */
   get db(): Kysely<Tables> {
     this.#db ??= directKysely(kyselyDialect, (query) => this.query(query))
     return this.#db
@@ -101,7 +101,7 @@ export class PostgresTransaction implements Transaction {
     this.#pending.push(level)
     try {
       const result = await work()
-      // What comes after it is not undone with it: where nothing was sent, it need not be made at all.
+      // A later failure does not undo this work. If the savepoint was never sent, it need not be created at all.
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {
@@ -118,13 +118,13 @@ export class PostgresTransaction implements Transaction {
     }
   }
 
-  /** Writes what was left for the end, and sends all writes that wait. */
+  /** Runs the deferred finishes, and sends all writes that wait. */
   async finish(): Promise<void> {
     await this.#endings.run(this)
     this.#send(this.#endOfWrites())
   }
 
-  /** A savepoint that no write follows need not be made. */
+  /** Returns how many pending entries to send: a savepoint that no write follows is not created. */
   #endOfWrites(): number {
     return this.#pending.findLastIndex((one) => 'query' in one) + 1
   }
@@ -143,7 +143,7 @@ const kyselyDialect = {
   createIntrospector: (db: Kysely<Tables>) => new PostgresIntrospector(db),
 }
 
-/** Whether a query can change nothing, and holds nobody up. */
+/** Returns whether a query changes nothing and locks nothing. */
 function readsOnly({ query, sql }: CompiledQuery): boolean {
   return (
     query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b(?!.*\bfor update\b)/is.test(sql))

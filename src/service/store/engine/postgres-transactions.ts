@@ -9,32 +9,32 @@ import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOpti
 
 interface Options {
   pool: ConnectionPool
-  /** How many transactions run at once that are shared, and how many that are not. */
+  /** The limits of concurrent transactions, shared and not shared. */
   places: { shared: number; apart: number }
-  /** The statements that a transaction begins with. */
+  /** Returns the statements that a transaction begins with. */
   begin(alone: boolean): string
   system: System
   surroundings: Surroundings
 }
 
 const mostWaiting = 10_000
-/** An answer may take ten seconds: the rest is for the transaction. */
+/** An answer may take ten seconds; the other half is for the transaction. */
 const longestWaitMs = 5_000
 const lookEveryMs = 500
 const attemptLimit = 20
-/** After so many failures together with others a job runs alone. */
+/** A job runs alone after this many failures in shared transactions. */
 const attemptsShared = 2
 
 /**
- * Runs transactions on the connections of a pool. Those that read before they write share one transaction of the
- * database: a commit waits for the disk and each statement for the network, and many wait at once for what one would.
- * Whoever waits for its turn does so without a connection.
+ * Runs transactions on the connections of a pool. Jobs that read before they write share one database transaction,
+ * since each commit waits for the disk and each statement for the network. A job that waits for its turn holds no
+ * connection.
  */
 export class Transactions {
   readonly #options: Options
   readonly #queue = new Queue()
   readonly #claimed = new Set<string>()
-  /** What was found to need a transaction for itself, by the names of what it does. */
+  /** The kinds of jobs that turned out to need a database transaction of their own. */
   readonly #apartKinds = new Set<string>()
   readonly #running = { shared: 0, apart: 0 }
   readonly #whenIdle: (() => void)[] = []
@@ -47,7 +47,7 @@ export class Transactions {
     this.#options = options
   }
 
-  /** What there is to do now, and how often something was done again since the start. */
+  /** The current load, and the number of retries since the start. */
   get load() {
     const { shared, apart } = this.#running
     return { waiting: this.#queue.length, running: shared + apart, begun: this.#begun, retries: this.#retries }
@@ -85,7 +85,7 @@ export class Transactions {
     if (this.#queue.length > 0) this.#sweep = deadline(lookEveryMs, () => this.#refuseLate())
   }
 
-  /** Begins what can begin, a turn of the event loop later: what comes in together shares a transaction. */
+  /** Starts jobs one turn of the event loop later, so that jobs that arrive together share a transaction. */
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -123,7 +123,7 @@ export class Transactions {
     else if (running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /** Undefined: there is no connection, which all who wait are told with these. */
+  /** Begins a transaction. Returns undefined if there is no connection; then all waiting jobs fail along with these. */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
     const sql = begin(jobs.some(({ alone }) => alone))
@@ -176,7 +176,7 @@ export class Transactions {
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
         if (job.line !== line) throw new AgainError({ line })
-        // Another process has it: that is waited for in the database, which the others here need not do.
+        // Another process holds the line. The job waits for it in the database, apart from the other jobs here.
         if (!(await locked).has(line)) throw new AgainError({ line, waits: true })
       },
       claim: (name) => this.#claim(job, name),
@@ -196,7 +196,7 @@ export class Transactions {
     }
   }
 
-  /** Who made the transaction fail is told so, or runs again alone; the others run again together. */
+  /** Answers the job that caused the failure, or reruns it alone. The other jobs run again together. */
   #undone(outcomes: readonly Outcome[], { failure }: Session): void {
     const busy = asBusy(failure?.error)
     for (const { job, tx } of outcomes) {
@@ -227,7 +227,7 @@ export class Transactions {
     }
   }
 
-  /** Runs a job in a transaction of its own, to its end. */
+  /** Runs a job to its end in a transaction of its own. */
   async #attempt(job: Job, session: Session): Promise<{ thrown?: { error: unknown }; value?: unknown }> {
     const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
       mayWriteEarly: () => {},
@@ -252,7 +252,7 @@ export class Transactions {
     }
   }
 
-  /** Where the job is to run next; what to tell its caller where it moves without end. */
+  /** Queues a job in its next place. Returns the caller's answer instead if the job keeps moving. */
   #move(job: Job, { line, isApart, waits }: AgainError): (() => void) | undefined {
     this.#retries += 1
     if (!waits) job.moves += 1
@@ -262,7 +262,7 @@ export class Transactions {
     return job.moves > mostMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
   }
 
-  /** What the caller is told of a failure; undefined where the job may run again. */
+  /** Returns the error for the caller; undefined if the job may run again. */
   #verdict(job: Job, error: unknown): unknown {
     if (!givesWay(error)) return asBusy(error) ?? error
     job.attempts += 1
@@ -282,7 +282,7 @@ export class Transactions {
     return true
   }
 
-  /** The end of a job: its claims go, then its caller goes on. */
+  /** Ends a job: releases its claims, then answers its caller. */
   #settle(job: Job, tell: () => void): void {
     for (const name of job.claims) this.#claimed.delete(name)
     tell()

@@ -15,16 +15,16 @@ interface OpenPostgres {
   system: System
   wrapping: Wrapping
   isolation?: 'read committed' | 'serializable' | undefined
-  /** A standby, for what may be a little behind. */
+  /** A standby for reads that may lag a little. */
   readUrl?: string | undefined
-  /** How many connections write. */
+  /** The number of connections that write. */
   connections?: number | undefined
   isResettable: boolean
 }
 
-/** How many connections do what: together they are fewer than a small server takes. */
+/** The number of connections by purpose. Together they are fewer than a small server accepts. */
 const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
-/** Most of those that write are for who holds one for longer, since what most requests do is done together. */
+/** Few connections suffice for shared transactions, so most are left for jobs that hold one for longer. */
 const mostShared = 3
 
 /** A store over a PostgreSQL database, which any number of processes may share. */
@@ -43,7 +43,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const pools = {
     writing: openPool(url, { connections, prepares }),
     reading: openPool(url, { connections: places.reading, prepares }),
-    // For what is asked while all others wait.
+    // Serves `aside`, so that its queries do not wait in line with other transactions.
     aside: openPool(url, { connections: places.aside, prepares }),
     ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: places.reading }) }),
   }
@@ -87,9 +87,9 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
 }
 
 /**
- * How transactions begin that write. Where the world can be replaced, each takes a lock that it shares with the others, or
- * has to itself, before it sees anything. A weak lock of a table is among those that PostgreSQL keeps beside each of its
- * processes, so that sharing it costs next to nothing.
+ * Returns the statements that begin a writing transaction. If the world can be replaced, each transaction first takes a
+ * lock on the clock's table, shared or exclusive, before it sees any data. PostgreSQL keeps weak table locks beside
+ * each backend process, so sharing it costs next to nothing.
  */
 function beginning(isolation: string, isResettable: boolean): (alone: boolean) => string {
   const begin = `begin isolation level ${isolation}; ${transactionLimits}`
@@ -97,12 +97,13 @@ function beginning(isolation: string, isResettable: boolean): (alone: boolean) =
   return (alone) => `${begin}; lock table "clock" in ${alone ? 'exclusive' : 'row share'} mode`
 }
 
-/** A name among PostgreSQL's advisory locks. */
+/** The key of an advisory lock. */
 const creationLock = 0x70_61_79_6d
 
 /**
- * Makes the tables where there are none, on a connection without a deadline: processes that start at once wait for the
- * first. Returns what `keepsPrepared` does. @throws WrongDatabaseError for a schema that is neither empty nor ours.
+ * Creates the tables if there are none, on a connection without a deadline: processes that start at once wait for the
+ * first. Returns the result of `keepsPrepared`.
+ * @throws WrongDatabaseError for a schema that is neither empty nor ours.
  */
 async function createTables(url: string, system: System): Promise<boolean> {
   const pool = openPool(url, { connections: 1, isPatient: true })
@@ -127,7 +128,10 @@ async function createTables(url: string, system: System): Promise<boolean> {
   }
 }
 
-/** What a standby cannot read, being away, stopped by what it replays, or without a new column, the primary reads. */
+/**
+ * Reads from the standby. Falls back to the primary if the standby is unreachable, interrupted by replay or lacks a
+ * column.
+ */
 async function readBehind<T>(
   standby: PostgresReaders,
   primary: PostgresReaders,

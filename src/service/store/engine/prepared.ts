@@ -10,8 +10,8 @@ export interface NamedQuery<Row = unknown> extends CompiledQuery<Row> {
 type Build<P extends object, Row> = (db: Kysely<Tables>, parameters: P) => Compilable<Row>
 
 /**
- * A query that is built and compiled once for each dialect, and afterwards only filled in: building one anew costs
- * several times what running it does. `build` sees the parameters as opaque marks, so it must not look at their values.
+ * Makes a query that is built and compiled once for each dialect and later only filled in. Building a query costs
+ * several times as much as running it. `build` sees opaque placeholders, so it must not look at parameter values.
  */
 export function prepared<P extends object, Row>(
   build: Build<P, Row>,
@@ -20,13 +20,16 @@ export function prepared<P extends object, Row>(
   return (tx, parameters) => tx.query(fill(tx, parameters))
 }
 
-/** A statement that is built once and whose answer nobody needs: see `Transaction.write`. */
+/** Makes a statement that is built once and whose answer is not needed: see `Transaction.write`. */
 export function writing<P extends object>(build: Build<P, unknown>): (tx: Transaction, parameters: P) => Promise<void> {
   const fill = filling(build)
   return (tx, parameters) => tx.write(fill(tx, parameters))
 }
 
-/** A statement that must change exactly one row. @throws StaleWriteError, when the transaction ends, where it did not. */
+/**
+ * Makes a statement that must change exactly one row.
+ * @throws StaleWriteError at the end of the transaction if it did not.
+ */
 export function changingOne<P extends object>(
   build: Build<P, unknown>,
   what: (parameters: P) => string,
@@ -35,7 +38,10 @@ export function changingOne<P extends object>(
   return (tx, parameters) => tx.write(fill(tx, parameters), what(parameters))
 }
 
-/** A server's writes are sent ahead of their answers, so this one has to fail there: nothing is divided by no row. */
+/**
+ * Rewrites a statement to fail by division by zero if it changes no row. A server's writes are sent without waiting for
+ * their answers, so the statement itself has to fail there.
+ */
 function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
   return dialect === 'sqlite' ? sql : `with changed as (${sql} returning 1) select 1 / count(*) from changed`
 }
@@ -62,7 +68,7 @@ function filling<P extends object, Row>(
   }
 }
 
-/** Stands for a parameter's value while the query is built. */
+/** A placeholder for a parameter's value while the query is built. */
 class Mark {
   readonly name: string
   constructor(name: string) {

@@ -12,7 +12,7 @@ export interface Reading {
   close(): Promise<void>
 }
 
-/** Opens a database for reading, whatever made it. @throws Error when it cannot be opened. */
+/** Opens a database of any origin for reading. @throws Error when it cannot be opened. */
 export async function openToRead(url: string, secrets: readonly string[] | undefined): Promise<Reading> {
   const wrapping = new Wrapping(secrets, realSystem)
   return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)

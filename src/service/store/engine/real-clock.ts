@@ -1,19 +1,19 @@
 import type { System } from '../../../core/system.ts'
 
-/** What one query told of time. */
+/** The time values that one query returned. */
 export interface TimeReading {
-  /** What the database's own clock says; null for a file, which has none. */
+  /** The time of the database's own clock; null for a file, which has none. */
   databaseNowMs: number | null
-  /** The latest real time that is known to have been seen, by whichever process. */
+  /** The latest real time that any process is known to have seen. */
   highestMs: number
   epoch: number
 }
 
-/** The settings of a sandbox that the last reading of the time told this process. */
+/** The sandbox settings that came with this process's last reading of the time. */
 export interface SandboxSeen {
   /** How far the service's time is ahead of real time. */
   offsetMs: number
-  /** How many rules there are by which requests fail on purpose, and how many of them are of the kind `stale`. */
+  /** The number of fault rules, and how many of them are of the kind `stale`. */
   faultRules: number
   staleRules: number
 }
@@ -21,25 +21,25 @@ export interface SandboxSeen {
 export interface RealTime {
   /** Real time, which only goes forward. */
   realNowMs: number
-  /** The earliest of what the clocks at hand say. What must not be forgotten too soon is measured by it. */
+  /** The earliest time of the available clocks. Records that must not be forgotten too soon are aged by it. */
   earliestMs: number
 }
 
-/** Clocks that differ by less are both taken for right. */
+/** Clocks that differ by less are both considered right. */
 export const toleranceMs = 60_000
 
 interface Seen {
   epoch: number
-  /** With its fractions: many readings in one millisecond must not lose it. */
+  /** Keeps fractions, so that many readings within one millisecond do not lose time. */
   realNowMs: number
   elapsedMs: number
   sleptMs: number
 }
 
 /**
- * Real time as one process knows it. Where the database is a server, its clock counts for every process alike. A file has
- * no clock, so there the machine's counts, but only as long as it goes like the machine's other clocks, which nobody
- * sets: one that jumps is not followed, unless the machine slept for as long. Time that was seen never comes again.
+ * Real time as one process knows it. A database server's clock counts for every process. A file has no clock, so the
+ * machine's counts, as long as it agrees with the machine's other clocks, which cannot be set. A clock that jumps is
+ * not followed, unless the machine slept for as long. Time never goes back.
  */
 export class RealClock {
   /** Whether time comes from the database. */
@@ -55,23 +55,23 @@ export class RealClock {
     this.shared = shared
   }
 
-  /** How far the machine's clock is ahead of the time that counts, when it is further off than is tolerated; or null. */
+  /** Returns how far the machine's clock is ahead of the valid time; null within the tolerance. */
   get machineOffMs(): number | null {
     return Math.abs(this.#aheadMs) > toleranceMs ? this.#aheadMs : null
   }
 
-  /** The latest time that was told here and that the database, when it was last asked, did not know; or null. */
+  /** Returns the latest time given out here if the database did not know it at its last reading; null otherwise. */
   get unsavedMs(): number | null {
     const seenMs = Math.floor(this.#seen?.realNowMs ?? 0)
     return seenMs > this.#highestMs ? seenMs : null
   }
 
-  /** The latest time that was told here: what a transaction writes as the moment that it had asked for. */
+  /** Returns the latest time given out here, which a transaction that has read the time writes as its moment. */
   get lastMs(): number {
     return Math.floor(this.#seen?.realNowMs ?? this.#system.now())
   }
 
-  /** In which `unsavedMs` was seen. */
+  /** The epoch of `unsavedMs`. */
   get epoch(): number {
     return this.#seen?.epoch ?? 0
   }
@@ -89,11 +89,11 @@ export class RealClock {
     return { realNowMs: wholeMs, earliestMs: Math.min(machineMs, sourceMs, wholeMs) }
   }
 
-  /** The time of a clock that goes like the others; otherwise what time it is by the others. */
+  /** Returns a clock's time if it agrees with the other clocks; otherwise the time by the others. */
   #believed(sourceMs: number, before: Seen): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
-    // A server's clock is every process's: one that was stopped for a while takes it up again.
+    // A server's clock is every process's, so one that was paused for a while catches up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
     const sleptMs = this.#slept()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)

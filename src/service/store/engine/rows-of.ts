@@ -3,12 +3,12 @@ import { keyOf } from '../schema/table.ts'
 import { type Tables, tables } from '../schema/tables.ts'
 import type { Transaction } from './store.ts'
 
-/** A row of any table, as the database has it. */
+/** A row of any table as it is stored. */
 export type AnyRow = Record<string, unknown>
 
 /**
- * Reads some rows of a table in the order of its primary key, after the row that was read last.
- * @param after Undefined: from the first row on.
+ * Reads rows of a table in the order of its primary key.
+ * @param after The row to continue after; undefined: from the first row on.
  */
 export async function rowsAfter(
   { db, dialect }: Transaction,

@@ -1,17 +1,17 @@
-/** Called out when something was changed. */
+/** The topic sent after a change. */
 export const changesTopic = 'changes'
 
-/** Called out when the sandbox's clock was moved. */
+/** The topic sent after the sandbox's clock was moved. */
 export const clockTopic = 'clock'
 
 /**
- * What the processes of one database call out to each other, so that none has to wait until it looks into the tables
- * again. Nothing is lost when a call is: everything stands in the tables, and they are looked into all the same.
+ * Notifications between the processes of one database, so that none has to wait for its next poll of the tables. A lost
+ * notification loses no data: the tables hold everything and are polled anyway.
  */
 export interface Signals {
-  /** Calls out a topic to the other processes, soon. */
+  /** Sends a topic to the other processes soon. */
   tell(topic: string): void
-  /** Calls back when another process called the topic out, until the function that it gives back is called. */
+  /** Calls `heard` when another process sends the topic, until the returned function is called. */
   hear(topic: string, heard: () => void): () => void
   close(): Promise<void>
 }

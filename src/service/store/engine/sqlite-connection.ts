@@ -11,12 +11,12 @@ import type { Tables } from '../schema/tables.ts'
 import { directKysely } from './direct-kysely.ts'
 import { StoreBusyError } from './store.ts'
 
-/** The connection with its prepared statements, the least recently used of which make room for new ones. */
+/** A connection with its prepared statements. The least recently used ones make room for new ones. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, PreparedStatement>()
   #uses = 0
-  /** Set when the database failed: SQLite may have undone the group by itself, so nothing may go on in it. */
+  /** Set when the database failed: SQLite may have rolled the group back, so nothing more may run in it. */
   #failure: StoreBusyError | undefined
 
   constructor(database: DatabaseSync) {
@@ -32,7 +32,7 @@ export class Connection {
     })
   }
 
-  /** The first column of the first row. */
+  /** Returns the first column of the first row. */
   value(sql: string): unknown {
     return this.#guard(() => Object.values(this.#prepare(sql).statement.get() ?? {})[0])
   }
@@ -45,7 +45,7 @@ export class Connection {
     this.#prepare('begin immediate').statement.run()
   }
 
-  /** Undoes what is not committed. Returns the error that tells so; `cause` is why. */
+  /** Undoes uncommitted changes. Returns the error for the callers; `cause` is the reason. */
   rollback(cause: unknown): StoreBusyError {
     this.#failure = undefined
     try {
@@ -85,7 +85,7 @@ export class Connection {
     return prepared
   }
 
-  /** Half at once: sorting by last use now and then is cheaper than keeping the order at each use. */
+  /** Drops half of the statements at once: an occasional sort is cheaper than keeping the order at each use. */
   #forgetHalf(): void {
     const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
     for (const [sql] of byLastUse.slice(0, statementLimit / 2)) this.#statements.delete(sql)
@@ -98,12 +98,12 @@ interface PreparedStatement {
   lastUse: number
 }
 
-/** A Kysely whose every query runs at once on the connection. */
+/** Returns a Kysely whose queries run at once on the connection. */
 export function kyselyOver(connection: Connection): Kysely<Tables> {
   return directKysely(dialect, async (query) => connection.query(query))
 }
 
-/** Kysely's adapter leaves schema changes out of transactions for the sake of old drivers; SQLite does not need that. */
+/** Kysely's adapter keeps schema changes out of transactions because of old drivers. SQLite does not need that. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): true {
     return true
@@ -116,7 +116,7 @@ const dialect = {
   createIntrospector: (db: Kysely<Tables>) => new SqliteIntrospector(db),
 }
 
-/** SQLite's result codes that say the database, not the statement, is at fault (sqlite.org/rescode.html). */
+/** SQLite's result codes for which the database is at fault and not the statement (sqlite.org/rescode.html). */
 const exhaustion: Readonly<Record<number, string>> = {
   5: 'The database is locked.',
   6: 'The database is locked.',
@@ -132,19 +132,19 @@ const exhaustion: Readonly<Record<number, string>> = {
 
 const statementLimit = 500
 
-/** The error as `StoreBusyError` when it says that the database failed; undefined for any other. */
+/** Returns the error as `StoreBusyError` if the database failed; undefined for any other error. */
 export function asBusy(error: unknown): StoreBusyError | undefined {
   if (error instanceof StoreBusyError) return error
   const message = exhaustion[resultCode(error)]
   return message === undefined ? undefined : new StoreBusyError(message, { cause: error })
 }
 
-/** SQLite's primary result code; 0 for an error that is not SQLite's. The higher bits tell details. */
+/** Returns SQLite's primary result code; 0 for an error that is not SQLite's. The higher bits hold details. */
 function resultCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0
 }
 
-/** Whether another connection has the lock: SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL. */
+/** Returns whether another connection has the lock: SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL. */
 export function isLocked(error: unknown): boolean {
   return [5, 6, 15].includes(resultCode(error))
 }

@@ -5,14 +5,14 @@ import { pathToFileURL } from 'node:url'
 import { originOf, requireUsable } from './origin.ts'
 import { StoreBusyError } from './store.ts'
 
-/** Whether nothing was ever made in the database. */
+/** Returns whether nothing was ever created in the database. */
 export function isEmpty(database: DatabaseSync): boolean {
   return database.prepare('select 1 from sqlite_master limit 1').get() === undefined
 }
 
 /**
- * Watches that the files of a database are still those that were opened: what is written to a file that was deleted or
- * replaced is lost, though SQLite says that it is durable. The function it gives back throws where they are not.
+ * Returns a function that throws if the database files are no longer those that were opened. SQLite reports writes to a
+ * deleted or replaced file as durable, though they are lost.
  */
 export function watchFiles(path: string): () => void {
   if (path === ':memory:') return () => {}
@@ -21,7 +21,7 @@ export function watchFiles(path: string): () => void {
   return () => {
     for (const [index, name] of names.entries()) {
       const now = identityOf(name)
-      // The log comes with the first write.
+      // The log is created by the first write.
       opened[index] ??= now
       if (now !== opened[index]) {
         throw new StoreBusyError(`The database file ${name} was removed or replaced. Put it back, or start anew.`)
@@ -36,22 +36,22 @@ function identityOf(path: string): string | undefined {
 }
 
 /**
- * Looks at a file without changing it: a database of another program keeps its mode, its journal and its log.
+ * Checks a file without changing it, so that another program's database keeps its mode, its journal and its log.
  * @throws WrongDatabaseError for one that is neither empty nor ours.
  */
 export async function requireUsableFile(path: string): Promise<void> {
   try {
     await requireUsableIn(openToLook(path))
   } catch (error) {
-    // A process that was killed left changes that only a writer can take back, as any program does that opens the file.
+    // A process that was killed left changes that only a writer can roll back, as any program does that opens the file.
     if (!needsWriter(error)) throw error
     await requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
   }
 }
 
 /**
- * Opens a file to read it and leaves no trace: SQLite would make a log beside a database in WAL mode that has none. A
- * database without a log is open in no other process of ours.
+ * Opens a file for reading and leaves no trace: SQLite would create a log beside a database in WAL mode that has none.
+ * A database without a log is open in no other process of ours.
  */
 export function openToLook(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
@@ -68,19 +68,22 @@ async function requireUsableIn(database: DatabaseSync): Promise<void> {
   }
 }
 
-/** Writes the log beside a file into the file, so that it does not keep what was removed since. Readers may prevent it. */
+/**
+ * Writes the log into the database file and truncates it, so that no deleted data remains in it. Readers may prevent
+ * it.
+ */
 export function foldLog(path: string): void {
   const database = new DatabaseSync(path, { timeout: 1_000 })
   database.exec('pragma wal_checkpoint(truncate)')
   database.close()
 }
 
-/** SQLITE_READONLY: a reader finds a journal to roll back, or may not make the files beside the database. */
+/** Detects SQLITE_READONLY: a reader finds a journal to roll back, or may not create the files beside the database. */
 function needsWriter(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 8
 }
 
-/** Creates the file for its owner only; SQLite gives the files beside it the same mode. Returns false where it exists. */
+/** Creates the file for its owner only. SQLite gives the files beside it the same mode. Returns false if it exists. */
 export function createPrivateFile(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
@@ -93,13 +96,14 @@ export function createPrivateFile(path: string): boolean {
   }
 }
 
-/** The database and what SQLite keeps beside it. */
+/** The suffixes of the database file and of the files SQLite keeps beside it. */
 export const ownFiles = ['', '-wal', '-shm', '-journal'] as const
 const otherUsers = 0o077
 
 /**
- * Renames a database of another pre-release to the first free of `PATH-old`, `PATH-old-2` and so on. Returns the new name;
- * undefined where another process did it first. @throws Error where the file is in use or cannot be renamed.
+ * Renames a database of another pre-release to the first free of `PATH-old`, `PATH-old-2` and so on. Returns the new
+ * name; undefined if another process did it first.
+ * @throws Error if the file is in use or cannot be renamed.
  */
 export async function setAside(path: string): Promise<string | undefined> {
   const before = identityOf(path)
@@ -123,8 +127,9 @@ export async function setAside(path: string): Promise<string | undefined> {
 }
 
 /**
- * Takes from other users what an existing file gave them: signing keys and the root keys are in it. It is not opened, for
- * the reason above. @throws Error with one line where the file is somebody else's.
+ * Removes other users' permissions from an existing file, which holds signing keys and root keys. It does not open the
+ * file, so as not to drop the locks of this process.
+ * @throws Error with one line if the file belongs to another user.
  */
 export function makePrivate(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode

@@ -7,7 +7,7 @@ import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, type Transaction } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
 
-/** What a work may do on a connection. Works run one at a time, and `begin immediate` keeps other processes out. */
+/** A transaction on the one connection. Jobs run one at a time, and `begin immediate` keeps other processes out. */
 export class SqliteTransaction implements Transaction {
   readonly dialect = 'sqlite'
   readonly db: Kysely<Tables>
@@ -25,7 +25,7 @@ export class SqliteTransaction implements Transaction {
     this.wrapping = wrapping
   }
 
-  /** Runs a work to its end. */
+  /** Runs a job to its end. */
   async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#endings = new Endings()
     this.journal = new Journal()
@@ -51,7 +51,10 @@ export class SqliteTransaction implements Transaction {
     return this.#endings.for(finish)
   }
 
-  /** Whoever shares a commit runs after the others, and sees what the one before it changed. */
+  /**
+   * Jobs that share a commit run in sequence and each sees the changes of those before, so nothing can be read once for
+   * all.
+   */
   async shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T> {
     return read(this)
   }
@@ -62,7 +65,7 @@ export class SqliteTransaction implements Transaction {
     const { count } = this.#endings
     this.#connection.command(`savepoint ${name}`)
     try {
-      // Not released here: the release of the job's own savepoint, or its rollback, ends this one too.
+      // Not released here: the release or rollback of the job's own savepoint ends this one too.
       return await work()
     } catch (error) {
       this.#connection.command(`rollback to ${name}`)

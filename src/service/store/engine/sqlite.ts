@@ -19,24 +19,24 @@ interface OpenSqlite {
 }
 
 /**
- * A store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
+ * Opens a store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
  *
- * One connection, whose transactions are committed in groups: a commit waits for the disk, and that wait is the cost
- * of a transaction, so all that are asked for meanwhile share the next one. Each runs under a savepoint, one after
- * another, and is answered when the group is durable.
+ * One connection commits transactions in groups. The cost of a transaction is the commit's wait for the disk, so all
+ * that arrive meanwhile share the next commit. Each runs under a savepoint, in sequence, and is answered when the group
+ * is durable.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
     if (!createPrivateFile(path)) await whenUnlocked(system, () => requireUsableFile(path))
     for (const suffix of ownFiles) makePrivate(path + suffix)
   }
-  // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
+  // The driver's own wait for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     await whenUnlocked(system, () => database.exec(settings))
     if (isEmpty(database)) await whenUnlocked(system, () => createTables(database, system))
     const store = new GroupCommittingStore(database, { path, system, wrapping, isResettable })
-    // Neither the file nor its log keeps what stood there before.
+    // Removes the unwrapped keys from the log as well as from the file.
     if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
     return store
   } catch (error) {
@@ -46,8 +46,8 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
 }
 
 /**
- * FULL: a commit is on the disk when it returns, so a power cut loses nothing that was answered. The log of a burst of
- * writes shrinks to 8 MiB when they are in the file.
+ * FULL: a commit is on the disk when it returns, so a power cut loses nothing that was answered. After a burst of
+ * writes the log shrinks to 8 MiB once they are in the file.
  */
 const settings = `
   pragma journal_mode = wal;
@@ -58,13 +58,13 @@ const settings = `
   pragma journal_size_limit = 8388608;
 `
 
-/** Bounds how long the first of a group waits for the last, and what a failed commit takes with it. */
+/** Limits how long the first job of a group waits for the last, and how many jobs a failed commit undoes. */
 const groupLimit = 64
-/** Bounds how long the first of a group waits for others to come. */
+/** Limits how long the first job of a group waits for others to arrive. */
 const gatheringTurns = 16
 const queueLimit = 10_000
 const attemptLimit = 20
-/** With 1 to 10 ms between them, some five seconds. */
+/** With 1 to 10 ms between the attempts, about five seconds. */
 const lockAttemptLimit = 900
 
 interface Job {
@@ -87,7 +87,7 @@ class GroupCommittingStore implements Store {
   readonly #wrapping: Wrapping
   readonly #isResettable: boolean
   readonly #checkFiles: () => void
-  /** The epoch of the clock when a read last ended: each world has its own. */
+  /** The epoch of the clock at the end of the last read. Each world has its own. */
   #epoch: unknown
   /** Opened by the first read. */
   #reader: { connection: Connection; tx: Transaction } | undefined
@@ -123,14 +123,17 @@ class GroupCommittingStore implements Store {
     return promise
   }
 
-  /** On a connection of its own: in WAL mode readers wait for no writer. A database in memory has no second one. */
+  /**
+   * Reads on a separate connection: in WAL mode readers wait for no writer. A database in memory has only one
+   * connection.
+   */
   async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#path === ':memory:') return this.transaction(work)
     if (!this.#isResettable) return this.#readOnce(work)
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       const begun = this.#epoch ?? this.#epochNow()
       const [outcome] = await Promise.allSettled([this.#readOnce(work)])
-      // What began in one world and ended in another saw some of each.
+      // A read that began in one world and ended in another saw some of each.
       if (this.#epochNow() !== begun) continue
       if (outcome.status === 'rejected') throw outcome.reason
       return outcome.value
@@ -150,7 +153,7 @@ class GroupCommittingStore implements Store {
     }
   }
 
-  /** Also what the next reads are held against. */
+  /** Reads the epoch, and stores it for later reads to compare with. */
   #epochNow(): unknown {
     this.#reader ??= this.#openReader()
     this.#epoch = this.#reader.connection.value('select "epoch" from "clock"')
@@ -187,7 +190,9 @@ class GroupCommittingStore implements Store {
     this.#draining = undefined
   }
 
-  /** Requests that came in together are handed over one by one: while each turn of the event loop brings more, it waits. */
+  /**
+   * Waits while each turn of the event loop brings more jobs: requests that arrive together are delivered one by one.
+   */
   async #gather(): Promise<void> {
     for (let turn = 0; turn < gatheringTurns; turn++) {
       const { length } = this.#queue
@@ -209,7 +214,7 @@ class GroupCommittingStore implements Store {
       this.#connection.command('commit')
     } catch (error) {
       const reason = this.#connection.rollback(error)
-      // Where no job could begin, all that wait would wait as long for the same answer.
+      // If no job could begin, all waiting jobs would wait as long for the same answer.
       const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return
@@ -217,7 +222,7 @@ class GroupCommittingStore implements Store {
     for (const job of group) job.settle()
   }
 
-  /** Runs a job and decides how it will be settled. Throws only what undoes the whole group. */
+  /** Runs a job and decides how it will be settled. Throws only errors that undo the whole group. */
   async #attempt(job: Job): Promise<void> {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       this.#connection.command('savepoint job')
@@ -237,7 +242,7 @@ class GroupCommittingStore implements Store {
   }
 }
 
-/** Makes the tables. When another process was faster, it leaves the database to that one. */
+/** Creates the tables, unless another process was faster. */
 function createTables(database: DatabaseSync, system: System): void {
   database.exec('begin immediate')
   try {
@@ -249,7 +254,7 @@ function createTables(database: DatabaseSync, system: System): void {
   }
 }
 
-/** Runs `use` when no other connection has the lock it needs. Waits without blocking the thread. */
+/** Runs `use` once no other connection has the lock it needs. Waits without blocking the thread. */
 async function whenUnlocked(system: System, use: () => void | Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -5,7 +5,7 @@ import type { Journal } from './journal.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Wrapping } from './wrapping.ts'
 
-/** How busy a store is now, and what it came to since it was opened. */
+/** The current load of a store, and its totals since it was opened. */
 export interface StoreLoad {
   /** Transactions that wait for their turn. */
   waiting: number
@@ -17,32 +17,34 @@ export interface StoreLoad {
 }
 
 /**
- * The database. Everything the service reads or writes happens in a transaction of it, which takes effect as a whole
- * or not at all, and whose result is given back only once it is durable.
+ * The database. All reads and writes of the service happen in its transactions. A transaction takes effect as a whole
+ * or not at all, and its result is returned only once it is durable.
  */
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
   readonly clock: RealClock
-  /** Applies due effects one window at a time: two at once would hold the thread for twice as long. */
+  /** Serializes windows of due effects: two at once would block the thread for twice as long. */
   readonly settling: Turns
   /**
-   * Runs `work` in a transaction, which many may share. What it throws undoes it and is thrown on. A `StaleWriteError`
-   * and the database's own serialization failures run it again, a bounded number of times; so `work` has no effects but
-   * through `tx`.
+   * Runs `work` in a transaction, which many may share. An error that it throws rolls it back and is rethrown. A
+   * `StaleWriteError` or a serialization failure of the database runs it again, a limited number of times. So `work`
+   * must have no effects except through `tx`.
    * @throws StoreBusyError when the database cannot take the transaction now; nothing was done.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /** As `transaction`, but before all who wait for theirs: for what is asked while the database is busy. */
+  /**
+   * Runs `work` as `transaction` does, but ahead of all waiting transactions: for queries while the database is busy.
+   */
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Reads what is durable, without waiting for those who write; it must not write. Each query may see the moment it is
-   * made in, so `work` asks for one thing; but all see one world, the one before a reset of the sandbox or the one after it.
+   * Reads durable data without waiting for writers; it must not write. Each query may see a different moment, so `work`
+   * should ask for one thing. All queries see the same world, either before or after a reset of the sandbox.
    * @throws StoreBusyError as above.
    */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-  /** As `read`, but from a standby, which may be a little behind; undefined where there is none. */
+  /** Reads as `read` does, but from a standby, which may lag a little; undefined without one. */
   readonly readBehind?: Store['read'] | undefined
-  /** Undefined where nobody counts it. */
+  /** Undefined if the store does not count its load. */
   load?(): StoreLoad
   close(): Promise<void>
 }
@@ -50,67 +52,66 @@ export interface Store {
 export interface Transaction {
   readonly dialect: Store['dialect']
   readonly db: Kysely<Tables>
-  /** Real time, of which the database knows how far it has come. */
+  /** Real time. The database records the latest time seen. */
   readonly clock: RealClock
-  /** How the keys in the database are kept from who reads it. */
+  /** Encrypts the keys in the database, so that read access to it does not reveal them. */
   readonly wrapping: Wrapping
   readonly journal: Journal
-  /** Runs a compiled query and gives its answer. */
+  /** Runs a compiled query and returns its result. */
   query<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>
   /**
-   * Writes without waiting for an answer: whatever fails fails the transaction, at the latest when it ends. Where the
-   * database is a server the writes of a transaction are sent together, so that a transaction that reads first and
-   * writes then costs the fewest round trips.
-   * @param what Is told by the `StaleWriteError` that ends the transaction when not exactly one row is changed. The
-   * query is then one of `changingOne`.
+   * Writes without waiting for an answer. A failed write fails the transaction, at the latest when it ends. A database
+   * server receives a transaction's writes together, so reading first and then writing takes the fewest round trips.
+   * @param what Named by the `StaleWriteError` that ends the transaction if not exactly one row changes. The query is
+   * then one of `changingOne`.
    */
   write(query: CompiledQuery, what?: string): Promise<void>
   /**
-   * Hands `item` to `finish`, together with the others of this transaction, when its work is done: for what is written
-   * last, since it locks what others wait for. What a savepoint undoes is not handed over.
+   * Defers `item` to `finish`, which gets all such items when the transaction's work is done. This is for writes that
+   * lock rows others wait for. A savepoint that is rolled back drops its items.
    */
   atEnd<Item>(finish: Finish<Item>, item: Item): void
-  /** Returns the items that were handed to `finish` so far. */
+  /** Returns the items deferred to `finish` so far. */
   left<Item>(finish: Finish<Item>): readonly Item[]
-  /**
-   * Reads what is the same for all whose work shares one transaction of the database: there it is read once. Nobody who
-   * shares one changes it.
-   */
+  /** Reads data once for all jobs that share a database transaction. No job that shares one may change that data. */
   shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Runs `work`; what it throws undoes its writes, keeps those before it, and is thrown on. */
+  /** Runs `work`. If it throws, its writes are undone, earlier ones are kept, and the error is rethrown. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
-  /** Has the name until the transaction ends; false, at once, when another transaction of this process has it. */
+  /** Claims a name until the transaction ends. Returns false at once if another transaction of this process has it. */
   claim(name: string): boolean
   /** Takes the lock of that name until the transaction ends, waiting for it. */
   lock(name: string): Promise<void>
   /**
-   * As `lock`, for all that belongs to a party, and where many wait at once: who has to wait gives its connection back.
-   * So this transaction may be undone here, and run again when its turn comes; until then it keeps what it claimed.
+   * Locks all that belongs to a party. Unlike with `lock`, a transaction that has to wait gives its connection back: it
+   * may be rolled back here and run again when its turn comes. Until then it keeps its claims.
    */
   lockParty(partyId: string): Promise<void>
-  /** What follows locks rows of several parties, for which a transaction is not to be shared: it may be run again alone. */
+  /** Declares that the following statements lock rows of several parties. A shared transaction is run again alone. */
   apart(): void
 }
 
-/** Writes what was left of one kind for the end of a transaction. */
+/** A function that writes the deferred items of one kind at the end of a transaction. */
 export type Finish<Item> = (tx: Transaction, items: readonly Item[]) => Promise<void>
 
-/** What is known of a transaction before it runs. */
+/** The properties of a transaction that are known before it runs. */
 export interface TransactionOptions {
-  /** The party whose lock it will most likely take: of those that want the same one runs after another. */
+  /** The party whose lock it will most likely take. Transactions with the same party run in sequence. */
   partyId?: string | undefined
-  /** The name that it will claim: who comes while it is claimed does not wait for the party, since it will be refused. */
+  /**
+   * The name it will claim. A transaction whose name is already claimed does not wait for the party: it will be
+   * refused.
+   */
   claim?: string | undefined
-  /** Names what it does, so that what could not share a transaction once is not tried again. */
+  /** A name for the work it does. If one such transaction could not be shared, later ones are not tried as shared. */
   kind?: string | undefined
   /**
-   * It sees and changes everything: no other transaction of any process runs meanwhile. Where the store cannot be reset
-   * there is none of that.
+   * It reads and changes everything, so no other transaction of any process runs meanwhile. Has no effect on a store
+   * that cannot be reset.
    */
   alone?: boolean | undefined
 }
 
-/** A compare-and-set found another version than the one it had read. */
+/** A compare-and-set found another version than the one that was read. */
 export class StaleWriteError extends Error {
   constructor(what: string) {
     super(`${what} was changed by another transaction.`)
@@ -118,13 +119,13 @@ export class StaleWriteError extends Error {
   }
 }
 
-/** @throws StaleWriteError where a compare-and-set did not change its one row. */
+/** Requires that a compare-and-set changed its one row. @throws StaleWriteError if it did not. */
 export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, what: string): void {
   const changed = 'rows' in result ? result.numAffectedRows : result.numUpdatedRows
   if (changed !== 1n) throw new StaleWriteError(what)
 }
 
-/** The database is locked, full, unreachable or too contended: the transaction had no effect and may be tried later. */
+/** The database is locked, full, unreachable or too contended. The transaction had no effect and may be retried. */
 export class StoreBusyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

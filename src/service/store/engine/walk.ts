@@ -4,34 +4,35 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** What the columns of a row are to be; null: they are to have nothing. */
+/** The values to match, by column; null matches a column without a value. */
 type Values<Table extends keyof Tables> = { readonly [Column in keyof Tables[Table]]?: Tables[Table][Column] }
 
-/** What reads a page of the rows that have what one of `branches` says. No row may have what two of them say. */
+/** Reads one page of the rows that match any branch. Branches must not overlap. */
 type Walk<Table extends keyof Tables, Row> = (
   tx: Transaction,
   branches: readonly Values<Table>[],
   page: PageRequest,
-  /** Whose rows they are, where a key of the table begins with it. */
+  /** The party that owns the rows, if a key of the table begins with it. */
   partyId?: string,
 ) => Promise<PageOf<Row>>
 
-/** How many branches one statement has: SQLite takes 500. */
+/** The maximum number of branches in one statement. SQLite's limit is 500. */
 const mostBranches = 100
-/** How many statements are kept compiled: as many as there are filters and numbers of branches, of which few are common. */
+/** The maximum number of compiled statements. Each filter and number of branches has its own, but few are common. */
 const mostShapes = 100
-/** Sorts after every id, whatever the order of the database's language. */
+/** Sorts after every id, whatever the database's collation. */
 const afterAll = 'zzzz'
 
 type Given = Record<string, unknown>
 type Read<Row> = (tx: Transaction, given: Given) => Promise<{ rows: Row[] }>
 
 /**
- * What reads pages of a table, newest first, at the cost of a page whatever there is and however little is found: each
- * branch is a walk of an index that begins with its columns and ends with the id, and the walks are merged. So a list costs
- * a step for each branch, and branches are few: the words of a status, the wallets of a party.
- * @param rowsOf Selects the rows, joined with what is told of them.
- * @param prefix What the ids begin with, where the table has others too.
+ * Makes a function that reads pages of a table, newest first. A page's cost does not depend on the size of the table or
+ * the number of matches. Each branch walks an index that begins with its columns and ends with the id, and the walks
+ * are merged. A list costs one step for each branch, and branches are few: the values of a status, the wallets of a
+ * party.
+ * @param rowsOf Selects the rows, joined with related data.
+ * @param prefix The prefix of the ids, if the table has others too.
  */
 export function walking<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
   table: Table,
@@ -58,7 +59,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
           limit: given.limit,
         })
         const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
-        // The key of SQLite's tables is the id alone, and it would take another index for the party.
+        // SQLite's primary keys are the id alone, so a condition on the party would need another index.
         const inKey = ofParty && db.getExecutor().adapter instanceof PostgresAdapter
         const own = inKey ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${given.partyId}`) : found
         return own.orderBy(id, 'desc')
@@ -91,7 +92,10 @@ interface Bounds {
   limit: unknown
 }
 
-/** Selects the last ids of all branches. Each is limited for itself, so that no more is read of it than could be needed. */
+/**
+ * Selects the last ids of all branches. Each branch has its own limit, so that no more of it is read than could be
+ * needed.
+ */
 function merged(
   table: string,
   branches: readonly (readonly string[])[],
@@ -114,7 +118,7 @@ function merged(
   return sql`${sql.join(union, sql` union all `)} order by ${id} desc limit ${limit}`
 }
 
-/** Every combination of one value for each column. */
+/** Returns every combination of one value for each column. */
 export function combinations<Choices extends Readonly<Record<string, readonly unknown[]>>>(
   choices: Choices,
 ): { [Name in keyof Choices]: Choices[Name][number] }[] {

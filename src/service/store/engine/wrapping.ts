@@ -1,14 +1,17 @@
 import { newSecret, type PasswordCost, passwordHash, type System, seal, unseal } from '../../../core/system.ts'
 
-/** The setting PAYMENTS_SECRET does not fit what the database was wrapped with. One line for who starts the program. */
+/** The setting PAYMENTS_SECRET does not match the secret that wrapped the database's keys. The message is one line. */
 export class WrongSecretError extends Error {
   override readonly name = 'WrongSecretError'
 }
 
-/** As for passwords (OWASP Password Storage Cheat Sheet): people may choose the secret themselves. Once a start. */
+/**
+ * The same cost as for passwords (OWASP Password Storage Cheat Sheet), since people may choose the secret. Paid once a
+ * start.
+ */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
-/** A root key with what it derives of a text: nothing where it is retired and the text does not last. */
+/** A root key with the secrets it derives from texts. A retired key derives them for lasting texts only. */
 export interface LoadedKey {
   id: number
   isRetired: boolean
@@ -18,18 +21,18 @@ export interface LoadedKey {
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
- * How keys lie in the database: sealed with the first of the secrets that the start was given, which are kept elsewhere,
- * so that who has the database has no key. The others open what was wrapped before, while a secret is being changed.
- * Without secrets keys lie there as they are.
+ * Encryption of the keys in the database. They are sealed with the first of the secrets given at the start, which are
+ * kept elsewhere, so that the database alone reveals no key. The other secrets open keys wrapped before a change of the
+ * secret. Without secrets, keys are stored in plain text.
  */
 export class Wrapping {
   /** The root keys that this process opened last. */
   loaded: { version: number; keys: readonly LoadedKey[] } | undefined
   readonly #secrets: readonly string[]
   readonly #system: Pick<System, 'randomBytes'>
-  /** The key that a secret makes with a salt, by both. */
+  /** The keys derived from a secret and a salt, by both. */
   readonly #keys = new Map<string, Promise<string>>()
-  /** The salt that was met last: one database has one salt, so that each secret is worked on once. */
+  /** The last salt seen. A database has one salt, so each secret is derived only once. */
   #salt: string | undefined
 
   constructor(secrets: readonly string[] | undefined, system: Pick<System, 'randomBytes'>) {
@@ -37,7 +40,7 @@ export class Wrapping {
     this.#system = system
   }
 
-  /** A key as it is to lie in the database. */
+  /** Returns a key in the form that is stored. */
   async wrap(text: string): Promise<string> {
     const [secret] = this.#secrets
     if (secret === undefined) return text
@@ -45,12 +48,12 @@ export class Wrapping {
     return `wrapped:1:${this.#salt}:${seal(this.#system, await this.#keyOf(secret, this.#salt), text)}`
   }
 
-  /** @throws WrongSecretError when none of the secrets opens it. */
+  /** Opens a stored key. @throws WrongSecretError when none of the secrets opens it. */
   async open(stored: string): Promise<string> {
     return (await this.#opened(stored)).text
   }
 
-  /** Whether it lies there as `wrap` would put it. @throws WrongSecretError as above. */
+  /** Returns whether a key is stored as `wrap` would store it. @throws WrongSecretError as above. */
   async isCurrent(stored: string): Promise<boolean> {
     return (await this.#opened(stored)).by === this.#secrets[0]
   }
