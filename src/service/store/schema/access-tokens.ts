@@ -1,20 +1,20 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A short-lived token that a key was exchanged for. */
+/** A short-lived token issued in exchange for a key. */
 export const accessTokens = table({
   id: text,
-  /** The key's. */
+  /** The exchanged key. */
   credentialId: text,
   secretHash: text,
-  /** On real time: how long a bearer token works is no part of what the sandbox's clock rehearses. */
+  /** In real time: the sandbox's clock does not rehearse how long a bearer token works. */
   expiresAtMs: bigint,
-  /** Whose key it is. */
+  /** The party that owns the key. */
   partyId: text,
   $indexes: ['expiresAtMs'],
   $uniqueIndexes: ['secretHash'],
 })
 
-/** A short-lived token that an access token was exchanged for. */
+/** A short-lived token issued in exchange for an access token. */
 export const grantTokens = table({
   id: text,
   grantId: text,

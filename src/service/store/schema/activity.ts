@@ -1,26 +1,28 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** One thing that was done, or recorded as refused. Rows are only added; each names the hash of the one before. */
+/**
+ * An action, or an attempt that was recorded as refused. Rows are only added; each names the hash of the one before.
+ */
 export const activity = table({
   id: text,
-  /** The party whose credential did it: each has a chain of its own. */
+  /** The party whose credential acted. Each party has its own chain. */
   partyId: text,
   operation: text,
-  /** `visitor`: somebody without a credential, whom the link of a page let in. */
+  /** `visitor`: a person without a credential, admitted by the link of a page. */
   actorType: text as Column<'user' | 'party' | 'agent' | 'visitor'>,
   agentId: nullable(text),
   userId: nullable(text),
   keyId: text,
   instanceId: nullable(text),
-  /** The customer it was done for. */
+  /** The customer that the actor acted for. */
   customerPartyId: nullable(text),
   /** JSON array. */
   resourceIds: text,
-  /** The error it answered, if it did. */
+  /** The code of the error response, if there was one. */
   code: nullable(text),
   previousHash: text,
   hash: text,
-  /** The HTTP status it answered. */
+  /** The HTTP status of the response. */
   status: integer,
   /** 1 is the chain's first row. */
   sequence: bigint,

@@ -16,7 +16,7 @@ export const agentCards = table({
   usedAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** Since when it is frozen. */
+  /** The time it was frozen; null if it is not frozen. */
   frozenAtMs: nullable(bigint),
   $tenant: 'partyId',
   $checks: { maximum_not_negative: '"maximumAmountCents" >= 0' },

@@ -10,16 +10,16 @@ export const agents = table({
   status: text as Column<'ACTIVE' | 'REVOKED'>,
   createdBy: nullable(text),
   createdAtMs: bigint,
-  /** JSON object of texts. */
+  /** JSON object of strings. */
   tags: text,
   /** The agent's part of its handle. */
   slug: nullable(text),
-  /** JSON of `AgentLimits`: caps on what it starts on its owner's party; null without any. */
+  /** JSON of `AgentLimits`: caps on the payments it starts on its owner's party; null without any. */
   limits: nullable(text),
   updatedBy: nullable(text),
   /** Null until its first change. */
   updatedAtMs: nullable(bigint),
-  /** When a credential of it was last used, up to a minute late. */
+  /** The last use of one of its credentials, up to a minute late. */
   lastActiveAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['partyId status id', 'id'],

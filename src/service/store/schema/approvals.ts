@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** What has to be decided before a payment goes on. The database allows one for each. */
+/** A decision that a payment waits for. The database allows one for each payment. */
 export const approvals = table({
   id: text,
   partyId: text,

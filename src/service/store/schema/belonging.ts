@@ -1,16 +1,16 @@
 import type { Tables } from './tables.ts'
 
 /**
- * What a reset or a restore of the sandbox does to a table (docs/sandbox.md#reset-save-restore). `world`: its rows are of
- * the world, so they are saved and put back. `forgotten`: they tell of requests to the world as it was, so they go. `kept`:
- * they are of the service and of the people and programs at it.
+ * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). `world`: its rows belong to
+ * the world, so they are saved and restored. `forgotten`: they record requests to the previous world, so they are
+ * deleted. `kept`: they belong to the service or to the people and programs that use it.
  */
 type Belonging = 'world' | 'forgotten' | 'kept'
 
-/** A snapshot is JSON, in which no bytes stand. */
+/** A snapshot is JSON, which cannot hold bytes. */
 type BelongingOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<Belonging, 'world'> : Belonging
 
-/** Where each table belongs: a new one does not compile without its row. */
+/** The category of each table. A new table does not compile without a row here. */
 const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> } = {
   parties: 'world',
   users: 'world',
@@ -53,7 +53,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   runs: 'forgotten',
   runEntries: 'forgotten',
 
-  // Who signed in, and with what: a grant whose agent is gone works again where the agent is put back.
+  // Sign-ins and their credentials. A grant whose agent is gone works again once the agent is restored.
   oauthGrants: 'kept',
   oauthRecords: 'kept',
   accessTokens: 'kept',
@@ -67,10 +67,10 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   mcpSessions: 'kept',
   mcpEvents: 'kept',
   mcpMail: 'kept',
-  // They are of whoever listens, as sessions are.
+  // They belong to the receivers, like sessions.
   webhooks: 'kept',
   webhookDeliveries: 'kept',
-  // The service's own. The clock and the faults are set besides.
+  // The service's own tables. The clock and the faults are set separately.
   schemas: 'kept',
   clock: 'kept',
   deployment: 'kept',

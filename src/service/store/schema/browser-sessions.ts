@@ -1,12 +1,12 @@
 import { bigint, flag, type RowOf, table, text } from './table.ts'
 
-/** A browser in which a user is signed in. Its instants are real time. */
+/** A browser in which a user is signed in. Its times are real time. */
 export const signInSessions = table({
   idHash: text,
   userId: text,
   createdAtMs: bigint,
   expiresAtMs: bigint,
-  /** Begun without a password, as whoever is at the sandbox's machine may. */
+  /** Begun without a password, as anyone at the sandbox's machine may. */
   oneClick: flag,
   $key: ['idHash'],
   $indexes: ['expiresAtMs', 'userId'],
@@ -14,9 +14,9 @@ export const signInSessions = table({
 
 export type SignInSessionRow = RowOf<typeof signInSessions>
 
-/** A one-time link that signs a user in. It is deleted when it is used; its instants are real time. */
+/** A one-time link that signs a user in. It is deleted when it is used. Its times are real time. */
 export const signInLinks = table({
-  /** SHA-256 of the code in its address, hexadecimal; the code itself is not stored. */
+  /** SHA-256 of the code in its address, hexadecimal. The code itself is not stored. */
   codeHash: text,
   userId: text,
   createdAtMs: bigint,
@@ -27,7 +27,7 @@ export const signInLinks = table({
 
 export type SignInLinkRow = RowOf<typeof signInLinks>
 
-/** A browser in which a user signed in once, by the hash of its cookie. Its instants are real time. */
+/** A browser in which a user signed in once, by the hash of its cookie. Its times are real time. */
 export const knownBrowsers = table({
   idHash: text,
   userId: text,

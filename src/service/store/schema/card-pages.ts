@@ -2,10 +2,10 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /** A page that shows a card's number once. */
 export const cardPages = table({
-  /** SHA-256 of the token in its address, hexadecimal; the token itself is not stored. */
+  /** SHA-256 of the token in its address, hexadecimal. The token itself is not stored. */
   tokenHash: text,
   cardId: text,
-  /** The card's. */
+  /** The party of the card. */
   partyId: text,
   /** The party of the agent that the card was issued to. */
   agentPartyId: text,

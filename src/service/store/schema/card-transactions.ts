@@ -7,7 +7,7 @@ export const cardTransactions = table({
   walletId: text,
   cardId: text,
   kind: text as Column<'purchase' | 'refund'>,
-  /** The purchase that a refund returns. */
+  /** The refunded purchase. */
   purchaseId: nullable(text),
   merchantName: text,
   currency: text as Column<'USD'>,
@@ -20,11 +20,11 @@ export const cardTransactions = table({
   heldCents: bigint,
   capturedCents: bigint,
   refundedCents: bigint,
-  /** When an authorization that nobody captured lapses. */
+  /** The time at which an authorization lapses unless it is captured. */
   holdExpiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The agent that the card was issued to; `agentId` is the one that caused this. */
+  /** The agent that the card was issued to; `agentId` is the one that caused this transaction. */
   cardAgentId: text,
   $tenant: 'partyId',
   $checks: {

@@ -1,8 +1,8 @@
 import { integer, type RowOf, table, text } from './table.ts'
 
 /**
- * Secrets that retired root keys had derived for records there are: the address of a checkout, the secret of a webhook.
- * Each works as before, and its key is gone.
+ * Secrets that retired root keys derived for existing records, such as a checkout's address or a webhook's secret. They
+ * keep working although their keys are gone.
  */
 export const carriedSecrets = table({
   /** SHA-256 of the text that it was derived from. */

@@ -5,15 +5,22 @@ export const clock = table({
   id: integer as Column<1>,
   /** How far the sandbox's clock is ahead of real time. */
   offsetMs: bigint,
-  /** Rises with a reset or a restore of the sandbox: only then may time begin again. */
+  /** Rises with a reset or a restore of the sandbox, the only times at which the clock may go back. */
   epoch: integer,
-  /** The latest real time that any process has seen. The clock never runs below it, whatever a machine's clock says. */
+  /**
+   * The latest real time that any process has seen. The clock never goes below it, whatever a machine's clock shows.
+   */
   highestMs: bigint,
-  /** How many rules of the sandbox's faults there are, so that a request without any to ask learns it with the time. */
+  /**
+   * The number of fault rules of the sandbox. It is read together with the time, so that requests know when there are
+   * none.
+   */
   faultRules: integer,
-  /** How many are of the kind `stale`, for which each change keeps what was there before. */
+  /** The number of rules of the kind `stale`, for which each change keeps the previous state. */
   staleRules: integer,
-  /** Rises whenever a rule of the faults or a snapshot comes or goes: who looks now and then misses no change. */
+  /**
+   * Rises whenever a fault rule or a snapshot is added or removed, so that a process that polls it misses no change.
+   */
   settingsRevision: integer,
   $checks: { one_row: '"id" = 1' },
 })

@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, type RowOf, table, text } from './table.ts'
 
-/** Whether the service knows enough of a party: a row where anybody asked. */
+/** A check of whether the service knows enough about a party. Only parties that were asked have a row. */
 export const complianceCases = table({
   id: text,
   partyId: text,

@@ -7,21 +7,21 @@ export const credentials = table({
   /** The agent of an agent key. */
   agentId: nullable(text),
   name: nullable(text),
-  /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
+  /** SHA-256 of the whole credential, hexadecimal. The secret itself is not stored. */
   secretHash: text,
   /** The first characters of the credential, for people to recognize it. */
   displayPrefix: text,
-  /** JSON array of scopes; null for what takes none: agent keys and users' tokens. */
+  /** JSON array of scopes; null for agent keys and users' tokens, which have none. */
   scopes: nullable(text),
-  /** Made by the seed, so that a start can set its secret. */
+  /** Created by the seed, so that a start can set its secret. */
   seeded: flag,
   revokedAtMs: nullable(bigint),
-  /** Set by a rotation: when its grace period ends. */
+  /** Set by a rotation: the end of the grace period. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
-  /** The user of a user's token. */
+  /** The user that a token belongs to. */
   userId: nullable(text),
-  /** JSON object of texts. */
+  /** JSON object of strings. */
   tags: text,
   createdBy: nullable(text),
   revokedBy: nullable(text),

@@ -1,10 +1,10 @@
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A developer asks a recipient to delegate to an agent. */
+/** A developer's request to a recipient to delegate to an agent. */
 export const customerInvitations = table({
   id: text,
-  /** The developer's: the party of the agent. */
+  /** The developer's party, which owns the agent. */
   partyId: text,
   agentId: text,
   recipientType: text as Column<'email' | 'phone' | 'party_id'>,
@@ -17,11 +17,11 @@ export const customerInvitations = table({
   status: text as Column<InvitationStatus>,
   cancelReason: nullable(text as Column<CancelReason>),
   message: nullable(text),
-  /** JSON object of texts. */
+  /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in the address of its page, which is derived and not stored. */
+  /** SHA-256 of the token in the address of its page. The token is derived and not stored. */
   tokenHash: text,
-  /** Who accepted or declined. */
+  /** The party that accepted or declined. */
   customerPartyId: nullable(text),
   createdByAgentId: nullable(text),
   createdInstanceId: nullable(text),
@@ -29,7 +29,7 @@ export const customerInvitations = table({
   canceledInstanceId: nullable(text),
   version: integer,
   expiresAtMs: bigint,
-  /** `expiresAtMs` while it is pending. */
+  /** Equals `expiresAtMs` while the invitation is pending. */
   pendingUntilMs: nullable(bigint),
   acceptedAtMs: nullable(bigint),
   declinedAtMs: nullable(bigint),

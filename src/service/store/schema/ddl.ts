@@ -11,11 +11,11 @@ export const schemaVersion = 1
 
 /**
  * Tells a database with exactly these tables from one of another pre-release. Until the first release the schema has no
- * history: a change is an edit of the declaration, and a database with another digest is not used.
+ * history: to change it, edit the declaration. A database with another digest is not used.
  */
 export const schemaDigest = sha256(JSON.stringify(declared)).slice(0, 32)
 
-/** The statements that make all tables and indexes in an empty database. */
+/** Returns the statements that create all tables and indexes in an empty database. */
 export function creation(dialect: Dialect): string {
   return declared
     .flatMap(([name, table]) => [tableIn(dialect, name, table), ...indexesOf(dialect, name, table)])
@@ -46,7 +46,7 @@ function indexesOf(dialect: Dialect, name: string, table: Table): string[] {
   const byColumns = (kind: string) => (columns: string) =>
     index(kind, columns.replaceAll(' ', '_'), `(${quoted(columns.split(' '))})`)
   return [
-    // The key's own index does the work of another over the same columns.
+    // The key's own index makes another over the same columns unnecessary.
     ...$indexes.filter((columns) => columns !== key).map(byColumns('index')),
     ...$uniqueIndexes.map(byColumns('unique index')),
     ...Object.entries($namedIndexes).map(([suffix, of]) => index('index', suffix, of)),

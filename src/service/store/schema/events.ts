@@ -2,23 +2,25 @@ import type { EventType } from '../../rules/event-types.ts'
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * The outbox: what happened to a party's records, in the order in which it was committed (docs/service.md#events). An event
- * is known by its party and its number.
+ * The outbox: the events of a party's records in commit order (docs/service.md#events). A party and a number identify
+ * an event.
  */
 export const events = table({
   partyId: text,
-  /** 1 is the party's first. Whoever has read up to one misses none: a smaller one never comes later. */
+  /**
+   * 1 is the party's first. No smaller number ever appears later, so a reader that has read up to one has missed none.
+   */
   sequence: bigint,
   type: text as Column<EventType>,
-  /** What it happened to; what kind of record that is, the type tells. */
+  /** The record that changed. The event's type implies the kind of record. */
   resourceId: text,
-  /** Whose card or request it is about: what other agents of the party are not told of. */
+  /** The agent whose card or request it concerns. The party's other agents do not see the event. */
   agentId: nullable(text),
   /** On the service's clock, which the sandbox moves. */
   createdAtMs: bigint,
-  /** In real time, by which old ones are deleted. */
+  /** In real time, by which old events are deleted. */
   recordedAtMs: bigint,
-  /** What changes of the record, as it was then, as JSON; null: the event is older than this column. */
+  /** The changing columns of the record at that time, as JSON; null if the event is older than this column. */
   state: nullable(text),
   $key: ['partyId', 'sequence'],
   $keyOnly: true,

@@ -1,7 +1,7 @@
 import type { connectionStatuses, externalAccountStatuses } from '../../../../tools/external-accounts.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Accounts at banks that parties linked. Of their numbers only the last four digits are known. */
+/** Bank accounts that parties linked. Only the last four digits of their numbers are known. */
 export const externalAccounts = table({
   id: text,
   partyId: text,
@@ -11,7 +11,7 @@ export const externalAccounts = table({
   accountName: text,
   accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
   lastFour: text,
-  /** What the test bank knows it as: linking it again mends the connection instead of making another one. */
+  /** The test bank's id for it. Linking it again repairs the connection and creates no second one. */
   bankAccountId: text,
   agentId: nullable(text),
   instanceId: nullable(text),

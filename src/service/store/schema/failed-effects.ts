@@ -1,15 +1,15 @@
 import type { TimedKind } from '../../rules/failed-effects.ts'
 import { bigint, type Column, integer, type RowOf, table, text } from './table.ts'
 
-/** Due effects that failed and wait for their next try. All times are the service's. */
+/** Due effects that failed and wait for a retry. All times are on the service's clock. */
 export const failedEffects = table({
   partyId: text,
   kind: text as Column<TimedKind>,
   recordId: text,
   attempts: integer,
-  /** Why the last attempt failed. */
+  /** The error of the last attempt. */
   error: text,
-  /** When the effect was due; the record's own column has the next try instead. */
+  /** When the effect was due. The record's own column holds the time of the next attempt instead. */
   dueAtMs: bigint,
   retryAtMs: bigint,
   $key: ['partyId', 'kind', 'recordId'],

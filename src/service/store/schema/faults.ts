@@ -1,14 +1,14 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The rules by which the sandbox fails on purpose (docs/sandbox.md#faults); `clock` has how many there are. */
+/** The rules for injected failures of the sandbox (docs/sandbox.md#faults). Their number is in `clock`. */
 export const faults = table({
   id: text,
-  /** They are asked in this order. */
+  /** Rules are checked in this order. */
   place: integer,
   origin: text as Column<'file' | 'operation'>,
   /** The rule as JSON. */
   rule: text,
-  /** Who set it; null: a file. */
+  /** The party that set it; null if it came from a file. */
   partyId: nullable(text),
   matched: bigint,
   hits: bigint,

@@ -1,17 +1,17 @@
 import { bigint, bytes, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
 export const idempotencyRecords = table({
-  /** The party the request acts on: keys are scoped to it. */
+  /** The party that the request acts on, to which keys are scoped. */
   partyId: text,
   /** The first half of the SHA-256 of the Idempotency-Key. */
   key: text,
   /** The first half of the SHA-256 of method, path and canonical body. */
   fingerprint: text,
-  /** `unresolved`: accepted, answered 503, to be repeated. `finished`: `status` and `answer` replay. */
+  /** `unresolved`: accepted but answered 503, and to be repeated. `finished`: `status` and `answer` are replayed. */
   state: text as Column<'unresolved' | 'finished'>,
   status: nullable(integer),
   finishedAtMs: nullable(bigint),
-  /** Deflated, then sealed: only the Idempotency-Key itself opens it. */
+  /** Compressed, then sealed with the Idempotency-Key, so that only the key opens it. */
   answer: nullable(bytes),
   $key: ['partyId', 'key'],
   $indexes: ['finishedAtMs'],

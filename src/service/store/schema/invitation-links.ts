@@ -1,18 +1,18 @@
 import type { LinkStatus } from '../../rules/invitation-links.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A developer's address at which anybody who has it can connect its agents. */
+/** A developer's link through which anyone who has it can connect its agents. */
 export const invitationLinks = table({
   id: text,
-  /** The developer's: the party of the agents. */
+  /** The developer's party, which owns the agents. */
   partyId: text,
   name: text,
   /** JSON array of `ProposedAgent`. */
   proposedAgents: text,
   status: text as Column<LinkStatus>,
-  /** JSON object of texts. */
+  /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in its address, hexadecimal; the token itself is not stored. */
+  /** SHA-256 of the token in its address, hexadecimal. The token itself is not stored. */
   tokenHash: text,
   /** The token's first and last characters, for people to recognize it. */
   maskedToken: text,

@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** Which process does what only one of several is to do, and until when it does, in real time. */
+/** Tasks that only one of several processes performs. `untilMs` is in real time. */
 export const leases = table({
   name: text,
   holder: text,

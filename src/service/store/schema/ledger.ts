@@ -1,6 +1,6 @@
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
-/** One side of a posting. The entries of a posting sum to zero; a wallet's balances are the sums of its entries. */
+/** One side of a posting. The entries of a posting sum to zero. A wallet's balances are the sums of its entries. */
 export const ledgerEntries = table({
   id: text,
   postingId: text,
@@ -10,11 +10,11 @@ export const ledgerEntries = table({
   /** Null for the accounts outside the service. */
   walletId: nullable(text),
   reason: text,
-  /** The record that moved the money: a card transaction, a subscription. */
+  /** The record that moved the money, such as a card transaction or a subscription. */
   sourceId: nullable(text),
   amountCents: bigint,
   createdAtMs: bigint,
-  /** Whose wallet it is; of an account outside the service, whose wallet the posting is about. */
+  /** The party of the wallet. For an account outside the service, the party of the wallet that the posting concerns. */
   partyId: text,
   $tenant: 'partyId',
   $checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },

@@ -1,6 +1,6 @@
 import { table, text } from './table.ts'
 
-/** Claims of names, each of which is there only inside of the transaction that has it; PostgreSQL alone needs them. */
+/** Claimed names. A row exists only inside the transaction that holds the claim. Only PostgreSQL needs them. */
 export const locks = table({
   name: text,
   $key: ['name'],

@@ -1,18 +1,18 @@
 import { bigint, table, text } from './table.ts'
 
-/** A session of an MCP host, which any process that shares the database can go on with. */
+/** A session of an MCP host, which any process that shares the database can continue. */
 export const mcpSessions = table({
-  /** SHA-256 of the session's id, hexadecimal; the id itself is not stored. */
+  /** SHA-256 of the session's id, hexadecimal. The id itself is not stored. */
   idHash: text,
   /** The grant or key that the session is bound to. */
   principalId: text,
-  /** JSON of what a process needs to go on with it. */
+  /** JSON of the state that a process needs to continue the session. */
   state: text,
   createdAtMs: bigint,
   usedAtMs: bigint,
-  /** Whose credential that is. */
+  /** The party that owns the credential. */
   partyId: text,
-  /** JSON array: the addresses of resources that its host asked to hear of. */
+  /** JSON array: the URIs of resources that its host subscribed to. */
   subscribed: text,
   $key: ['idHash'],
   $indexes: ['principalId usedAtMs', 'usedAtMs'],
@@ -34,7 +34,7 @@ export const mcpEvents = table({
 export const mcpMail = table({
   id: text,
   idHash: text,
-  /** Empty: all of them. */
+  /** Empty: all processes. */
   addressee: text,
   message: text,
   sentAtMs: bigint,

@@ -1,6 +1,6 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
-/** What a user allowed an application, acting as an agent or as the user (docs/service.md#oauth-scopes). */
+/** A user's grant to an application that acts as an agent or as the user (docs/service.md#oauth-scopes). */
 export const oauthGrants = table({
   id: text,
   userId: text,
@@ -13,7 +13,7 @@ export const oauthGrants = table({
   scopes: text,
   /** JSON, as the authorization server keeps it. */
   payload: text,
-  /** The instants below are of the service's clock, but for the end, which is of real time. */
+  /** The times below are on the service's clock, except for the expiry, which is in real time. */
   createdAtMs: bigint,
   lastUsedAtMs: nullable(bigint),
   revokedAtMs: nullable(bigint),

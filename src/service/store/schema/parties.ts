@@ -9,12 +9,12 @@ export const parties = table({
   createdAtMs: bigint,
   /** E.164. */
   phone: nullable(text),
-  /** JSON of `Limits`, on everything that leaves its wallets. */
+  /** JSON of `Limits` on all money that leaves its wallets. */
   limits: nullable(text),
   /** Without the `@`. */
   handle: nullable(text),
   status: text as Column<'ACTIVE' | 'SUSPENDED' | 'PROVISIONAL' | 'INACTIVE'>,
-  /** JSON object of what else is known of it: legalName, firstName, lastName, avatarUrl, persona and its address. */
+  /** JSON object of other known facts: legalName, firstName, lastName, avatarUrl, persona and its address. */
   profile: text,
   createdBy: nullable(text),
   updatedAtMs: nullable(bigint),

@@ -1,16 +1,16 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * The ends of a party's chain of activity and of its events. A transaction writes the row with its last statements and holds
- * its lock until the commit.
+ * The ends of a party's activity chain and of its events. A transaction writes this row with its last statements and
+ * holds its lock until the commit.
  */
 export const partyHeads = table({
   partyId: text,
-  /** The number of the last row of activity, which is also how many there are. */
+  /** The number of the last activity row, which is also the number of rows. */
   activitySequence: bigint,
   /** The hash of that row; null before the first. */
   hash: nullable(text),
-  /** A root key's signature of the end of the chain: rows that are cut off it are missed. */
+  /** A root key's signature of the end of the chain, which reveals that rows were cut off. */
   seal: nullable(text),
   /** The number of the last event, deleted ones included. */
   eventSequence: bigint,
@@ -20,14 +20,14 @@ export const partyHeads = table({
 
 export type PartyHeadRow = RowOf<typeof partyHeads>
 
-/** The end of a party's chain of activity. */
+/** The end of a party's activity chain. */
 export interface ActivityHead {
   partyId: string
   sequence: number
   hash: string
 }
 
-/** Returns the text that the seal of an end signs. */
+/** Returns the text that the seal of a chain's end signs. */
 export function sealedText({ partyId, sequence, hash }: ActivityHead): string {
   return `activity ${partyId} ${sequence} ${hash}`
 }

@@ -2,10 +2,10 @@ import type { paymentRequestStatuses } from '../../../../tools/payment-requests.
 import type { counterpartyTypes } from '../../../../tools/payments.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Money that a party asks another for, or somebody who is not known yet. */
+/** A request for money from another party, or from a person who is not known yet. */
 export const paymentRequests = table({
   id: text,
-  /** Who asks, and is paid. */
+  /** The party that asks and is paid. */
   partyId: text,
   walletId: text,
   agentId: nullable(text),
@@ -14,24 +14,24 @@ export const paymentRequests = table({
   amountCents: bigint,
   currency: text as Column<'USD'>,
   description: nullable(text),
-  /** JSON object of texts. */
+  /** JSON object of strings. */
   tags: text,
   payerType: text as Column<(typeof counterpartyTypes)[number]>,
   payerValue: text,
   payerName: nullable(text),
-  /** Null while nobody known is asked. */
+  /** Null until the payer is known. */
   payerPartyId: nullable(text),
   payerAgentId: nullable(text),
-  /** SHA-256 of the token in the address of its page, which is derived and not stored. */
+  /** SHA-256 of the token in the address of its page. The token is derived and not stored. */
   tokenHash: text,
-  /** The payment that fulfills it; null while nobody pays. */
+  /** The payment that fulfills it; null until a payment does. */
   paymentId: nullable(text),
   transactionId: nullable(text),
-  /** JSON of `CardTries`; null: no card of the payer's was declined. */
+  /** JSON of `CardTries`; null if no card of the payer's was declined. */
   cardTries: nullable(text),
   version: integer,
   expiresAtMs: bigint,
-  /** `expiresAtMs` while it is open. */
+  /** Equals `expiresAtMs` while the request is open. */
   openUntilMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

@@ -1,12 +1,12 @@
 import type { PaymentStatus } from '../../rules/payments.ts'
 import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Money that a party sends, and what a sandbox deposit brings in. */
+/** Money that a party sends, and sandbox deposits. */
 export const payments = table({
   id: text,
-  /** `payment` is a payment on the wire; the others are transfers, `internal` between two wallets of the party. */
+  /** `payment` is a payment in the API; the others are transfers, `internal` between two wallets of the party. */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
-  /** Whose wallet it is: the sender's, of a deposit the receiver's. */
+  /** The owner of the wallet: the sender, or the receiver of a deposit. */
   partyId: text,
   walletId: text,
   actorType: text as Column<'agent' | 'user' | 'api'>,
@@ -17,7 +17,7 @@ export const payments = table({
   description: nullable(text),
   /** JSON object. */
   tags: text,
-  /** Null while nobody known is to be paid; of wires and deposits always. */
+  /** Null until the recipient is known; always null for wires and deposits. */
   recipientPartyId: nullable(text),
   recipientAgentId: nullable(text),
   /** The e-mail address or phone number of a recipient who was unknown. */
@@ -25,32 +25,32 @@ export const payments = table({
   /** SHA-256 of the claim link's token, which is not stored. */
   claimTokenHash: nullable(text),
   /**
-   * JSON: where a wire goes, the account number cut down to its last four digits; of an internal transfer the `walletId`
-   * that is paid.
+   * JSON: the destination of a wire, with the account number reduced to its last four digits. For an internal transfer,
+   * the receiving `walletId`.
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
-  /** An agent of another party started it, with a grant of this one's. */
+  /** Started by an agent of another party, under this party's grant. */
   delegated: flag,
   version: integer,
   amountCents: bigint,
-  /** What waits in `held` to be claimed. */
+  /** The amount in `held` that waits to be claimed. */
   heldCents: bigint,
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The bank account that a deposit comes from, or a withdrawal goes to. */
+  /** The bank account that a deposit comes from, or that a withdrawal goes to. */
   externalAccountId: nullable(text),
-  /** How a transfer from or to a bank goes: `standard`, `instant` or `wire`; of a payment `card` where one paid it. */
+  /** The kind of bank transfer: `standard`, `instant` or `wire`. For a payment, `card` if a card paid it. */
   method: nullable(text as Column<'standard' | 'instant' | 'wire' | 'card'>),
   /** The request that a payment fulfills. */
   paymentRequestId: nullable(text),
-  /** When the bank does its part next; null: it has none. */
+  /** The time of the bank's next step; null if there is none. */
   bankDueAtMs: nullable(bigint),
   submittedAtMs: nullable(bigint),
   settledAtMs: nullable(bigint),
   /** JSON of `{code, reason}`: why the bank refused it. */
   failure: nullable(text),
-  /** JSON of `{code, reason, returnedAtMs}`: why the bank sent it back. */
+  /** JSON of `{code, reason, returnedAtMs}`: why the bank returned it. */
   returned: nullable(text),
   $tenant: 'partyId',
   $checks: {

@@ -1,9 +1,11 @@
 import { bigint, table, text } from './table.ts'
 
-/** How much of its limit a credential has used up in its latest window: one row for each that ever sent a request. */
+/**
+ * The used part of a credential's limit in its latest window. Every credential that ever sent a request has one row.
+ */
 export const rateLimits = table({
   keyId: text,
-  /** What processes took for it, which may be more than there is. */
+  /** The number of requests that processes reserved, which may exceed the limit. */
   taken: bigint,
   /** In real time. */
   endsAtMs: bigint,

@@ -1,16 +1,16 @@
 import type { RunEntryKind, RunOutcome } from '../../rules/runs.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** What one conversation of an agent came to: the calls with one instance id, or those of a party that have none. */
+/** Totals of one conversation of an agent: the calls with one instance id, or those of a party without any. */
 export const runs = table({
   partyId: text,
   /** `run_` and the start of a hash of the party and the instance id, so that any id fits into an address. */
   id: text,
-  /** Null: the calls that came with none. */
+  /** Null for the calls that came without one. */
   instanceId: nullable(text),
-  /** The last agent that called; null: only users and API keys of the party did. */
+  /** The last agent that called; null if only users and API keys of the party called. */
   agentId: nullable(text),
-  /** What the program called itself that called last. */
+  /** The self-reported name of the program that called last. */
   host: nullable(text),
   calls: bigint,
   /** Calls that were refused, failed or were declined. */
@@ -34,27 +34,27 @@ export const runs = table({
 
 export type RunRow = RowOf<typeof runs>
 
-/** One thing that happened in a run. Nothing secret stands in it: what a call told of cards and keys is masked before. */
+/** One entry of a run. It holds no secrets: card numbers and keys in a call are masked before it is written. */
 export const runEntries = table({
   partyId: text,
-  /** `ent_`, and then in the order in which a process noted them. */
+  /** `ent_` and a suffix that sorts in the order in which a process recorded the entries. */
   id: text,
   runId: text,
   kind: text as Column<RunEntryKind>,
-  /** The operation's name, which is the tool's; of what happened by itself, the reason of its posting. */
+  /** The name of the operation and its tool. For an effect without a call, the reason of its posting. */
   operation: text,
   agentId: nullable(text),
   outcome: text as Column<RunOutcome>,
-  /** The status of the answer; null: there was none, or it is no call. */
+  /** The response status; null if there was no response, or the entry is no call. */
   status: nullable(integer),
   code: nullable(text),
   amountCents: nullable(bigint),
-  /** The fault of the sandbox that befell it. */
+  /** The injected sandbox fault that hit it. */
   fault: nullable(text),
-  /** How long it took, milliseconds of real time. */
+  /** The duration in milliseconds of real time. */
   ms: nullable(integer),
   supportId: nullable(text),
-  /** The start of a hash of its Idempotency-Key, by which a repeat finds the call whose answer it is. */
+  /** The start of a hash of its Idempotency-Key, by which a repeat finds the original call. */
   keyHash: nullable(text),
   /** `RunDetail` as JSON. */
   detail: text,

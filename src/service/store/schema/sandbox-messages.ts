@@ -1,10 +1,10 @@
 import type { messageKinds } from '../../../../tools/sandbox-messages.ts'
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
-/** Mails and text messages that the service would have sent, of which the sandbox sends none. */
+/** E-mails and text messages that production would send. The sandbox only stores them. */
 export const sandboxMessages = table({
   id: text,
-  /** Whose record it is about: the party that is shown it. */
+  /** The party whose record it concerns, which can see it. */
   partyId: text,
   agentId: nullable(text),
   kind: text as Column<(typeof messageKinds)[number]>,

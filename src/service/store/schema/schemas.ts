@@ -1,10 +1,10 @@
 import { type Column, integer, type RowOf, table, text } from './table.ts'
 
-/** One row: the schema that the database was made with. */
+/** One row: the schema that the database was created with. */
 export const schemas = table({
   id: integer as Column<1>,
   version: integer,
-  /** `schemaDigest` of the payments-mcp that made it. */
+  /** The `schemaDigest` of the payments-mcp that created it. */
   digest: text,
   $checks: { one_row: '"id" = 1' },
 })

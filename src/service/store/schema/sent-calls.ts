@@ -1,14 +1,14 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** Tool calls that MCP servers sent, so that a repeat of one is known by whichever process gets it. */
+/** Tool calls that MCP servers sent, so that any process recognizes a repeated call. */
 export const sentCalls = table({
-  /** Whose credential it was sent with. */
+  /** The party of the credential that sent it. */
   partyId: text,
   /** A keyed hash of the credential, the run and the request. */
   id: text,
-  /** The Idempotency-Key that it was sent under: only who knows the whole call opens it. */
+  /** The Idempotency-Key of the call, sealed so that only a process that knows the whole call can open it. */
   sealed: text,
-  /** On real time: what a model repeats, it repeats soon. */
+  /** In real time, since a model repeats a call soon or not at all. */
   sentAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: ['sentAtMs'],

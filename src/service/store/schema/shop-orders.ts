@@ -1,7 +1,7 @@
 import type { shopOrderStatuses } from '../../../../tools/shops.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** What was bought at a shop of the sandbox: it ships, captures and refunds by the sandbox's clock (docs/shops.md). */
+/** An order at a sandbox shop. It ships, captures and refunds by the sandbox's clock (docs/shops.md). */
 export const shopOrders = table({
   id: text,
   partyId: text,
@@ -11,9 +11,9 @@ export const shopOrders = table({
   checkoutId: text,
   cardTransactionId: text,
   status: text as Column<(typeof shopOrderStatuses)[number]>,
-  /** What was bought, parcels, and what the shop goes on charging, as JSON (`ShopOrderState`). */
+  /** Items, parcels and further charges of the shop, as JSON (`ShopOrderState`). */
   state: text,
-  /** When the shop does something next by itself. */
+  /** The time of the shop's next automatic step. */
   nextEventAtMs: nullable(bigint),
   version: integer,
   createdAtMs: bigint,

@@ -1,9 +1,9 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A key that access tokens are signed with. Its instants are real time. */
+/** A key that signs access tokens. Its times are real time. */
 export const signingKeys = table({
   kid: text,
-  /** JSON Web Key, the private part included. */
+  /** JSON Web Key, including the private part. */
   jwk: text,
   createdAtMs: bigint,
   $key: ['kid'],

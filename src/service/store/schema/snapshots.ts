@@ -1,12 +1,12 @@
 import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A state of the sandbox's world that can be gone back to (docs/sandbox.md#reset-save-restore). */
+/** A saved state of the sandbox's world that can be restored (docs/sandbox.md#reset-save-restore). */
 export const snapshots = table({
   id: text,
   name: text,
-  /** What the service's clock showed; null: it begins as the world says. */
+  /** The time on the service's clock; null if it begins as the world defines. */
   clockMs: nullable(bigint),
-  /** How many characters its rows take. */
+  /** The size of its rows in characters. */
   characters: bigint,
   /** Real time. */
   savedAtMs: bigint,
@@ -15,7 +15,7 @@ export const snapshots = table({
 
 export type SnapshotRow = RowOf<typeof snapshots>
 
-/** The rows of a snapshot: some hundred of one table as a JSON array of objects. */
+/** The rows of a snapshot: each part is a JSON array of a few hundred rows of one table. */
 export const snapshotRows = table({
   snapshotId: text,
   tableName: text,

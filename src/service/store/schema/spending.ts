@@ -1,14 +1,14 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
 /**
- * What was spent of a party's money, by each agent, in the latest day and month in which it spent: what limits are
- * compared with. It moves with what it counts, in the same transaction.
+ * The money that each agent spent of a party's, in the latest day and month in which it spent any. Limits are compared
+ * with it. It changes in the same transaction as the spending it counts.
  */
 export const spending = table({
   partyId: text,
-  /** Empty for what no agent started. */
+  /** Empty for spending that no agent started. */
   agentId: text,
-  /** When the day began, and what was spent since. */
+  /** The start of the day, and the amount spent since. */
   dayMs: bigint,
   dayCents: bigint,
   monthMs: bigint,

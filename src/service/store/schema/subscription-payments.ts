@@ -1,13 +1,13 @@
 import { bigint, integer, type RowOf, table, text } from './table.ts'
 
-/** A payment that was charged. Its number is part of the key, so that it cannot be charged twice. */
+/** A charged payment. Its number is part of the key, so that it cannot be charged twice. */
 export const subscriptionPayments = table({
   subscriptionId: text,
   paymentNumber: integer,
   amountCents: bigint,
   taxCents: bigint,
   chargedAtMs: bigint,
-  /** The merchant's, as of the subscription. */
+  /** The subscription's party, which is the merchant's. */
   partyId: text,
   $tenant: 'partyId',
   $key: ['subscriptionId', 'paymentNumber'],

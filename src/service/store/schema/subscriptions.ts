@@ -2,9 +2,9 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 export const subscriptions = table({
   id: text,
-  /** The merchant: the party acted on when it was created. */
+  /** The merchant: the party that the creating request acted on. */
   partyId: text,
-  /** Where the money lands. */
+  /** The wallet that receives the money. */
   walletId: text,
   paymentIntentId: text,
   mandateId: nullable(text),
@@ -17,7 +17,7 @@ export const subscriptions = table({
   billing: text,
   currency: text as Column<'USD'>,
   version: integer,
-  /** When something happens next by itself; null when nothing does. */
+  /** The time of the next automatic event; null if there is none. */
   nextEventAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

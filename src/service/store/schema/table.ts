@@ -1,16 +1,16 @@
 import { type Kysely, PostgresAdapter } from 'kysely'
 
-/** A column as the database has it. `Value` is the type of its values. */
+/** A column as the database defines it. `Value` is the type of its values. */
 export interface Column<Value> {
   readonly type: 'text' | 'integer' | 'bigint' | 'bytes'
   readonly isNullable: boolean
-  /** Carries the type only: it is never set. */
+  /** Only carries the type; it is never set. */
   readonly value?: Value
 }
 
 export const text: Column<string> = { type: 'text', isNullable: false }
 export const integer: Column<number> = { type: 'integer', isNullable: false }
-/** For amounts and instants, which outgrow 32 bits. */
+/** For amounts and times, which outgrow 32 bits. */
 export const bigint: Column<number> = { type: 'bigint', isNullable: false }
 export const bytes: Column<Uint8Array> = { type: 'bytes', isNullable: false }
 export const flag = integer as Column<0 | 1>
@@ -24,17 +24,17 @@ interface Constraints {
   /** The primary key: `id` unless it is given. */
   readonly $key?: readonly string[]
   /**
-   * The column that PostgreSQL's primary key begins with, before `$key`, so that a party's rows lie together. SQLite, which is
-   * one file, finds rows by `$key` alone.
+   * The column that PostgreSQL's primary key begins with, before `$key`, so that a party's rows are stored together.
+   * SQLite finds rows by `$key` alone.
    */
   readonly $tenant?: string
-  /** By name, which the error of a violation tells. */
+  /** By name, which a violation's error contains. */
   readonly $checks?: Readonly<Record<string, string>>
   readonly $indexes?: readonly string[]
   readonly $uniqueIndexes?: readonly string[]
-  /** Indexes that columns alone do not describe, by name. */
+  /** Indexes that need more than a list of columns, by name. */
   readonly $namedIndexes?: Readonly<Record<string, string>>
-  /** The table is its primary key and little more: SQLite keeps it once, in the order of the key. */
+  /** The table has little more than its primary key. SQLite stores it once, in the order of the key. */
   readonly $keyOnly?: true
 }
 
@@ -58,12 +58,12 @@ export function columnsOf(declared: Table): [name: string, column: Column<unknow
   return Object.entries(declared).filter(([name]) => !name.startsWith('$')) as [string, Column<unknown>][]
 }
 
-/** The columns of the primary key. */
+/** Returns the columns of the primary key. */
 export function keyOf(dialect: 'sqlite' | 'postgres', { $tenant, $key = ['id'] }: Table): readonly string[] {
   return dialect === 'postgres' && $tenant !== undefined ? [$tenant, ...$key] : $key
 }
 
-/** Whether that is PostgreSQL's dialect of SQL. */
+/** Returns whether the database is PostgreSQL. */
 export function speaksPostgres(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }

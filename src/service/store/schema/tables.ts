@@ -59,8 +59,8 @@ import { webhooks } from './webhooks.ts'
 import { world } from './world.ts'
 
 /**
- * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
- * epoch on the service's clock, booleans 0 or 1, structured values JSON as text.
+ * The tables, alike on SQLite and PostgreSQL. Ids are text, amounts are integer cents, and times are milliseconds since
+ * the epoch on the service's clock. Booleans are 0 or 1, and structured values are JSON as text.
  */
 export const tables = {
   parties,
@@ -134,7 +134,7 @@ export const tables = {
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }
 
-/** The columns in which keys lie, wrapped where the start was given a secret, and which column names their row. */
+/** The columns that hold keys, wrapped if the start was given a secret, and the column that identifies each row. */
 export const keysAtRest = [
   { table: 'rootKeys', name: 'id', key: 'secret' },
   { table: 'signingKeys', name: 'kid', key: 'jwk' },

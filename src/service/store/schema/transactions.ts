@@ -4,7 +4,7 @@ import { bigint, type Column, flag, nullable, type RowOf, table, text } from './
 export const transactions = table({
   id: text,
   transactionType: text as Column<'payment' | 'transfer'>,
-  /** The payment, wire or deposit that moved it; of a subscription's charge its key. */
+  /** The payment, wire or deposit that moved it; for a subscription's charge, its key. */
   paymentId: text,
   /** Null outside the service. */
   sourcePartyId: nullable(text),
@@ -16,11 +16,11 @@ export const transactions = table({
   delegated: flag,
   amountCents: bigint,
   createdAtMs: bigint,
-  /** The subscription of a charge, which a payer outside pays. */
+  /** The subscription of a charge, paid by a payer outside the service. */
   subscriptionId: nullable(text),
-  /** In whose books it was entered: who paid, or who was paid where the payer is outside. */
+  /** The party whose books contain it: the payer, or the recipient if the payer is outside. */
   partyId: text,
-  /** When a bank took the money back, or sent it. */
+  /** When a bank took the money back, or returned it. */
   returnedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['id'],

@@ -6,7 +6,7 @@ export const walletAgents = table({
   agentId: text,
   isDefault: flag,
   attachedAtMs: bigint,
-  /** Whose wallet and agent they are. */
+  /** The party that owns the wallet and the agent. */
   partyId: text,
   $tenant: 'partyId',
   $key: ['walletId', 'agentId'],

@@ -1,11 +1,11 @@
 import { type RowOf, table, text } from './table.ts'
 
-/** What an attached agent holds on the wallet (`cards.read`, …), a row each. */
+/** A permission (`cards.read`, …) of an attached agent on the wallet, one row each. */
 export const walletPermissions = table({
   walletId: text,
   agentId: text,
   permission: text,
-  /** Whose wallet and agent they are. */
+  /** The party that owns the wallet and the agent. */
   partyId: text,
   $tenant: 'partyId',
   $key: ['walletId', 'agentId', 'permission'],

@@ -12,12 +12,12 @@ export const wallets = table({
   isDefault: flag,
   /** Rises with each change; a change is a compare-and-set on it. */
   version: integer,
-  /** What can be spent now. */
+  /** The money that can be spent now. */
   availableCents: bigint,
-  /** What authorizations hold. The wallet owns the sum of both. */
+  /** The money that authorizations hold. The wallet owns the sum of both. */
   heldCents: bigint,
   createdAtMs: bigint,
-  /** What banks took back of money that had come from them: by so much, at most, the wallet may be below zero. */
+  /** The money that banks took back of deposits from them: the most by which the balance may be below zero. */
   returnedCents: bigint,
   $tenant: 'partyId',
   $indexes: ['partyId id'],

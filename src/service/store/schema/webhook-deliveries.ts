@@ -1,20 +1,20 @@
 import type { deliveryStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** What is on its way to a webhook, and what became of it. All times are real. */
+/** The delivery of an event to a webhook, and its outcome. All times are real time. */
 export const webhookDeliveries = table({
   id: text,
   partyId: text,
   webhookId: text,
   eventSequence: bigint,
-  /** It stays, where a reset of the sandbox gives the number again. */
+  /** Stays the same even if a reset of the sandbox reuses the number. */
   eventId: text,
   eventType: text,
   status: text as Column<(typeof deliveryStatuses)[number]>,
   attempts: integer,
   lastResponseStatus: nullable(integer),
   lastError: nullable(text),
-  /** When it is tried next; null: it is not. */
+  /** The time of the next attempt; null if there is none. */
   dueAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

@@ -1,7 +1,7 @@
 import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Addresses that are told of a party's events (docs/webhooks.md). Times of sending are real ones. */
+/** Addresses that receive a party's events (docs/webhooks.md). Times of sending are real time. */
 export const webhooks = table({
   id: text,
   partyId: text,
@@ -10,20 +10,20 @@ export const webhooks = table({
   status: text as Column<(typeof webhookStatuses)[number]>,
   /** JSON array. */
   enabledEvents: text,
-  /** JSON object of texts. */
+  /** JSON object of strings. */
   tags: text,
-  /** The number of its secret, which is derived from it and from the root key of that id, and is not stored. */
+  /** The number of its secret. The secret is derived from it and the root key with the id below, and is not stored. */
   secretNumber: integer,
   secretKeyId: integer,
-  /** The root key of the secret before. */
+  /** The root key of the previous secret. */
   previousKeyId: nullable(integer),
-  /** Until when deliveries carry the signature of the secret before, in real time. */
+  /** The end of the period in which deliveries also carry the previous secret's signature, in real time. */
   previousSecretUntilMs: nullable(bigint),
-  /** The number of the last event of the party for which it was seen to. */
+  /** The number of the party's last event that was processed for this webhook. */
   toldUpTo: bigint,
-  /** Since when nothing arrived there, in real time; null: the last delivery did. */
+  /** The time since which no delivery has succeeded, in real time; null if the last one did. */
   failingSinceMs: nullable(bigint),
-  /** When there is something to send, in real time; null: there is nothing. */
+  /** The time of the next delivery, in real time; null if there is none. */
   nextDueAtMs: nullable(bigint),
   version: integer,
   createdAtMs: bigint,

@@ -1,17 +1,17 @@
 import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** One row: the world that the sandbox was filled with, which a reset goes back to (docs/sandbox.md#worlds). */
+/** One row: the world that the sandbox was filled with, which a reset restores (docs/sandbox.md#worlds). */
 export const world = table({
   id: integer as Column<1>,
-  /** The world's name and a hash of its file, by which a start finds out whether it is another; null: not known. */
+  /** The world's name and a hash of its file, by which a start detects another world; null if not known. */
   digest: nullable(text),
   /** The party whose credentials manage the sandbox. */
   firstPartyId: text,
-  /** An agent is rehearsed in it, which may not manage the sandbox then. */
+  /** Set while an agent is rehearsed in this world. The agent may not manage the sandbox then. */
   isRehearsal: flag,
-  /** What the service's clock shows when the world begins; null: real time. */
+  /** The time on the service's clock when the world begins; null for real time. */
   startsAtMs: nullable(bigint),
-  /** The shops that are open, as JSON; null: those of the package. */
+  /** The open shops, as JSON; null for those of the package. */
   shops: nullable(text),
   $checks: { one_row: '"id" = 1' },
 })
