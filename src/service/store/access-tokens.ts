@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
-/** The key that a token was made from, with the token's own hash and end. */
+/** The key that a token was issued for, with the token's own hash and expiry. */
 export type Exchanged = CredentialRow & {
   agentStatus: AgentRow['status'] | null
   tokenHash: string
@@ -43,6 +43,6 @@ export const findGrantToken = finding('grantTokens', 'secretHash')
 
 export const insertGrantToken = inserting('grantTokens')
 
-/** Delete tokens that ended; give their number. */
+/** Delete expired tokens and return how many they deleted. */
 export const deleteAccessTokens = deletingOldest('accessTokens', ['id'], 'expiresAtMs')
 export const deleteGrantTokens = deletingOldest('grantTokens', ['id'], 'expiresAtMs')

@@ -9,10 +9,12 @@ import type { ActivityRow } from './schema/activity.ts'
 import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** What tells that a fault of the sandbox befell a request. It names no agent, so that none reads it. */
+/**
+ * The operation of rows that record an injected sandbox fault. Such a row names no agent, so that no agent reads it.
+ */
 export const faultEntry = 'sandbox_fault'
 
-/** The number of a party's last row; 0 before the first. */
+/** Returns the number of a party's last row; 0 before the first. */
 async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
   return (await last(tx, { partyId })).rows[0]?.sequence ?? 0
 }
@@ -21,7 +23,7 @@ const last = prepared((db, by: { partyId: string }) =>
   db.selectFrom('activity').select('sequence').where('partyId', '=', by.partyId).orderBy('sequence', 'desc').limit(1),
 )
 
-/** @throws StaleWriteError when another row took its place in the chain since the head was read. */
+/** Adds a row to its party's chain. @throws StaleWriteError if another row took its number since the head was read. */
 export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
   await insert(tx, row)
   const { partyId, sequence } = row
@@ -48,7 +50,7 @@ export interface ActivityScope {
   agentId: string | null
   instanceId: string | null
   resourceId: string | null
-  /** The agent that asks: it sees no other agent's activity. */
+  /** The calling agent, which sees no other agent's activity; null if the caller is no agent. */
   ownAgentId: string | null
 }
 
@@ -82,17 +84,17 @@ export async function listActivity(
 
 type Narrowing = 'agentId' | 'instanceId'
 
-/** Narrows by the index of a column. */
+/** Filters by the index of a column. */
 const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Narrows what another index finds, row by row: a resource belongs to few runs, and a run to few agents. Written so that
- * no database walks all rows of the agent instead.
+ * Filters the rows that another index finds, one by one: a resource belongs to few runs, and a run to few agents. The
+ * expression keeps databases from walking all rows of the agent instead.
  */
 const within = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
 
-/** Narrows rows of a party to those that name a resource. */
+/** Restricts rows of a party to those that name a resource. */
 function about<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
   return rows
     .innerJoin('activityResources', (join) =>
@@ -104,7 +106,7 @@ function about<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: 
     .where('activityResources.resourceId', '=', resourceId)
 }
 
-/** Rows of a party's chain in their order, from after a sequence number on. */
+/** Returns rows of a party's chain in order, after a sequence number. */
 export async function activityAfter(
   tx: Transaction,
   partyId: string,
@@ -121,7 +123,7 @@ export async function activityAfter(
     .execute()
 }
 
-/** Finds the first party, in the order of their ids after `after`, that has rows of activity or a head. */
+/** Finds the next party after the id `after` that has rows of activity or a head. */
 export async function nextChain(tx: Transaction, after: string): Promise<string | undefined> {
   const activity = tx.db.selectFrom('activity').select('partyId').where('partyId', '>', after)
   const listed = await activity.orderBy('partyId').limit(1).executeTakeFirst()
@@ -139,7 +141,7 @@ export async function activityIdAt(
   return (await row.executeTakeFirst())?.id
 }
 
-/** Returns the end of a party's chain as it was kept; undefined before its first row. */
+/** Returns the stored end of a party's chain; undefined before its first row. */
 export async function activityHead(tx: Transaction, partyId: string): Promise<SealedHead | undefined> {
   return sealedHead(await findPartyHead(tx, partyId))
 }
@@ -161,14 +163,14 @@ export interface ChainEnd {
   keys: Pick<RootKeys, 'sign'>
 }
 
-/** Finds the end that was sealed, not the last row that is there: rows that were cut off stay missing. */
+/** Finds the sealed end, not the last row that exists, so that rows that were cut off stay missing. */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
   const left = leftEnd(tx, partyId)
   const [keys, kept] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
   return chainEndAt(tx, partyId, kept, keys)
 }
 
-/** Returns the end of a chain by the party's head. */
+/** Returns the end of a chain from the party's head. */
 export async function chainEndAt(
   tx: Transaction,
   partyId: string,
@@ -179,24 +181,26 @@ export async function chainEndAt(
   return { sequence: head?.sequence ?? (await lastSequence(tx, partyId)), hash: head?.hash, keys }
 }
 
-/** Seals the new end of a chain, for the end of the transaction. Access to the database alone is not enough to seal one. */
+/**
+ * Seals the new end of a chain at the end of the transaction. Access to the database alone is not enough to seal one.
+ */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head
   leaveEnd(tx, { partyId, activitySequence: sequence, hash, seal: keys.sign(sealedText(head)) })
 }
 
-/** Whether the head is as it was sealed. */
+/** Returns whether the head matches its seal. */
 export async function headIsSealed(tx: Transaction, head: SealedHead): Promise<boolean> {
   return await isSignatureOf(tx, sealedText(head), head.seal)
 }
 
-/** Whose records, of which run. */
+/** The party and run of activity rows. */
 export interface RunOwner {
   partyId: string
   instanceId: string | null
 }
 
-/** Reads what was recorded of a run behind a number of the party's chain, in its order. */
+/** Returns the activity of a run after a number in the party's chain, in order. */
 export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: number): Promise<ActivityRow[]> {
   const { partyId, instanceId } = run
   return tx.db
@@ -210,7 +214,7 @@ export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: 
     .execute()
 }
 
-/** Reads what was recorded of one resource of a party, in the order of the chain. */
+/** Returns the activity of one resource of a party, in the order of the chain. */
 export function actsAbout(tx: Transaction, partyId: string, resourceId: string, limit: number): Promise<ActivityRow[]> {
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
   return about(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()

@@ -11,7 +11,7 @@ import type { Tables } from './schema/tables.ts'
 import type { ListScope } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
-/** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
+/** The cards on a party's wallets; for an agent, only those issued to it. */
 export interface CardScope {
   partyId: string
   agentId: string | null
@@ -46,8 +46,8 @@ export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promi
 const insert = inserting('agentCards')
 
 /**
- * Ends the unused cards of an agent whose right to pay ends: on one wallet, on the wallets of the parties that are its
- * customers by the query, or all. What was authorized goes on, for the merchant has been promised it.
+ * Expires the unused cards of an agent that loses its right to pay: on one wallet, on the wallets of the customers that
+ * the query selects, or on all. Authorized purchases go on, since the merchant was promised the money.
  */
 export async function expireUnusedCards(
   tx: Transaction,
@@ -71,7 +71,10 @@ export async function expireUnusedCards(
   for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
 }
 
-/** The same of all cards on the wallets of a party, and of those that its agents, by the query, have on others'. */
+/**
+ * Expires the unused cards on a party's wallets, and those that its agents (by the query) have on other parties'
+ * wallets.
+ */
 export async function expireUnusedCardsOfParty(
   tx: Transaction,
   { partyId, agentIds }: { partyId: string; agentIds: SelectQueryBuilder<Tables, 'agents', { id: string }> },
@@ -132,7 +135,7 @@ const saveFreeze = changingOne(
   ({ id }) => `card ${id}`,
 )
 
-/** The card that a column of another table names, where it was issued to the agent: for the narrowing of that table. */
+/** Selects the card that a column of another table names if it was issued to the agent, to filter that table. */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
     .selectFrom('agentCards')
@@ -142,14 +145,14 @@ export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardT
     .where('agentCards.agentId', '=', agentId)
 }
 
-/** Whose cards a merchant may charge: those of one agent on a party's wallets, or of any. */
+/** The cards that a merchant may charge: those of one agent on a party's wallets, or of any agent. */
 interface Chargeable {
   partyId: string
   agentId: string | null
   nowMs: number
 }
 
-/** The card that a merchant charges: the newest of its name that can still be used, or else the newest of its name. */
+/** Finds the card that a merchant charges: the newest usable one of its name, or else the newest of its name. */
 export async function cardAtMerchant(
   tx: Transaction,
   { agentId, ...by }: Chargeable & { merchantName: string },
@@ -178,7 +181,7 @@ function newestAt(db: Kysely<Tables>, by: AtMerchant) {
     .limit(1)
 }
 
-/** Whether there is a card at all that can still be used. */
+/** Returns whether there is any usable card. */
 export async function hasUsableCard(tx: Transaction, { agentId, ...by }: Chargeable): Promise<boolean> {
   return (await (agentId === null ? usable(tx, by) : usableOfAgent(tx, { ...by, agentId }))).rows.length > 0
 }

@@ -9,10 +9,12 @@ import type { AgentRow } from './schema/agents.ts'
 import type { Tables } from './schema/tables.ts'
 import { attachAgent } from './wallet-agents.ts'
 
-/** An agent of the party's, whatever its status. */
+/** Finds an agent of the party, whatever its status. */
 export const findAgent = finding('agents', 'partyId', 'id')
 
-/** An agent by its id or its whole handle (`@party-slug`): what it does may be told to whoever deals with it. */
+/**
+ * Finds an agent by its id or its whole handle (`@party-slug`). Its activity may be shown to any party it deals with.
+ */
 export async function findAgentOfAnyParty(
   tx: Transaction,
   by: { id: string } | { handle: string },
@@ -37,7 +39,7 @@ export function listAgents(
 
 const walk = walking('agents', (db) => db.selectFrom('agents').selectAll())
 
-/** Writes what changed. Last use is written on its own, so it is not among it. */
+/** Updates an agent. The time of its last use is written separately. */
 export async function updateAgent(
   tx: Transaction,
   { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
@@ -46,22 +48,22 @@ export async function updateAgent(
   await tx.db.updateTable('agents').set(change).where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
-/** A party's agents, for the narrowing of another table. */
+/** Selects the ids of a party's agents, to filter another table. */
 export function agentsOf(db: Kysely<Tables>, partyId: string) {
   return db.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)
 }
 
-/** The agents' parts of the handles of a party's agents. */
+/** Returns the agents' own parts of the handles of a party's agents. */
 export async function slugsOf(tx: Transaction, partyId: string): Promise<string[]> {
   const agents = tx.db.selectFrom('agents').select('slug').where('partyId', '=', partyId)
   const rows = await agents.where('slug', 'is not', null).execute()
   return rows.flatMap(({ slug }) => slug ?? [])
 }
 
-/** Few enough that no statement has more parameters than a database takes. */
+/** Keeps a statement below the databases' limits on parameters. */
 const handlesAtOnce = 200
 
-/** Whose agents have one of these handles, whichever party's. */
+/** Finds the agents, of any party, that have one of these handles. */
 export async function agentsWithHandles(
   tx: Transaction,
   handles: readonly string[],
@@ -75,15 +77,15 @@ export async function agentsWithHandles(
   return found
 }
 
-/** Lets the handles of a party's agents begin with another one of its own. */
+/** Renames the handles of a party's agents after the party's new handle. */
 export async function renameAgents(tx: Transaction, partyId: string, handle: string): Promise<void> {
   const agents = tx.db.updateTable('agents').where('partyId', '=', partyId).where('slug', 'is not', null)
-  // One agent may get the handle that another one had: none has any in between.
+  // One agent may get a handle that another one had, so all handles are removed first.
   await agents.set({ handle: null }).execute()
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
 
-/** The names of agents of a party, by their ids. */
+/** Returns the names of agents of a party, by their ids. */
 export async function namesOfAgents(
   tx: Transaction,
   partyId: string,
@@ -98,7 +100,7 @@ export async function namesOfAgents(
 /** More than a person can choose from by eye. */
 const mostAgents = 100
 
-/** A party's agents that work, the one used last first. */
+/** Returns a party's active agents, the most recently used first. */
 export async function activeAgents(tx: Transaction, partyId: string): Promise<AgentRow[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -111,7 +113,7 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-/** The parties that have agents that work: as many as tell one from several. */
+/** Returns the parties that have active agents, just enough to tell whether there are several. */
 export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -123,10 +125,10 @@ export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   return rows.map(({ partyId }) => partyId)
 }
 
-/** What is told of a new agent; all else is as every agent begins. */
+/** The values of a new agent; the other columns have defaults. */
 type NewAgent = Pick<AgentRow, 'partyId' | 'name' | 'createdBy'> & Partial<AgentRow>
 
-/** Makes an agent that pays from a wallet of its party's, on which it holds the permissions. */
+/** Creates an agent that pays from a wallet of its party, with the given permissions on it. */
 export async function createAgent(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   agent: NewAgent,
@@ -163,7 +165,7 @@ const fresh = {
   lastActiveAtMs: null,
 } as const
 
-/** Notes that a credential of the agent was used; a later use that is already noted stays. */
+/** Records the use of one of the agent's credentials. A later use that is already recorded stays. */
 export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

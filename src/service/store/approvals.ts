@@ -25,7 +25,7 @@ const approvalOfPayment = prepared((db, by: { paymentId: string; partyId: string
   db.selectFrom('approvals').selectAll().where('partyId', '=', by.partyId).where('paymentId', '=', by.paymentId),
 )
 
-/** The approval of what an agent of a party asked to pay for a customer. */
+/** Finds the approval of a payment that an agent of a party requested for a customer. */
 export async function findDelegatedApproval(
   tx: Transaction,
   by: { id: string; agentPartyId: string },
@@ -59,7 +59,7 @@ export async function listApprovals(
 
 const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
 
-/** The agent that asked is told of it. */
+/** The payment to approve. Its agent receives the approval's events. */
 type Asked = Pick<PaymentRow, 'agentId'>
 
 export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: Asked): Promise<void> {

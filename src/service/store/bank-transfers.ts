@@ -14,24 +14,24 @@ import type { WalletRow } from './schema/wallets.ts'
 import { arrived, returnTransaction } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
-/** Where a bank moves money, and when. */
+/** The context in which a bank moves money, and the time. */
 interface At {
   tx: Transaction
   system: System
   nowMs: number
 }
 
-/** What a bank carries out, with the account there and the wallet here. */
+/** A transfer at a bank, with the external account and the wallet. */
 export interface AtBank {
   row: PaymentRow
   account: ExternalAccountRow
   wallet: WalletRow
 }
 
-/** Lets banks do what they are to do by then: each step at its own moment, however late that is noticed. */
+/** Applies the banks' due steps, each at its own time, however late it is noticed. */
 export async function letBanksAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const rows = await dueAtBanks(tx, due)
-  // All of it is read before anything is written.
+  // Everything is read before anything is written.
   let all = await Promise.all(rows.map((row) => loadAtBank(tx, row)))
   for (let count = 0; ; count++) {
     const [first, ...others] = all.filter(({ row }) => dueMs(row) <= due.nowMs).sort(byDue)
@@ -45,7 +45,7 @@ export async function letBanksAct(tx: Transaction, system: System, due: DueOf): 
 const dueMs = ({ bankDueAtMs }: PaymentRow) => bankDueAtMs ?? Number.POSITIVE_INFINITY
 const byDue = ({ row: a }: AtBank, { row: b }: AtBank) => dueMs(a) - dueMs(b) || (a.id < b.id ? -1 : 1)
 
-/** What a bank has of a payment or transfer. */
+/** Loads the account and wallet of a payment or transfer at a bank. */
 export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBank> {
   const { id, partyId, externalAccountId } = row
   const account = await findExternalAccount(tx, partyId, externalAccountId ?? '')
@@ -55,14 +55,14 @@ export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBa
   return { row, account, wallet }
 }
 
-/** What a bank pays of a payment request goes into the wallet that the request names. */
+/** Finds the wallet that a payment request names: a bank's payment of the request goes into it. */
 async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentRequestId }: PaymentRow) {
   const partyId = recipientPartyId ?? ''
   const request = await findPaymentRequest(tx, partyId, paymentRequestId ?? '')
   return request && findWallet(tx, partyId, request.walletId)
 }
 
-/** Carries out what a bank does. @throws 409 `conflict` where the state of the transfer does not allow it. */
+/** Applies a bank's step. @throws 409 `conflict` where the state of the transfer does not allow it. */
 export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep): Promise<PaymentRow> {
   const status = nextBankStatus(row.status, step.does)
   const after = await acts[step.does](at, { row, wallet, step })
@@ -89,7 +89,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
     return { ...row, heldCents: 0, settledAtMs: at.nowMs, transactionId: await arrived(at, row, to) }
   },
 
-  /** A deposit entered nothing yet; what was put aside for a bank is available again. */
+  /** A deposit has posted nothing yet. Money that was held for a bank becomes available again. */
   fail: async (at, { row, wallet, step: { code, reason } }) => {
     if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))
     return { ...row, heldCents: 0, failure: JSON.stringify({ code, reason }) }
@@ -104,7 +104,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
 }
 
 function enter({ tx, system, nowMs }: At, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
-  // The payment is one party's, the wallet another's.
+  // The payment belongs to one party, the wallet to another.
   if (wallet.partyId !== partyId) tx.apart()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })
 }

@@ -9,10 +9,10 @@ export async function insertSession(tx: Transaction, session: New<SignInSessionR
   await insert(tx, { oneClick: 0, ...session })
 }
 
-/** Deletes sessions that ended; gives their number. */
+/** Deletes expired sessions and returns how many it deleted. */
 export const deleteSessions = deletingOldest('signInSessions', ['idHash'], 'expiresAtMs')
 
-/** Deletes browsers that are known no longer; gives their number. */
+/** Deletes expired known browsers and returns how many it deleted. */
 export const deleteKnownBrowsers = deletingOldest('knownBrowsers', ['idHash'], 'expiresAtMs')
 
 export async function findSession(tx: Transaction, idHash: string): Promise<SignInSessionRow | undefined> {
@@ -27,21 +27,21 @@ export async function deleteSessionsOf(tx: Transaction, userId: string): Promise
   await tx.db.deleteFrom('signInSessions').where('userId', '=', userId).execute()
 }
 
-/** Marks a session as one whose user proved who they are. */
+/** Marks a session as one whose user has authenticated. */
 export async function markSessionProven(tx: Transaction, idHash: string): Promise<void> {
   await tx.db.updateTable('signInSessions').set({ oneClick: 0 }).where('idHash', '=', idHash).execute()
 }
 
 export const insertSignInLink = inserting('signInLinks')
 
-/** Deletes one-time links that expired; gives their number. */
+/** Deletes expired one-time links and returns how many it deleted. */
 export const deleteSignInLinks = deletingOldest('signInLinks', ['codeHash'], 'expiresAtMs')
 
 export async function findSignInLink(tx: Transaction, codeHash: string): Promise<SignInLinkRow | undefined> {
   return tx.db.selectFrom('signInLinks').selectAll().where('codeHash', '=', codeHash).executeTakeFirst()
 }
 
-/** Deletes a one-time link; false when somebody used it first. */
+/** Deletes a one-time link. Returns false if it was used already. */
 export async function takeSignInLink(tx: Transaction, codeHash: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom('signInLinks').where('codeHash', '=', codeHash).executeTakeFirst()
   return numDeletedRows === 1n
@@ -55,7 +55,7 @@ export async function findKnownBrowser(tx: Transaction, idHash: string): Promise
   return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
 }
 
-/** Keeps a browser in place of what its cookie was before. */
+/** Stores a known browser in place of the one its cookie named before. */
 export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
   if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
   await tx.db.insertInto('knownBrowsers').values(row).execute()

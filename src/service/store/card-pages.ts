@@ -3,19 +3,21 @@ import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CardPageRow } from './schema/card-pages.ts'
 
-/** How long a page that expired still says so, by the service's clock. */
+/** How long an expired page still says that it expired, on the service's clock. */
 export const expiredPageKeptMs = 24 * 60 * 60_000
 
 export const insertCardPage = inserting('cardPages')
 
-/** Deletes pages that expired; gives their number. */
+/** Deletes expired pages and returns how many it deleted. */
 export const deleteCardPages = deletingOldest('cardPages', ['tokenHash'], 'expiresAtMs')
 
 export async function findCardPage(tx: Transaction, tokenHash: string): Promise<CardPageRow | undefined> {
   return tx.db.selectFrom('cardPages').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
 }
 
-/** Marks that it showed the number; false when it had before: of two at once, one gets true. */
+/**
+ * Marks that the page showed the number. Returns false if it had before: only one of two concurrent calls gets true.
+ */
 export async function markCardPageShown(tx: Transaction, tokenHash: string, nowMs: number): Promise<boolean> {
   const { numUpdatedRows } = await tx.db
     .updateTable('cardPages')

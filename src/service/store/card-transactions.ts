@@ -24,7 +24,7 @@ export interface CardTransactionFilter {
   status?: PurchaseStatus | undefined
 }
 
-/** A transaction of a card in the scope. */
+/** Finds a transaction of a card in the scope. */
 export async function findCardTransaction(
   tx: Transaction,
   scope: CardScope,
@@ -69,7 +69,7 @@ type Attempt = Pick<
   'id' | 'merchantName' | 'amountCents' | 'declineCode' | 'agentId' | 'instanceId' | 'createdAtMs'
 >
 
-/** What a merchant tried on a card, as it is at first: declined, or authorized with all of its amount held. */
+/** Returns the initial state of a merchant's attempt on a card: declined, or authorized with the whole amount held. */
 export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransactionRow {
   const { amountCents, declineCode, createdAtMs } = attempt
   const isApproved = declineCode === null
@@ -92,7 +92,7 @@ export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransacti
   }
 }
 
-/** Adds a purchase or refund, and what it uses up of the limits. */
+/** Adds a purchase or refund, and counts it toward the limits. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
   await insert(tx, row)
   tell(tx, ofCardOwner(row), [purchaseEvent(undefined, row)], row.createdAtMs)
@@ -103,14 +103,17 @@ export async function insertCardTransaction(tx: Transaction, row: CardTransactio
   })
 }
 
-/** Events and limits are of the agent that the card was issued to, not of the one that caused the transaction. */
+/**
+ * Returns the transaction with the card's agent as its agent: events and limits are that agent's, not the causing
+ * one's.
+ */
 function ofCardOwner(row: CardTransactionRow): CardTransactionRow & { agentId: string } {
   return { ...row, agentId: row.cardAgentId }
 }
 
 const insert = inserting('cardTransactions')
 
-/** Writes `after` over `before`, and gives it back as it now stands. */
+/** Writes `after` over `before`, and returns the updated row. */
 export async function replaceCardTransaction(
   tx: Transaction,
   before: CardTransactionRow,
@@ -151,7 +154,7 @@ export const lapses: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Authorizations of a party whose hold has lapsed, the oldest first. */
+/** Returns a party's authorizations whose hold has lapsed, oldest first. */
 export async function lapsedAuthorizations(tx: Transaction, due: DueOf): Promise<CardTransactionRow[]> {
   return (await lapsed(tx, due)).rows
 }
@@ -177,7 +180,7 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
   return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
 }
 
-/** The agents and the instance ids of the runs that purchases of a party were made in, by their ids. */
+/** Returns the agents and run instance ids of a party's purchases, by purchase id. */
 export async function runsOfPurchases(
   tx: Transaction,
   partyId: string,
@@ -191,7 +194,7 @@ export async function runsOfPurchases(
   return rows.where('id', 'in', ids).execute()
 }
 
-/** Purchases and refunds on cards. */
+/** Returns purchases and refunds on cards. */
 export async function transactionsOfCards(
   tx: Transaction,
   partyId: string,

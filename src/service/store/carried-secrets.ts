@@ -3,7 +3,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CarriedSecretRow } from './schema/carried-secrets.ts'
 
-/** What retired keys had derived of a text. */
+/** Returns the secrets that retired keys derived from a text. */
 export async function carriedSecrets(tx: Transaction, text: string): Promise<CarriedSecretRow[]> {
   return (await ofText(tx, { textHash: sha256(text) })).rows
 }
@@ -12,14 +12,14 @@ const ofText = prepared((db, by: { textHash: string }) =>
   db.selectFrom('carriedSecrets').selectAll().where('textHash', '=', by.textHash).orderBy('keyId', 'desc'),
 )
 
-/** Keeps secrets; one that is there already stays. */
+/** Stores secrets; existing ones stay. */
 export async function carrySecrets(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
   if (rows.length === 0) return
   const insert = tx.db.insertInto('carriedSecrets').values([...rows])
   await insert.onConflict((conflict) => conflict.columns(['textHash', 'keyId']).doNothing()).execute()
 }
 
-/** Some of the secrets that a key older than that one seals. */
+/** Returns some of the secrets that are sealed by a key older than `sealedBy`. */
 export async function secretsSealedBefore(
   tx: Transaction,
   sealedBy: number,

@@ -6,45 +6,48 @@ import { lastFinished } from './idempotency-records.ts'
 import { keysVersionIn } from './root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
+/** The times of a request. Stored times are compared with these, never with the clock of one machine. */
 export interface Times {
-  /** The service's time, which the sandbox moves: what the API's records live by. */
+  /** The service's time, which the sandbox moves. The API's records use it. */
   nowMs: number
-  /** Real time, which no sandbox moves: what tokens, sessions, grants and codes live by. */
+  /** Real time, which no sandbox moves. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
-   * The service's time by whichever clock at hand is furthest behind. An answer is forgotten by it: that one clock runs
-   * ahead for a while lets no request be carried out twice.
+   * The service's time by the slowest available clock. Recorded answers expire by it, so that a clock that runs ahead
+   * for a while does not let a request be carried out twice.
    */
   earliestMs: number
-  /** Rises when the sandbox goes back to another state of its world: only then the service's time may, too. */
+  /**
+   * Rises when the sandbox returns to another state of its world, the only time at which the service's time may go
+   * back.
+   */
   epoch: number
 }
 
-/** The time, for what does not look at records that change by themselves. */
+/** Returns the time, for code that reads no records that change by themselves. */
 export async function readTimes(tx: Transaction): Promise<Times> {
   return (await readClock(tx)).times
 }
 
-/** Real time: the database's where it has one, and never earlier than anybody saw. */
+/** Returns real time: the database's if it has a clock, and never earlier than any process has seen. */
 export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
-/** Selects when something happens next by itself, `atMs`, to each record of a table, of one party or of all. */
+/** A query for the time of the next automatic event, `atMs`, of each record of a table, for one party or all. */
 export type Moments = (
   db: Kysely<Tables>,
   partyId?: string,
 ) => SelectQueryBuilder<Tables, keyof Tables, { id: string; partyId: string; atMs: number | null }>
 
-/** What is due of a party: at most so many, the longest due first. */
+/** The limits of a query for a party's due effects, which returns the oldest first. */
 export interface DueOf {
   partyId: string
   nowMs: number
   limit: number
 }
 
-/** What a reading of the clock tells: the time, and when the first of the moments that were asked for comes. */
+/** The times from one reading of the clock, and when the first of the requested moments comes. */
 interface TimesAndNext {
   times: Times
   nextAtMs: number | null
@@ -53,9 +56,9 @@ interface TimesAndNext {
 
 export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 
-/** Makes what reads the time and, in the same query, when the first of these moments comes. */
+/** Makes a function that reads the time and, in the same query, when the first of these moments comes. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
-  // Not the time that the transaction began at, which may have waited since.
+  // Not the time at which the transaction began: it may have waited since.
   const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = reading(sql<null>`null`, moments)
   return async (tx) => {
@@ -65,7 +68,7 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
     const [row] = (await reading).rows
     if (row === undefined) throw new Error('Bug: the clock has no row.')
     const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-    // Whoever recorded something had seen the time that it is recorded with.
+    // The writer of a record had seen the time in it.
     const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
     const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
     const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
@@ -77,10 +80,10 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
 
 const readClock = timesAndNext([])
 
-/** The clock's epoch within another query: it rises with each reset and restore. */
+/** Selects the clock's epoch within another query. It rises with each reset and restore. */
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
-/** @param databaseNow What the database says the time is; null: it is a file and says nothing. */
+/** @param databaseNow The database's time; null for a file, which has no clock. */
 function reading(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) =>
     db.selectFrom('clock').select([
@@ -98,7 +101,7 @@ function reading(databaseNow: RawBuilder<number | null>, moments: readonly Momen
   )
 }
 
-/** When the first of these moments comes, of one party or of all: a step into an index for each table. */
+/** Selects when the first of these moments comes, for one party or all. It costs one index lookup for each table. */
 export function nextMoment(
   db: Kysely<Tables>,
   moments: readonly Moments[],
@@ -110,7 +113,7 @@ export function nextMoment(
   return sql`(select ${first} from (${sql.join(firsts, sql` union all `)}) as firsts)`
 }
 
-/** Whose moments have come by `nowMs`, once for each, the longest due first. */
+/** Selects each owner of moments that have come by `nowMs` once, the longest due first. */
 export function dueOwners(
   db: Kysely<Tables>,
   moments: readonly Moments[],
@@ -124,7 +127,7 @@ export function dueOwners(
   return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
 }
 
-/** To which records something happens next, of which kind and when, the soonest first and at most so many. */
+/** Selects up to `limit` records with their next automatic event, its kind and its time, soonest first. */
 export function nextRecords<Kind extends string>(
   db: Kysely<Tables>,
   effects: readonly { kind: Kind; moments: Moments }[],
@@ -144,19 +147,22 @@ const raiseRevision = writing((db, _none: object) =>
   db.updateTable('clock').set((row) => ({ settingsRevision: row('settingsRevision', '+', 1) })),
 )
 
-/** To be called where a rule of the faults or a snapshot comes or goes. */
+/** Records that a fault rule or a snapshot was added or removed; every such change must call it. */
 export async function noteSettingChanged(tx: Transaction): Promise<void> {
   await raiseRevision(tx, {})
 }
 
 const selectRevision = prepared((db, _none: object) => db.selectFrom('clock').select('settingsRevision'))
 
-/** How often a rule of the faults or a snapshot came or went. */
+/** Returns how often a fault rule or a snapshot was added or removed. */
 export async function settingsRevision(tx: Transaction): Promise<number> {
   return (await selectRevision(tx, {})).rows[0]?.settingsRevision ?? 0
 }
 
-/** Tells every request of the rules; a call over stdio, which reads no time before it is planned, knows it at once. */
+/**
+ * Publishes the number of fault rules to all requests. It also updates this process at once, for a call over stdio that
+ * is planned before it reads the time.
+ */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)
   Object.assign(tx.clock.sandbox, counts)
@@ -169,7 +175,7 @@ export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
     .execute()
 }
 
-/** Begins an epoch, in which time starts anew: the service's at that moment, or as real time is where it is null. */
+/** Begins an epoch, in which the service's time starts at `startsAtMs`, or at real time if that is null. */
 export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Promise<Times> {
   const begun = (row: ExpressionBuilder<Tables, 'clock'>) => ({
     epoch: row('epoch', '+', 1),
@@ -182,7 +188,7 @@ export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Pr
   return readTimes(tx)
 }
 
-/** Keeps the latest time that was seen for those who come later, unless time has begun anew since. */
+/** Stores the latest time seen for later starts, unless a new epoch has begun since. */
 export async function keepHighest(tx: Transaction, highestMs: number, epoch: number): Promise<void> {
   await tx.db
     .updateTable('clock')

@@ -7,14 +7,14 @@ import type { PartyHeadRow } from './schema/party-heads.ts'
 
 /** The rows that every command on a party needs besides its own records. */
 export interface CommandRows {
-  /** The party's status; undefined where there is no such party. */
+  /** The party's status; undefined if there is no such party. */
   status: PartyRow['status'] | undefined
-  /** The record of the request's key, whatever request it is of. */
+  /** The record of the request's idempotency key, even if another request used the key. */
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
 }
 
-/** Reads the rows for a command, all by one statement. */
+/** Reads the rows for a command in one statement. */
 export async function commandRows(
   tx: Transaction,
   { partyId, key }: Omit<RequestHashes, 'fingerprint'>,

@@ -5,10 +5,10 @@ import type { Transaction } from './engine/store.ts'
 import { tell } from './events.ts'
 import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 
-/** The case of a party; undefined where nobody asked who it is. */
+/** Finds the case of a party; undefined if its identity was never requested. */
 export const findComplianceCase = finding('complianceCases', 'partyId')
 
-/** Opens a case, and tells its party. */
+/** Opens a case, and writes an event for its party. */
 export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {
   await insert(tx, row)
   tell(tx, { ...row, agentId: null }, ['compliance_case.updated'], row.createdAtMs)
@@ -19,7 +19,7 @@ const insert = inserting('complianceCases')
 
 type Decision = Pick<ComplianceCaseRow, 'status' | 'updatedAtMs'>
 
-/** Writes what was decided on a case, and tells its party. */
+/** Writes the decision on a case, and an event for its party. */
 export async function decideComplianceCase(
   tx: Transaction,
   before: ComplianceCaseRow,

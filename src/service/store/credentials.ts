@@ -11,7 +11,7 @@ import type { Tables } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
 
-/** A key of that kind of the party's, revoked or not. */
+/** Finds a party's key of that kind, revoked or not. */
 export const findKey = finding('credentials', 'partyId', 'kind', 'id')
 
 export interface KeyScope {
@@ -24,7 +24,7 @@ export interface KeyScope {
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
   const { partyId, kind, agentId, revoked } = scope
   if (agentId !== undefined) {
-    // Only agent keys have an agent, and its keys are its party's.
+    // Only agent keys have an agent, and its keys belong to the agent's party.
     const agent = await findAgent(tx, partyId, agentId)
     const ofAgent = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
     return agent === undefined ? { rows: [], lastId: null } : readPage(ofAgent, page)
@@ -37,7 +37,7 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
-/** Whether a party has a key that works, or had one: somebody acts for it. */
+/** Returns whether a party has or had a key, and so a caller that acts for it. */
 export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneKeyOf(tx, { partyId })).rows.length > 0
 }
@@ -46,10 +46,10 @@ const oneKeyOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('credentials').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** How a key ends: now, or by itself later. */
+/** The end of a key: now, or by expiry. */
 type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 
-/** @throws StaleWriteError when the key was ended otherwise since it was read. */
+/** Ends a key. @throws StaleWriteError when another request ended it since it was read. */
 export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending): Promise<void> {
   const result = await tx.db
     .updateTable('credentials')
@@ -62,7 +62,7 @@ export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending
   mustChangeOne(result, `key ${key.id}`)
 }
 
-/** Ends every key of an agent that still works. */
+/** Revokes every working key of an agent. */
 export async function revokeKeysOfAgent(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -77,7 +77,7 @@ export async function revokeKeysOfAgent(
     .execute()
 }
 
-/** Ends every token of a user's. */
+/** Revokes every token of a user. */
 export async function revokeTokensOfUser(
   tx: Transaction,
   user: { partyId: string; id: string },
@@ -92,7 +92,7 @@ export async function revokeTokensOfUser(
     .execute()
 }
 
-/** The credential with that hash or id, with the status of the agent it acts as. */
+/** Finds the credential with that hash or id, and the status of its agent. */
 export async function findCredential(
   tx: Transaction,
   by: { secretHash: string } | { id: string },
@@ -130,10 +130,10 @@ export async function seededCredentials(tx: Transaction): Promise<CredentialRow[
   return tx.db.selectFrom('credentials').selectAll().where(sql<SqlBool>`"seeded" = 1`).execute()
 }
 
-/** What stands for the hash of a key whose secret nobody was shown yet; no secret has it. */
+/** The placeholder for the hash of a key whose secret was never shown. It matches no secret. */
 export const unset = 'unset'
 
-/** Gives a credential another secret; the one it had stops working. */
+/** Gives a credential a new secret; the previous one stops working. */
 export async function replaceSecret(
   tx: Transaction,
   { partyId, id }: CredentialRow,
@@ -143,7 +143,7 @@ export async function replaceSecret(
   await keys.where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
-/** Notes the last use of a key; a later one that is already noted stays. */
+/** Records the use of a key. A later use that is already recorded stays. */
 export async function noteKeyUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

@@ -20,7 +20,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** An invitation with what it tells of the two that invite. */
+/** An invitation with the names of the inviting developer and agent. */
 export interface InvitationRecord extends CustomerInvitationRow {
   developerName: string
   agentName: string
@@ -28,7 +28,7 @@ export interface InvitationRecord extends CustomerInvitationRow {
   agentStatus: 'ACTIVE' | 'REVOKED'
 }
 
-/** Whose invitations are meant: a party's, for an agent only those to delegate to it. */
+/** The invitations of a party; for an agent, only those to delegate to it. */
 export interface InvitationScope {
   partyId: string
   agentId: string | null
@@ -54,7 +54,7 @@ const invitationOf = prepared((db, by: { id: string; partyId: string }) =>
   records(db).where('customerInvitations.id', '=', by.id).where('customerInvitations.partyId', '=', by.partyId),
 )
 
-/** Invitations of a party by their ids. */
+/** Finds invitations of a party by their ids. */
 export function findInvitations(
   { db }: Transaction,
   { partyId, ids }: { partyId: string; ids: readonly string[] },
@@ -63,7 +63,7 @@ export function findInvitations(
   return all.where('customerInvitations.id', 'in', ids).execute()
 }
 
-/** The invitation whose page is at the address with that token, whoever's it is: whoever has the token was invited. */
+/** Finds the invitation with that page token, of any party: the holder of the token was invited. */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]
 }
@@ -90,13 +90,13 @@ function records(db: Kysely<Tables>) {
     ])
 }
 
-/** Which agent or run had a part in an event. */
+/** The agent or run that took part in an event. */
 export interface InvitationCause {
   agentId: string | null
   instanceId: string | null
 }
 
-/** What an event makes of an invitation. @throws 409 `conflict` when it is not pending. */
+/** Applies an event to an invitation. @throws 409 `conflict` when it is not pending. */
 export async function changeInvitation<Row extends CustomerInvitationRow>(
   tx: Transaction,
   before: Row,
@@ -145,7 +145,7 @@ export const invitationExpiries: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Invitations of a party that should have been answered by now, the longest overdue first. */
+/** Returns a party's pending invitations that are past their expiry, the longest overdue first. */
 export async function expiredInvitations(tx: Transaction, due: DueOf): Promise<CustomerInvitationRow[]> {
   return (await expired(tx, due)).rows
 }
@@ -161,7 +161,7 @@ const expired = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Cancels what is pending for an agent that is deleted. */
+/** Cancels the pending invitations of an agent that is deleted. */
 export async function cancelInvitationsOfAgent(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -172,13 +172,13 @@ export async function cancelInvitationsOfAgent(
   for (const row of rows) await changeInvitation(tx, row, 'agent_retired', nowMs, cause === undefined ? {} : { cause })
 }
 
-/** Cancels what is pending for all agents of a party that may invite nobody any more. */
+/** Cancels the pending invitations of all agents of a party that may no longer invite anyone. */
 export async function cancelInvitationsOfParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   const rows = await pendingOf(tx).where('partyId', '=', partyId).execute()
   for (const row of rows) await changeInvitation(tx, row, 'developer_retired', nowMs)
 }
 
-/** Cancels what is pending for an agent and a customer that have just been connected by another invitation. */
+/** Cancels the pending invitations between an agent and a customer that another invitation has just connected. */
 export async function cancelConnectedInvitations(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -198,7 +198,7 @@ function pendingOf(tx: Transaction) {
   return tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
 }
 
-/** The invitations of a scope, newest first. */
+/** Returns the invitations of a scope, newest first. */
 export async function listInvitations(
   tx: Transaction,
   scope: InvitationScope,
@@ -208,13 +208,13 @@ export async function listInvitations(
   const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
   const [agentId, another] = [...new Set(agents)]
   if (another !== undefined) return { rows: [], lastId: null }
-  // An agent's invitations are its party's: which agent it is says whose they are.
+  // An agent's invitations are its party's, so the agent alone identifies them.
   if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
     return { rows: [], lastId: null }
   }
   const branches = combinations({
     ...(agentId === undefined ? { partyId: [scope.partyId] } : { agentId: [agentId] }),
-    // An e-mail address is no phone number and no party's id.
+    // One column suffices: an e-mail address is never a phone number or a party's id.
     ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
     status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
   })
@@ -228,7 +228,7 @@ export async function listInvitations(
 
 const walk = walking('customerInvitations', (db) => records(db))
 
-/** The invitations for an agent that no grant came of, newest first. */
+/** Returns an agent's invitations that led to no grant, newest first. */
 export async function listUnacceptedInvitations(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -238,10 +238,10 @@ export async function listUnacceptedInvitations(
   return walk(tx, combinations({ agentId: [agent.id], status: unaccepted }), page, agent.partyId)
 }
 
-/** The pending invitations of a recipient, the oldest first. */
+/** The pending invitations of a recipient, oldest first. */
 export type InvitationGroup = InvitationRecord[]
 
-/** By recipient, the one whose oldest pending invitation is the newest first. */
+/** Returns the pending invitations by recipient. The recipient whose oldest invitation is the newest comes first. */
 export async function listInvitationGroups(
   tx: Transaction,
   scope: InvitationScope,
@@ -255,7 +255,7 @@ export async function listInvitationGroups(
       .selectFrom(`customerInvitations as ${name}` as const)
       .where(sql.ref(`${name}.${whose.column}`), '=', whose.id)
       .where(sql.ref(`${name}.status`), '=', 'PENDING')
-  // Each recipient stands where its oldest invitation does. What is passed over belongs to those that are shown.
+  // Each recipient is listed at its oldest invitation. The skipped invitations belong to listed recipients.
   const older = pendingOf('older')
     .select('older.id')
     .where(sql<boolean>`${sql.ref('older.recipient')} = ${sql.ref('one.recipient')}`)

@@ -9,7 +9,7 @@ import { findParties, partiesAt } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
 
-/** A customer's grant to an agent: a new one, or the one there was with what it allows now. */
+/** Writes a customer's grant to an agent: a new one, or new terms for the existing one. */
 export async function grant(
   tx: Transaction,
   system: System,
@@ -43,8 +43,8 @@ function tellCustomer(
 }
 
 /**
- * Ends what was granted by a customer, to an agent, or both, and the cards that were issued by it; what has ended before
- * stays as it is.
+ * Revokes the grants by a customer, to an agent, or both, and expires the cards issued under them. Grants that have
+ * ended already stay as they are.
  */
 export async function revokeDelegations(
   tx: Transaction,
@@ -72,7 +72,7 @@ export async function revokeDelegations(
   }
 }
 
-/** The recipients that are or were customers in the scope: their names are no secret there. */
+/** Returns the recipients that are or were customers in the scope, and whose names may therefore be shown in it. */
 export async function customersAmong(
   tx: Transaction,
   scope: { partyId: string; agentId: string | null },
@@ -87,13 +87,13 @@ export async function customersAmong(
   return parties.filter(({ id }) => found.has(id))
 }
 
-/** A grant to an agent, with what it may know of who gave it. */
+/** A grant to an agent, with the facts about the customer that the agent may know. */
 export interface AgentGrant extends DelegationRow {
   customerName: string
   customerEmail: string | null
 }
 
-/** The grants to an agent, newest first, also those that ended. */
+/** Returns the grants to an agent, newest first, including ended ones. */
 export async function listAgentGrants(
   tx: Transaction,
   agentId: string,
@@ -120,7 +120,7 @@ function grants(tx: Transaction, agentId: string) {
     .where('delegations.agentId', '=', agentId)
 }
 
-/** A customer's grant to an agent, whatever its status. */
+/** Finds a customer's grant to an agent, whatever its status. */
 export async function findDelegation(
   tx: Transaction,
   agentId: string,
@@ -137,7 +137,7 @@ const delegation = prepared((db, by: { agentId: string; customerPartyId: string 
     .where('customerPartyId', '=', by.customerPartyId),
 )
 
-/** Whether a customer's grant to an agent is in force: to this one, or for a party to any of its own. */
+/** Returns whether a customer's grant is in force: to this agent, or, for a party, to any of its agents. */
 export async function isConnected(
   tx: Transaction,
   to: { partyId: string; agentId: string | null },
@@ -163,14 +163,14 @@ export async function createDelegation(tx: Transaction, row: DelegationRow): Pro
 
 const insert = inserting('delegations')
 
-/** Whose customers are meant: a party's, for an agent only those that granted something to it. */
+/** The customers of a party; for an agent, only those with a grant to it. */
 export interface CustomerScope {
   partyId: string
   agentId: string | null
   status: 'active' | 'revoked' | 'all'
 }
 
-/** A connected party with its grants to the agents in the scope, the oldest first. */
+/** A connected party with its grants to the agents in the scope, oldest first. */
 export interface CustomerRecord {
   party: PartyRow
   delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
@@ -181,7 +181,7 @@ export async function listCustomers(
   scope: CustomerScope,
   { limit, beforeId }: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  // Each status by its own index; whoever has grants of several is found in each of them.
+  // Reads each status by its own index. A customer with grants of several statuses is found in each.
   const found = await Promise.all(
     statusesOf(scope).map((status) => {
       const ids = delegationsInScope(tx, { ...scope, status })
@@ -196,7 +196,7 @@ export async function listCustomers(
   return { rows: customerIds.length === 0 ? [] : await customerRecords(tx, scope, customerIds), lastId }
 }
 
-/** One connected party, undefined when it has no grant in the scope. */
+/** Finds one connected party; undefined if it has no grant in the scope. */
 export async function findCustomer(
   tx: Transaction,
   scope: CustomerScope,
@@ -220,7 +220,7 @@ async function customerRecords(
     .where('customerPartyId', 'in', customerIds)
   const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
   return customerIds.flatMap((id) => {
-    // Not sorted by the database: it would read all grants in that order rather than those of these customers.
+    // Not sorted by the database, which would read all grants in that order instead of only those of these customers.
     const own = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
     if (own.length === 0) return []
     const party = parties.find((row) => row.id === id)
@@ -241,6 +241,6 @@ function delegationsInScope(
   { partyId, agentId, status }: Omit<CustomerScope, 'status'> & { status: Status | readonly Status[] },
 ) {
   const all = tx.db.selectFrom('delegations').where('delegations.status', 'in', [status].flat())
-  // An agent's customers are its party's: which agent it is says whose they are.
+  // An agent's customers are its party's, so the agent alone identifies them.
   return agentId === null ? all.where('agentPartyId', '=', partyId) : all.where('agentId', '=', agentId)
 }

@@ -9,12 +9,12 @@ export async function heldEnvironment(tx: Transaction): Promise<Environment | un
 
 const theDeployment = prepared((db, _none: object) => db.selectFrom('deployment').selectAll())
 
-/** Marks a database that has no environment yet with this one. Returns the one that it belongs to. */
+/** Assigns this environment to a database that has none yet. Returns the database's environment. */
 export async function holdEnvironment(store: Store, environment: Environment): Promise<Environment> {
   const marked = await store.read(heldEnvironment)
   if (marked !== undefined) return marked
   return store.transaction(async (tx) => {
-    // When two processes start at once, the second one finds the mark of the first.
+    // If two processes start at once, the second one finds the environment that the first one wrote.
     await tx.lock('environment')
     const already = await heldEnvironment(tx)
     if (already !== undefined) return already

@@ -4,8 +4,8 @@ import type { EarlierStateRow } from './schema/earlier-states.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The columns by which a table's rows are a party's, where answers to reads show them; null: no answer does. What two
- * parties share counts for both.
+ * The columns that identify a party's rows in each table; null if no read response shows the table. Rows that two
+ * parties share count for both.
  */
 const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
   wallets: ['partyId'],
@@ -36,9 +36,9 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   agents: ['partyId'],
   credentials: ['partyId'],
 
-  // It is written and never read: a wallet's row has its balances.
+  // Written but never read: a wallet's row has its balances.
   ledgerEntries: null,
-  // Only what is asked to be paid is held against it.
+  // No read shows it; only attempts to spend are compared with it.
   spending: null,
   activityResources: null,
   events: null,
@@ -88,15 +88,15 @@ const places = (Object.keys(shown) as (keyof Tables)[]).flatMap((table) => {
 })
 
 /**
- * Changes records of parties, and where a rule is stale, keeps what the rows were before of each that is another since.
- * What undoes the change undoes that too.
+ * Changes records of parties. If a `stale` rule is set, it also keeps the previous rows of each party whose rows
+ * changed. Undoing the change undoes that too.
  */
 export async function keepingEarlier<T>(
   tx: Transaction,
   whose: () => readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  // Whoever changes something has read the time.
+  // Every change has read the time before, and the number of rules with it.
   if (tx.clock.sandbox.staleRules === 0) return change()
   const partyIds = whose()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
@@ -117,7 +117,7 @@ const keep = writing((db, row: EarlierStateRow) =>
     .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows: row.rows })),
 )
 
-/** Carries what was read out of the savepoint that is undone. */
+/** Carries the result out of the savepoint that is rolled back. */
 class ReadEarlier extends Error {
   readonly result: unknown
   constructor(result: unknown) {
@@ -126,7 +126,7 @@ class ReadEarlier extends Error {
   }
 }
 
-/** Reads while the party's rows stand as before its last change; where none is kept, as they are. */
+/** Reads with the party's rows as they were before its last change; if none were kept, with the current rows. */
 export async function readingEarlier<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
   await tx.lockParty(partyId)
   tx.apart()
@@ -155,7 +155,7 @@ async function rowsOf(tx: Transaction, partyId: string): Promise<Rows> {
   return Object.fromEntries(await Promise.all(found)) as Rows
 }
 
-/** Few enough that no statement has more parameters than a database takes. */
+/** Keeps a statement below the databases' limits on parameters. */
 const rowsAtOnce = 200
 
 async function putBack(tx: Transaction, partyId: string, rows: Rows): Promise<void> {
@@ -174,7 +174,7 @@ async function putBack(tx: Transaction, partyId: string, rows: Rows): Promise<vo
   }
 }
 
-/** Forgets what was kept of all parties. */
+/** Deletes the kept rows of all parties. */
 export const dropEarlierStates = (tx: Transaction) => drop(tx, {})
 
 const drop = writing((db, _none: object) => db.deleteFrom('earlierStates'))

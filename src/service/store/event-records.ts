@@ -9,7 +9,7 @@ import type { WebhookRow } from './schema/webhooks.ts'
 import { findShopOrders } from './shop-orders.ts'
 import { findSubscriptions } from './subscriptions.ts'
 
-/** What events of a party are about. */
+/** The records that events of a party concern. */
 interface Those {
   partyId: string
   ids: readonly string[]
@@ -19,7 +19,7 @@ type OfParties = {
   [Name in keyof Tables]: Tables[Name] extends { id: string; partyId: string } ? Name : never
 }[keyof Tables]
 
-/** Rows of a table by their ids: all such tables have the columns that are asked for here. */
+/** Selects rows of a table by their ids. All such tables have the columns used here. */
 function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: readonly string[]) {
   return db
     .selectFrom(table as 'payments')
@@ -27,13 +27,13 @@ function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: re
     .where('id', 'in', ids)
 }
 
-/** Records of a table that are the party's own. */
+/** Makes a function that finds a table's records that the party owns. */
 function own<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, { partyId, ids }: Those) =>
     (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
 }
 
-/** Also those that are another party's, which tells both of them. */
+/** Makes a function that also finds another party's records whose events go to both parties. */
 function eithers<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, those: Those): Promise<Tables[Name][]> => {
     const found = (await own(table)(tx, those)) as { id: string }[]
@@ -57,12 +57,12 @@ const delegations = (whose: 'customerPartyId' | 'agentPartyId') => {
     tx.db.selectFrom('delegations').selectAll().where(whose, '=', partyId).where('id', 'in', ids).execute()
 }
 
-/** What is left of a webhook that was deleted: an event has the rest. */
+/** Returns the remaining facts about deleted webhooks; the event has the rest. */
 async function webhooks(_tx: Transaction, { partyId, ids }: Those): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
   return ids.map((id) => ({ id, partyId }))
 }
 
-/** The records that events of a party are about, as they are now; what is gone is not among them. */
+/** Functions that find the current records of a party's events. Deleted records are missing from the results. */
 const recordsOf = {
   party: parties,
   compliance_case: cases,
@@ -88,7 +88,7 @@ const recordsOf = {
 
 export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof recordsOf)[Word]>>[number]
 
-/** By id. */
+/** Finds the records of events by id. */
 export async function findRecords(
   tx: Transaction,
   word: EventWord,

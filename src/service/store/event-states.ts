@@ -17,7 +17,7 @@ import type { SubscriptionRow } from './schema/subscriptions.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import type { WebhookRow } from './schema/webhooks.ts'
 
-/** What an event of each kind is about, with what of it is JSON parsed. */
+/** The record type of each kind of event, with its JSON columns parsed. */
 interface Records {
   party: PartyRow
   compliance_case: ComplianceCaseRow
@@ -57,8 +57,9 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * What of a record changes over its life, besides its version: an event keeps these as they were then. The rest stands in
- * the record itself, secrets and their hashes too, so that no event has them. A webhook can be gone by then.
+ * The columns of a record that change over its life, except its version. An event keeps them as they were then. All
+ * other columns are read from the record itself, so no event holds secrets or their hashes. A webhook may be deleted by
+ * then.
  */
 const states = {
   party: [
@@ -118,10 +119,10 @@ export type WordOf<Type extends EventType> = {
   [Word in EventWord]: Type extends `${Word}.${string}` ? Word : never
 }[EventWord]
 
-/** What has to be known of a record to tell such an event of it. */
+/** The part of a record that such an event needs. */
 export type StateTold<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
-/** The state of a record for an event, as JSON; what is null is left out. */
+/** Returns a record's state for an event as JSON, without null values. */
 export function stateText(word: EventWord, record: object): string {
   const state: Record<string, unknown> = {}
   for (const column of states[word]) {
@@ -131,7 +132,7 @@ export function stateText(word: EventWord, record: object): string {
   return JSON.stringify(state)
 }
 
-/** A record as it was at an event; as it is, where the event is older than its state. */
+/** Returns a record as it was at an event; as it is now, if the event has no state. */
 export function atEvent<Row extends object>(
   record: Row,
   { type, state }: { type: EventType; state: string | null },

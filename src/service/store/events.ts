@@ -11,12 +11,13 @@ import { feedOf } from './feed.ts'
 import { findPartyHead, leaveEvent, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
-/** A record that something happened to, as it is now; the agent is the one that is told of it, besides its party. */
+/** The current state of a changed record. Its events go to its party and to this agent. */
 type Changed = { partyId: string; id: string; agentId: string | null }
 
 /**
- * Tells the party of a record what happened to it, for those who write the record. It is written with the transaction's
- * last statements: the number of an event is taken by locking the party's head, for which others wait.
+ * Adds events of a record to its party's outbox; every writer of the record calls it. They are written with the
+ * transaction's last statements, since taking an event's number locks the party's head, which other transactions wait
+ * for.
  */
 export function tell<Type extends EventType>(
   tx: Transaction,
@@ -32,7 +33,7 @@ export function tell<Type extends EventType>(
   for (const type of types) leaveEvent(tx, { partyId, type, resourceId, agentId, state, createdAtMs })
 }
 
-/** Returns the store, which says after each commit which parties it wrote events for, and what it posted. */
+/** Wraps the store to report, after each commit, the parties it wrote events for and its postings. */
 export function announcing(
   store: Store,
   happened: (partyIds: ReadonlySet<string>) => void,
@@ -61,7 +62,7 @@ export function announcing(
   }
 }
 
-/** What the outbox tells of parties, whichever process wrote it. */
+/** Returns the feed of the outbox, whichever process wrote the events. */
 export function eventFeed(store: Store) {
   return feedOf(store, {
     head: 'eventSequence',
@@ -81,7 +82,7 @@ const eventsAfter = prepared((db, by: { partyId: string; sequence: number; upTo:
     .limit(by.limit),
 )
 
-/** The first and the last number of a party's events; undefined where it has none. */
+/** Returns the first and the last number of a party's events; undefined if it has none. */
 export async function eventEnds(tx: Transaction, partyId: string) {
   const [{ rows }, head] = await Promise.all([firstOfParty(tx, { partyId }), findPartyHead(tx, partyId)])
   const first = rows[0]?.first ?? null
@@ -97,7 +98,7 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
 
 export const findEvent = finding('events', 'partyId', 'sequence')
 
-/** Which events of a party are wanted: those from one number to before another, and what narrows them. */
+/** A filter for a party's events: from one number to before another, with further conditions. */
 export interface EventFilter {
   partyId: string
   from: number
@@ -108,7 +109,7 @@ export interface EventFilter {
   limit: number
 }
 
-/** The newest first. */
+/** Returns the matching events, newest first. */
 export function listEvents({ db }: Transaction, filter: EventFilter): Promise<EventRow[]> {
   const { partyId, from, before, types, createdAfterMs, createdBeforeMs, limit } = filter
   let query = db
@@ -128,7 +129,7 @@ export const eventKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteEvents = deletingOldest('events', ['partyId', 'sequence'], 'recordedAtMs')
 
-/** The events of a party behind a number, up to another one, in their order. */
+/** Returns a party's events after one number and up to another, in order. */
 export async function nextEvents(
   tx: Transaction,
   by: { partyId: string; sequence: number; upTo: number; limit: number },
@@ -136,12 +137,15 @@ export async function nextEvents(
   return (await eventsAfter(tx, by)).rows
 }
 
-/** The number of a party's last event; 0 where it has none. */
+/** Returns the number of a party's last event; 0 if it has none. */
 export async function lastEvent(tx: Transaction, partyId: string): Promise<number> {
   return (await findPartyHead(tx, partyId))?.eventSequence ?? 0
 }
 
-/** Tells a party something whose number is known at once. Until the transaction ends, others wait to tell it something. */
+/**
+ * Adds an event and returns its number at once. Other transactions that add events for the party wait for this one to
+ * end.
+ */
 export async function tellAtOnce<Type extends EventType>(
   tx: Transaction,
   changed: Changed & StateTold<Type>,
@@ -159,7 +163,7 @@ export async function tellAtOnce<Type extends EventType>(
 
 const insertWhole = inserting('events')
 
-/** The events of a party with these numbers, as far as they are kept. */
+/** Returns a party's events with these numbers that are still kept. */
 export function eventsOfNumbers({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {
   return db.selectFrom('events').selectAll().where('partyId', '=', partyId).where('sequence', 'in', numbers).execute()
 }

@@ -9,10 +9,10 @@ import { combinations, walking } from './engine/walk.ts'
 import { tell } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
-/** An account of the party's, an unlinked one too. */
+/** Finds an account of the party, including an unlinked one. */
 export const findExternalAccount = finding('externalAccounts', 'partyId', 'id')
 
-/** The party's account that its bank knows by that id, an unlinked one too. */
+/** Finds the party's account with that id at its bank, including an unlinked one. */
 export async function findAccountAtBank(
   tx: Transaction,
   by: { partyId: string; bankAccountId: string },
@@ -30,7 +30,7 @@ const accountAtBank = prepared((db, by: { partyId: string; bankAccountId: string
 
 const linked = externalAccountStatuses.filter((status) => status !== 'deleted')
 
-/** The accounts that the party has linked, and not unlinked since. */
+/** Returns the party's linked accounts. */
 export function listExternalAccounts(
   tx: Transaction,
   partyId: string,
@@ -41,7 +41,7 @@ export function listExternalAccounts(
 
 const walk = walking('externalAccounts', (db) => db.selectFrom('externalAccounts').selectAll())
 
-/** Keeps an account that was linked, and tells its party. */
+/** Adds a linked account, and writes an event for its party. */
 export async function insertExternalAccount(tx: Transaction, row: ExternalAccountRow): Promise<void> {
   await insert(tx, row)
   tell(tx, row, externalAccountEvents(undefined, row), row.createdAtMs)
@@ -54,7 +54,7 @@ type Change = Pick<
   'status' | 'connectionStatus' | 'bankName' | 'agentId' | 'instanceId' | 'updatedAtMs'
 >
 
-/** Writes what became of an account, and tells its party. */
+/** Updates an account, and writes an event for its party. */
 export async function updateExternalAccount(
   tx: Transaction,
   before: ExternalAccountRow,

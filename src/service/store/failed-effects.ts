@@ -6,7 +6,7 @@ import type { FailedEffectRow } from './schema/failed-effects.ts'
 
 type Key = Pick<FailedEffectRow, 'partyId' | 'kind' | 'recordId'>
 
-/** The column that says when something is due to a record. */
+/** The column with the time at which a record's next effect is due. */
 export type DueColumn =
   | { table: 'shopOrders' | 'subscriptions'; column: 'nextEventAtMs' }
   | { table: 'payments'; column: 'bankDueAtMs' }
@@ -27,7 +27,7 @@ const byKey = prepared((db, { partyId, kind, recordId }: Key) =>
     .where('recordId', '=', recordId),
 )
 
-/** Tells whether a party has an effect that is to be tried again by now. */
+/** Returns whether a party has a failed effect whose retry is due. */
 export async function isRetryDue(tx: Transaction, by: { partyId: string; nowMs: number }): Promise<boolean> {
   return (await toRetry(tx, by)).rows.length > 0
 }
@@ -41,7 +41,7 @@ const toRetry = prepared((db, { partyId, nowMs }: { partyId: string; nowMs: numb
     .limit(1),
 )
 
-/** The failed effects of a party that are tried again first. */
+/** Returns the failed effects of a party, the next retry first. */
 export async function listFailedEffects(tx: Transaction, partyId: string, limit: number): Promise<FailedEffectRow[]> {
   return (await soonest(tx, { partyId, limit })).rows
 }
@@ -77,7 +77,7 @@ export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key)
     .where('recordId', '=', recordId),
 )
 
-/** Changes when something is due to a record, and nothing else of it. */
+/** Changes when a record's effect is due, and nothing else. */
 export async function moveDue(
   tx: Transaction,
   { table, column }: DueColumn,
@@ -88,7 +88,7 @@ export async function moveDue(
     where "partyId" = ${partyId} and "id" = ${recordId} and ${at} = ${fromMs}`.execute(tx.db)
 }
 
-/** Forgets failed effects whose record was changed by a request meanwhile, at most `limit`; returns how many. */
+/** Deletes failed effects whose record a request changed meanwhile, at most `limit`. Returns how many it deleted. */
 export async function deleteSettledEffects(
   tx: Transaction,
   places: Readonly<Record<TimedKind, DueColumn>>,

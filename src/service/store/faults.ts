@@ -7,32 +7,32 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
-/** Beyond it a request would be held against too many. */
+/** The maximum number of rules, since each request is compared with all of them. */
 export const mostRules = 100
-/** The rules of a file come before those that were set. */
+/** The place of the first rule set by an operation. The rules of a file come before it. */
 const firstSetPlace = 1_000
 
-/** A rule as it is stored, its JSON read. */
+/** A stored rule with its JSON parsed. */
 export interface StoredRule extends CountedRule, Pick<FaultRow, 'origin' | 'place'> {}
 
-/** Keeps everybody else from the rules and their counts until the transaction ends, and gives them in their order. */
+/** Locks the rules and their counts until the transaction ends, and returns them in order. */
 export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
   await tx.lock('faults')
   return allFaults(tx)
 }
 
-/** Asked by each request while there are rules. */
+/** Used by each request while there are rules. */
 const selectAll = prepared((db) => db.selectFrom('faults').selectAll().orderBy('place'))
 
-/** All rules in the order in which they are asked. */
+/** Returns all rules in the order in which they are checked. */
 export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
   const { rows } = await selectAll(tx, {})
   return rows.map(({ rule, ...row }) => ({ ...row, rule: JSON.parse(rule) as FaultRule }))
 }
 
 /**
- * Sets a rule, as the last, or in the place of the one of that name; its counts begin at zero.
- * @param rules Those there are, locked.
+ * Sets a rule, as the last one or in place of the one with the same name. Its counts begin at zero.
+ * @param rules The current rules, locked.
  */
 export async function putFault(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function putFault(
   await change(tx, { before: rules, gone: [id], put: [put] })
 }
 
-/** Puts the rules of a file in the place of those of an earlier one, and of those of the same names. */
+/** Replaces the rules of an earlier file, and those with the same names, by the rules of a file. */
 export async function replaceFileFaults(
   tx: Transaction,
   rules: readonly StoredRule[],
@@ -69,7 +69,7 @@ export async function deleteFaults(
   await change(tx, { before: rules, gone, put: [] })
 }
 
-/** Goes back to what the start gave: the rules of a file with their counts at zero, and none that was set since. */
+/** Restores the rules given at the start: those of a file, with zero counts, and none that an operation set. */
 export async function resetFaults(tx: Transaction): Promise<void> {
   const rules = await lockFaults(tx)
   const put = rules
@@ -85,7 +85,9 @@ interface Change {
   put: readonly StoredRule[]
 }
 
-/** Changes the rules, and tells every request of it with the time. Where none is stale any more, nothing earlier is kept. */
+/**
+ * Changes the rules and publishes their number along with the time. Without any stale rule, earlier states are dropped.
+ */
 async function change(tx: Transaction, { before, gone, put }: Change): Promise<void> {
   if (gone.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', gone).execute()
   for (const { rule, ...row } of put) await insert(tx, { ...row, rule: JSON.stringify(rule) })
@@ -102,7 +104,7 @@ function isStale({ rule }: StoredRule): boolean {
 
 const insert = writing((db, row: FaultRow) => db.insertInto('faults').values(row))
 
-/** Counts a request at each rule that it fits, and the hit at the one that it hits. */
+/** Counts a request at each matching rule, and the hit at the rule that is applied. */
 export async function countRequest(
   tx: Transaction,
   matched: readonly string[],

@@ -2,26 +2,26 @@ import type { Feed } from '../../core/watch.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 
-/** At one time: what would not fit into a query, and what a process should not read in one piece. */
+/** The limits of one read: for the parameters of a query, and for the rows that a process reads at once. */
 const mostParties = 500
 const mostRows = 500
 
 interface FeedRows<Row, Change> {
   /** The column of a party's head that has the number of its last row. */
   head: LastNumber
-  /** At most `limit` rows of the party's behind a number up to another, in their order. */
+  /** Returns up to `limit` rows of the party after one number and up to another, in order. */
   rows(tx: Transaction, by: { partyId: string; sequence: number; upTo: number; limit: number }): Promise<Row[]>
-  /** What a row tells. */
+  /** Returns the change that a row describes. */
   changeOf(row: Row): Change
 }
 
-/** More than a party has rows in one world, and so few that there is room for two million worlds. */
+/** More rows than a party has in one world, and small enough for two million worlds. */
 const rowsOfWorld = 2 ** 32
 
 /**
- * What the numbered rows of parties tell of changes, whichever process wrote them. A party without rows has no end. Where
- * the sandbox went back to another state of its world, the numbers of the rows did too: so those of each epoch follow
- * those of the one before, and what is told first of it are its latest rows.
+ * Makes a feed of changes from the numbered rows of parties, whichever process wrote them. A party without rows has no
+ * end. When the sandbox returns to another state, row numbers go back too. So the numbers of each epoch follow those of
+ * the previous one, and a reader from an earlier epoch gets the latest rows first.
  */
 export function feedOf<Row extends { sequence: number }, Change>(
   store: Store,

@@ -5,21 +5,21 @@ import type { Transaction } from './engine/store.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** What a request is known by: the party it acts on, and the SHA-256 of its Idempotency-Key and of itself. */
+/** The identity of a request: the party it acts on, and the SHA-256 of its Idempotency-Key and of itself. */
 export interface RequestHashes {
   partyId: string
   key: string
   fingerprint: string
 }
 
-/** Whether a record is of the request with that fingerprint. */
+/** Returns whether a record belongs to the request with that fingerprint. */
 export function isOf(record: IdempotencyRecordRow, fingerprint: string): boolean {
   return record.fingerprint === shortHash(fingerprint)
 }
 
 type Answered = Pick<IdempotencyRecordRow, 'state' | 'status' | 'answer' | 'finishedAtMs'>
 
-/** Writes the record of a key, over the one it may have had. */
+/** Writes the record of a key, replacing an earlier one. */
 export async function putIdempotencyRecord(tx: Transaction, of: RequestHashes & Answered): Promise<void> {
   await put(tx, { ...of, key: shortHash(of.key), fingerprint: shortHash(of.fingerprint) })
 }
@@ -32,15 +32,18 @@ const put = writing((db, row: IdempotencyRecordRow) => {
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
 })
 
-/** The first 128 bits of a SHA-256, in a third of its hexadecimal digits: of the keys of one party no two begin alike. */
+/** Returns the first 128 bits of a SHA-256 in base64url. Among the keys of one party these do not collide. */
 export function shortHash(hash: string): string {
   return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
 }
 
-/** Deletes the records of what finished the longest ago; gives their number. */
+/** Deletes the records that finished longest ago and returns how many it deleted. */
 export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['partyId', 'key'], 'finishedAtMs')
 
-/** When the last operation finished whose key is remembered, by the service's clock, as a part of the query that reads the clock. */
+/**
+ * Selects when the last operation with a remembered key finished, on the service's clock, for the query that reads the
+ * clock.
+ */
 export function lastFinished(db: Kysely<Tables>) {
   return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))
 }

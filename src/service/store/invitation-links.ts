@@ -6,7 +6,7 @@ import { mustChangeOne, type Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
 import type { InvitationLinkRow } from './schema/invitation-links.ts'
 
-/** A link with what it tells of who made it. */
+/** A link with the name of the developer who made it. */
 export interface InvitationLinkRecord extends InvitationLinkRow {
   developerName: string
 }
@@ -18,7 +18,7 @@ export async function findLink(tx: Transaction, partyId: string, id: string): Pr
   return links.where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
 }
 
-/** The link whose page is at the address with that token, whoever's it is: whoever has the token is invited. */
+/** Finds the link with that page token, of any party: the holder of the token is invited. */
 export async function findLinkByToken(tx: Transaction, tokenHash: string): Promise<InvitationLinkRecord | undefined> {
   return tx.db
     .selectFrom('invitationLinks')
@@ -29,7 +29,7 @@ export async function findLinkByToken(tx: Transaction, tokenHash: string): Promi
     .executeTakeFirst()
 }
 
-/** The links of a party, newest first. */
+/** Returns the links of a party, newest first. */
 export function listLinks(
   tx: Transaction,
   { partyId, status }: { partyId: string; status: LinkStatus | undefined },
@@ -41,7 +41,7 @@ export function listLinks(
 
 const walk = walking('invitationLinks', (db) => db.selectFrom('invitationLinks').selectAll())
 
-/** Revokes all links of a party by which somebody could still join. */
+/** Revokes all links of a party that still admit agents. */
 export async function revokeLinksOf(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   await tx.db
     .updateTable('invitationLinks')

@@ -2,10 +2,10 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { LeaseRow } from './schema/leases.ts'
 
-/** A lease that somebody wants, or has and wants for longer. */
+/** A lease that a process wants to take or extend. */
 type Wanted = LeaseRow & { nowMs: number }
 
-/** Takes or prolongs it; false: another holder has it. Whoever dies with it loses it when its time is over. */
+/** Takes or extends a lease. Returns false if another holder has it. The lease of a crashed process ends by expiry. */
 export async function takeLease(tx: Transaction, wanted: Wanted): Promise<boolean> {
   return (await take(tx, wanted)).numAffectedRows === 1n
 }
@@ -22,7 +22,7 @@ const take = prepared((db, { name, holder, untilMs, nowMs }: Wanted) =>
     ),
 )
 
-/** Gives it back, where the holder still has it. */
+/** Ends a lease if the holder still has it. */
 export const endLease = writing((db, { name, holder }: Pick<LeaseRow, 'name' | 'holder'>) =>
   db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
 )

@@ -23,7 +23,7 @@ export async function post(
   await postAll(tx, system, wallet, [{ ...at, posting }])
 }
 
-/** Enters postings on one wallet, whose balances move once. */
+/** Enters postings on one wallet with a single change of its balances. */
 export async function postAll(
   tx: Transaction,
   system: System,
@@ -34,8 +34,8 @@ export async function postAll(
 }
 
 /**
- * Enters postings on several wallets. Their rows change in the order of their ids, so that two that pay each other wait
- * for one another instead of each holding what the other needs.
+ * Enters postings on several wallets. Their rows change in the order of their ids, so that two wallets that pay each
+ * other do not deadlock.
  */
 export async function postBetween(
   tx: Transaction,
@@ -71,17 +71,20 @@ export async function postBetween(
   )
 }
 
-/** Is run at the end: a savepoint that is undone posts nothing. */
+/** Adds the postings to the journal at the end: a savepoint that is rolled back posts nothing. */
 async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
   tx.journal.postings.push(...posted.flat())
 }
 
 const insertEntries = insertingSeveral('ledgerEntries')
 
-/** How many entries are looked through for those of one wallet: they have no index of their own, which each posting would pay for. */
+/**
+ * The maximum number of entries scanned for one wallet. Entries have no index by wallet, since every posting would pay
+ * for it.
+ */
 const mostLookedThrough = 20_000
 
-/** The newest entries of a wallet, from before an id on; a page may end early, and the next goes on behind it. */
+/** Returns the newest entries of a wallet before an id. A page may end early; the next one continues after it. */
 export async function walletEntries(
   { db }: Transaction,
   { partyId, walletId }: { partyId: string; walletId: string },
@@ -105,7 +108,7 @@ export async function walletEntries(
   return { rows: found, lastId: end?.id ?? null }
 }
 
-/** The newest entries of all wallets of a party, at most so many. */
+/** Returns up to `limit` of the newest entries of all wallets of a party. */
 export async function entriesOfParty(tx: Transaction, partyId: string, limit: number): Promise<LedgerEntryRow[]> {
   return (await newestOfParty(tx, { partyId, limit })).rows
 }

@@ -2,7 +2,7 @@ import { faultEntry } from './activity.ts'
 import type { Store } from './engine/store.ts'
 import { feedOf } from './feed.ts'
 
-/** Reads from the activity what was done with which credential, whichever process did it. */
+/** Makes a feed of the actions and their credentials from the activity, whichever process performed them. */
 export function createMcpChanges(store: Store) {
   return feedOf(store, {
     head: 'activitySequence',
@@ -13,7 +13,7 @@ export function createMcpChanges(store: Store) {
         .where('partyId', '=', partyId)
         .where('sequence', '>', sequence)
         .where('sequence', '<=', upTo)
-        // A fault that befell a request is nobody's change, and hosts are not told of it.
+        // An injected fault is not a change by a caller, so hosts do not get it.
         .where('operation', '!=', faultEntry)
         .orderBy('sequence')
         .limit(limit)

@@ -5,7 +5,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Signals } from './engine/signals.ts'
 import { mustChangeOne, type Store, type Transaction } from './engine/store.ts'
 
-/** Keeps the sessions of MCP hosts in the service's database. */
+/** Stores the sessions of MCP hosts in the service's database. */
 export function createMcpSessions(store: Store, signals?: Signals): SessionStore {
   return {
     create: (session, bounds) =>
@@ -34,8 +34,8 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
         if (sequence > bounds.perStream) await forget(tx, idHash, streamId, sequence - bounds.perStream)
-        // As many of the smallest as a session may have are not too much, so only a new stream or a large message can
-        // be.
+        // As many of the smallest messages as a session may have stay within the bounds, so only a new stream or a
+        // large message can exceed them.
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await forgetSurplus(tx, idHash, bounds)
       }),
@@ -46,7 +46,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
     ...mailIn(store, signals),
     sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // Mostly there is nothing, and a look takes no lock. Each batch is a transaction of its own.
+        // Mostly there is nothing, and a read takes no lock. Each batch is a transaction of its own.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },
@@ -108,15 +108,15 @@ function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 
 
 const mailTopic = (idHash: string) => `mail ${idHash}`
 
-/** In one query. */
+/** The maximum in one query. */
 const mostAsked = 500
 
-/** At one time; what is left ends with the next session that begins. */
+/** The maximum removed at once. The next session that begins ends the rest. */
 const surplusLimit = 100
-/** How many rows one transaction of a sweep removes. */
+/** The number of rows that one transaction of a sweep removes. */
 const sweepLimit = 500
 
-/** The sessions that end for a new one: those whose time is over, and the longest unused of those beyond a bound. */
+/** Returns the sessions that end for a new one: expired ones, and the longest unused of those beyond a bound. */
 async function surplus(
   tx: Transaction,
   { principalId, partyId }: SessionRecord,
@@ -144,7 +144,7 @@ async function surplus(
   return [...ended]
 }
 
-/** Returns the party that would have the most sessions with one more of `partyId`; that one if others have as many. */
+/** Returns the party that would have the most sessions with one more of `partyId`; in a tie, `partyId`. */
 async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: number): Promise<string> {
   const count = sql<number>`count(*) + case when ${sql.ref('partyId')} = ${partyId} then 1 else 0 end`
   const parties = db.selectFrom('mcpSessions').select('partyId').where('usedAtMs', '>=', usedSinceMs).groupBy('partyId')
@@ -154,7 +154,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
   return (await ordered.limit(1).executeTakeFirst())?.partyId ?? partyId
 }
 
-/** The oldest events of a session, of whichever stream, beyond what it may keep. */
+/** Deletes the oldest events of a session, of any stream, beyond its limit. */
 async function forgetSurplus({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])
