@@ -6,7 +6,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** A grant with what it needs to work: an agent that is deleted ends it. */
+/** A grant with its agent's status: deleting the agent ends the grant. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }
 
 export async function findGrant(tx: Transaction, id: string): Promise<GrantWithAgent | undefined> {
@@ -24,7 +24,7 @@ const grantById = prepared((db, by: { id: string }) =>
     .where('oauthGrants.id', '=', by.id),
 )
 
-/** Whether a grant still works. @param realNowMs Real time, by which it ends. */
+/** Returns whether a grant still works. @param realNowMs Real time, by which it expires. */
 export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
   const { revokedAtMs, expiresAtMs, agentId, agentStatus } = grant
   return (
@@ -36,7 +36,7 @@ export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
 
 export const insertGrant = inserting('oauthGrants')
 
-/** Saves what changes while a grant lives. */
+/** Saves the properties that change while a grant is live. */
 export async function updateGrant(
   tx: Transaction,
   id: string,
@@ -72,10 +72,10 @@ const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number })
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 
-/** More than a person can look through; the newest count. */
+/** More than a person can look through; only the newest are returned. */
 const mostGrants = 200
 
-/** A user's grants that work, the newest first; of one application only, where it is named. */
+/** Returns a user's working grants, newest first, optionally those of one application. */
 export async function liveGrants(
   tx: Transaction,
   userId: string,
@@ -96,13 +96,13 @@ export async function liveGrants(
   return rows.filter((row) => grantIsLive(row, realNowMs))
 }
 
-/** The grants that a user gave, for the narrowing of another table. */
+/** Selects the grants that a user gave, to filter another table. */
 export function grantsOfUser(userId: string) {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.userId', '=', userId)
 }
 
-/** The grants to the application that a column of another table names: for the narrowing of that table. */
+/** Selects the grants to the application that a column of another table names, to filter that table. */
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))

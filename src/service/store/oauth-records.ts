@@ -17,7 +17,7 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
         grantId,
         uid,
         expiresAtMs,
-        // A device code that was found by its id does not know its user code any more.
+        // A device code that was found by its id has no user code any more.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),
     )
@@ -33,9 +33,9 @@ export async function findRecord(
   return query.executeTakeFirst()
 }
 
-/** Marks a code or token as used; false when it was before, so that of two who use it at once one is told. */
+/** Marks a code or token as used. Returns false if it was before, so that only one of two concurrent uses succeeds. */
 export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: number): Promise<boolean> {
-  // Where two processes ask at once, the second sees what the first wrote.
+  // If two processes ask at once, the second sees the row that the first wrote.
   await tx.lock(`oauth ${key.model} ${key.idHash}`)
   const row = await findRecord(tx, key)
   if (row === undefined) return false
@@ -53,25 +53,25 @@ export async function deleteRecordsOfGrant(tx: Transaction, grantId: string): Pr
   await tx.db.deleteFrom('oauthRecords').where('grantId', '=', grantId).execute()
 }
 
-/** Deletes all that came of the grants that a user gave. */
+/** Deletes all records that came from the grants of a user. */
 export async function deleteRecordsOfUser(tx: Transaction, userId: string): Promise<void> {
   await tx.db.deleteFrom('oauthRecords').where('grantId', 'in', grantsOfUser(userId)).execute()
 }
 
-/** Deletes what ended; gives how much it was. */
+/** Deletes expired records and returns how many it deleted. */
 export const deleteRecords = deletingOldest('oauthRecords', ['model', 'idHash'], 'expiresAtMs')
 
-/** Clients that registered, and documents by which clients describe themselves. The id of either stands as `uid`. */
+/** Registered clients, and documents by which clients describe themselves. The id of either is in `uid`. */
 type ClientModel = 'Client' | 'ClientDocument'
 
-/** How long a client is kept that nobody connected. */
+/** How long a client that was never connected is kept. */
 export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
   // A client that was connected is kept: its connection may be renewed.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
-/** Delete clients that came first and that nobody connected; give their number. */
+/** Delete the oldest clients that were never connected, and return how many they deleted. */
 export const deleteUnusedClients = {
   Client: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('Client')),
   ClientDocument: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('ClientDocument')),

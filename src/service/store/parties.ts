@@ -22,7 +22,7 @@ export function findParties(tx: Transaction, ids: readonly string[]): Promise<Pa
   return tx.db.selectFrom('parties').selectAll().where('id', 'in', ids).execute()
 }
 
-/** The party with that e-mail address (lower case) or phone number (E.164); of several the oldest. */
+/** Finds the party with that e-mail address (lower case) or phone number (E.164); the oldest of several. */
 export async function findPartyByAddress(
   tx: Transaction,
   type: 'email' | 'phone',
@@ -44,7 +44,7 @@ const partyByPhone = prepared((db, by: { value: string }) =>
   db.selectFrom('parties').selectAll().where('phone', '=', by.value).orderBy('id').limit(1),
 )
 
-/** The parties that have one of these e-mail addresses (lower case) or phone numbers, or are named by their id. */
+/** Finds the parties that have one of these e-mail addresses (lower case), phone numbers or ids. */
 export function partiesAt(tx: Transaction, recipients: readonly string[]): Promise<PartyRow[]> {
   const parties = tx.db.selectFrom('parties').selectAll()
   return parties
@@ -59,21 +59,21 @@ export function partiesAt(tx: Transaction, recipients: readonly string[]): Promi
     .execute()
 }
 
-/** The party with that handle, which is written without `@`. */
+/** Finds the party with that handle, which is written without `@`. */
 export const findPartyByHandle = finding('parties', 'handle')
 
-/** Whether another party has one of these handles. */
+/** Returns whether another party has one of these handles. */
 export async function areOfOthers(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
   const parties = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
   return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
 }
 
-/** The party that a recipient is; undefined for somebody who has none yet. */
+/** Finds a recipient's party; undefined for a person who has none yet. */
 export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }
 
-/** What a party begins as unless more is said of it. */
+/** The defaults of a new party. */
 const newParty = {
   handle: null,
   phone: null,
@@ -87,7 +87,7 @@ const newParty = {
 
 export type NewParty = New<PartyRow, keyof typeof newParty> & { walletId?: string | undefined }
 
-/** A party with its default wallet, which is funded from outside. */
+/** Creates a party with its default wallet, funded from outside. */
 export async function createParty(
   tx: Transaction,
   system: System,
@@ -112,7 +112,7 @@ type Change = Partial<
   >
 >
 
-/** Writes what changed of a party, and tells it. */
+/** Updates a party, and writes an event for it. */
 export async function updateParty(tx: Transaction, before: PartyRow, change: Change, atMs: number): Promise<PartyRow> {
   await tx.db
     .updateTable('parties')
@@ -124,7 +124,7 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
   return after
 }
 
-/** Tells a party that it, or who belongs to it, is another than before. */
+/** Writes an event that a party, or its members, changed. */
 export function tellParty(tx: Transaction, party: PartyRow, atMs: number): void {
   tell(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }

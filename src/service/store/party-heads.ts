@@ -11,15 +11,15 @@ import type { Tables } from './schema/tables.ts'
 /** An event before it has its number. */
 export type NewEvent = Omit<EventRow, 'sequence' | 'recordedAtMs'>
 
-/** The end of a party's chain of activity, sealed. */
+/** The sealed end of a party's activity chain. */
 export type SealedEnd = Pick<PartyHeadRow, 'partyId' | 'activitySequence' | 'hash' | 'seal'>
 
 export const findPartyHead = finding('partyHeads', 'partyId')
 
-/** The numbers that a head keeps: those of the last row of activity and of the last event. */
+/** The numbers that a head keeps: those of the last activity row and of the last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Reads the last numbers of parties, as far as they have any, and the clock's epoch that they belong to. */
+/** Reads the last numbers of the parties that have any, with the clock's epoch that they belong to. */
 export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of: LastNumber) {
   return db
     .selectFrom('partyHeads')
@@ -29,28 +29,28 @@ export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of
     .execute()
 }
 
-/** Finds the first party with activity, in the order of their ids after `after`. */
+/** Finds the next party with activity after the id `after`. */
 export async function nextActiveParty({ db }: Transaction, after: string): Promise<string | undefined> {
   const active = db.selectFrom('partyHeads').select('partyId').where('activitySequence', '>', 0)
   return (await active.where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst())?.partyId
 }
 
-/** Leaves an event for the end of the transaction, which gives it the next number of its party. */
+/** Defers an event to the end of the transaction, which gives it the next number of its party. */
 export function leaveEvent(tx: Transaction, event: NewEvent): void {
   tx.atEnd(writeHeads, event)
 }
 
-/** Leaves the new end of a party's chain for the end of the transaction. */
+/** Defers the new end of a party's chain to the end of the transaction. */
 export function leaveEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
 
-/** Returns the end of a party's chain that this transaction has left, which the database does not have yet. */
+/** Returns the end of a party's chain that this transaction has deferred, and that is not in the database yet. */
 export function leftEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
   return tx.left(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
 }
 
-/** Writes the heads of all parties at once, in the order of their ids, so that two transactions wait for one another. */
+/** Writes the heads of all parties in the order of their ids, so that concurrent transactions do not deadlock. */
 async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)[]): Promise<void> {
   const byParty = [...Map.groupBy(left, ({ partyId }) => partyId)].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [partyId, of] of byParty) {
@@ -67,7 +67,7 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
 }
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
-  /** How many events of the same party follow it: the head has the number of the last. */
+  /** The number of events of the same party that follow it. The head has the number of the last. */
   behind: number
 }
 
@@ -101,7 +101,7 @@ const advance = writing((db, { partyId, count }: { partyId: string; count: numbe
     ),
 )
 
-/** Takes the number of a party's next event at once. Until the transaction ends, others wait for the next one. */
+/** Takes the number of a party's next event at once. Other transactions wait for the next one until this one ends. */
 export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
   tx.apart()
   await advance(tx, { partyId, count: 1 })

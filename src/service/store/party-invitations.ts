@@ -10,12 +10,12 @@ import { combinations, walking } from './engine/walk.ts'
 import { tell } from './events.ts'
 import type { PartyInvitationRow } from './schema/party-invitations.ts'
 
-/** An invitation with the name of the party that invites. */
+/** An invitation with the name of the inviting party. */
 export interface PartyInvitationRecord extends PartyInvitationRow {
   partyName: string
 }
 
-/** Keeps an invitation, and tells the party that invites. */
+/** Adds an invitation, and writes an event for the inviting party. */
 export async function insertPartyInvitation(tx: Transaction, row: PartyInvitationRow): Promise<void> {
   await insert(tx, row)
   tell(tx, { ...row, agentId: null }, [partyInvitationEvent(row.status)], row.createdAtMs)
@@ -25,7 +25,7 @@ const insert = inserting('partyInvitations')
 
 export const findPartyInvitation = finding('partyInvitations', 'partyId', 'id')
 
-/** The invitation whose page is at the address with that token, whoever's it is: whoever has the token was invited. */
+/** Finds the invitation with that page token, of any party: the holder of the token was invited. */
 export async function findPartyInvitationByToken(
   tx: Transaction,
   tokenHash: string,
@@ -42,7 +42,7 @@ const invitationByToken = prepared((db, by: { tokenHash: string }) =>
     .where('tokenHash', '=', by.tokenHash),
 )
 
-/** Which of a party's invitations are meant; undefined: all. */
+/** A filter for a party's invitations; undefined matches all. */
 export interface PartyInvitationScope {
   partyId: string
   /** Lower case. */
@@ -50,7 +50,7 @@ export interface PartyInvitationScope {
   status: PartyInvitationStatus | undefined
 }
 
-/** The invitations of a party, newest first. */
+/** Returns the invitations of a party, newest first. */
 export function listPartyInvitations(
   tx: Transaction,
   { partyId, email, status }: PartyInvitationScope,
@@ -63,7 +63,7 @@ export function listPartyInvitations(
 
 const walk = walking('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
 
-/** What waits for an answer at that address; at most one does. */
+/** Finds the pending invitation for that address; there is at most one. */
 export async function pendingPartyInvitation(
   tx: Transaction,
   by: { partyId: string; email: string },
@@ -82,7 +82,7 @@ const pendingByEmail = prepared((db, by: { partyId: string; email: string }) =>
 
 type Answer = Pick<PartyInvitationRow, 'status' | 'userId' | 'updatedAtMs'>
 
-/** Writes what became of an invitation, and tells the party that invited. */
+/** Writes the outcome of an invitation, and an event for the inviting party. */
 export async function answerPartyInvitation<Row extends PartyInvitationRow>(
   tx: Transaction,
   before: Row,

@@ -16,7 +16,9 @@ export async function savePassword(tx: Transaction, row: PasswordRow): Promise<v
     .execute()
 }
 
-/** Wrong passwords of an account since then: those tried at the source, and all. To be asked under the account's lock. */
+/**
+ * Counts an account's wrong passwords since a time: those from the source, and all. Call it under the account's lock.
+ */
 export async function countRefusedPasswords(
   tx: Transaction,
   { account, source, sinceMs }: { account: string; source: string; sinceMs: number },
@@ -31,7 +33,7 @@ export async function countRefusedPasswords(
   const here = rows.find((row) => row.source === source)
   return {
     here: Number(here?.count ?? 0),
-    // A browser that signed in before is its user's: what it gets wrong locks nobody else out.
+    // A browser that signed in before is its user's, so its wrong passwords do not lock out other sources.
     anywhere: rows.filter((row) => !isBrowser(row.source)).reduce((sum, { count }) => sum + Number(count), 0),
   }
 }
@@ -41,7 +43,7 @@ export const insertRefusedPassword = inserting('refusedPasswords')
 /** How long a wrong password counts. */
 export const refusalCountsMs = 15 * 60 * 1000
 
-/** Deletes wrong passwords that count no longer; gives their number. */
+/** Deletes wrong passwords that no longer count and returns how many it deleted. */
 export const deleteRefusedPasswords = deletingOldest('refusedPasswords', ['id'], 'refusedAtMs')
 
 export async function forgetRefusedPasswords(tx: Transaction, account: string, source: string): Promise<void> {
@@ -50,7 +52,7 @@ export async function forgetRefusedPasswords(tx: Transaction, account: string, s
 
 const browserPrefix = 'browser '
 
-/** A browser that signed in before, as a place where passwords are tried. */
+/** Returns the source for a browser that signed in before. */
 export function browserSource(idHash: string): string {
   return browserPrefix + idHash
 }

@@ -22,7 +22,7 @@ import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 type Status = (typeof paymentRequestStatuses)[number]
 
-/** Adds a request; both hear of it. */
+/** Adds a request, and writes events for both parties. */
 export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestRow): Promise<void> {
   await insert(tx, row)
   tellBoth(tx, undefined, row)
@@ -30,18 +30,18 @@ export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestR
 
 const insert = inserting('paymentRequests')
 
-/** A request that a party sent. */
+/** Finds a request that a party sent. */
 export const findPaymentRequest = finding('paymentRequests', 'partyId', 'id')
 
-/** A request by its id alone: who may see it is for the caller to decide. */
+/** Finds a request by its id alone. The caller must decide who may see it. */
 export const findPaymentRequestOfAnyParty = finding('paymentRequests', 'id')
 
-/** The request whose page has a token of that hash. */
+/** Finds the request by the hash of its page's token. */
 export const findPaymentRequestByToken = finding('paymentRequests', 'tokenHash')
 
 const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
 
-/** The requests of these states that a party sent, newest first. */
+/** Returns the requests in these states that a party sent, newest first. */
 export async function listSentRequests(
   tx: Transaction,
   scope: ListScope,
@@ -53,7 +53,7 @@ export async function listSentRequests(
   return walk(tx, walletId === undefined ? combinations(of) : combinations({ ...of, walletId }), page, scope.partyId)
 }
 
-/** The requests of these states that a party is to pay, or one of its agents, newest first. */
+/** Returns the requests in these states that a party, or one of its agents, is asked to pay, newest first. */
 export function listReceivedRequests(
   tx: Transaction,
   payer: { payerPartyId: string } | { payerAgentId: string },
@@ -64,13 +64,13 @@ export function listReceivedRequests(
   return walk(tx, combinations({ [column ?? 'payerPartyId']: [id], status: statuses }), page)
 }
 
-/** Both hear what becomes of a request; its payer hears of a new one that it is asked. */
+/** Writes events of a change for both parties, and an `incoming` event for a payer who is newly asked. */
 function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
   if (type !== undefined) tell(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
-  // What is another party's is written in a transaction that no other request shares.
+  // Another party's rows are written in a transaction that no other request shares.
   tx.apart()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
@@ -79,7 +79,7 @@ function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after:
 
 type Changes = Partial<Pick<PaymentRequestRow, 'payerPartyId' | 'paymentId' | 'transactionId'>>
 
-/** What an event makes of a request. @throws 409 `conflict` where its state does not allow it. */
+/** Applies an event to a request. @throws 409 `conflict` where its state does not allow it. */
 export function changePaymentRequest(
   tx: Transaction,
   before: PaymentRequestRow,
@@ -119,7 +119,7 @@ const update = changingOne(
   ({ id }) => `payment request ${id}`,
 )
 
-/** Writes which of its payer's cards were declined. Nobody is told: the request stays as it is. */
+/** Writes which of the payer's cards were declined. It writes no event, since the request's state does not change. */
 export async function saveCardTries(tx: Transaction, before: PaymentRequestRow, tries: CardTries): Promise<void> {
   const { partyId, id, version } = before
   await updateTries(tx, { partyId, id, version, next: version + 1, cardTries: JSON.stringify(tries) })
@@ -145,7 +145,7 @@ const updateTries = changingOne(
   ({ id }) => `payment request ${id}`,
 )
 
-/** A request follows the payment that fulfills it, whatever moves that: a person's decision, its payer, a bank. */
+/** Updates a request after a change of the payment that fulfills it, by a person's decision, the payer or a bank. */
 export async function followPayment(tx: Transaction, payment: PaymentRow): Promise<void> {
   const { paymentRequestId, recipientPartyId, updatedAtMs } = payment
   if (paymentRequestId === null) return
@@ -161,7 +161,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
   await changePaymentRequest(tx, request, event, updatedAtMs, changes)
 }
 
-/** Whoever joins with an e-mail address or phone number is the payer of what that address was asked. */
+/** Makes a new party the payer of the requests that were sent to its e-mail address or phone number. */
 export async function askWhoJoined(
   tx: Transaction,
   { id: payerPartyId, email, phone }: { id: string; email: string | null; phone: string | null },
@@ -194,7 +194,7 @@ export const requestExpiries: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Requests of a party that should have been answered by now, the longest overdue first. */
+/** Returns a party's open requests that are past their expiry, the longest overdue first. */
 export async function expiredRequests(tx: Transaction, due: DueOf): Promise<PaymentRequestRow[]> {
   return (await expired(tx, due)).rows
 }

@@ -15,7 +15,7 @@ import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
-/** What no bank has to do with, and no request asked for. */
+/** The columns of a payment that involves no bank and fulfills no request. */
 export const withoutBank = {
   externalAccountId: null,
   method: null,
@@ -27,30 +27,30 @@ export const withoutBank = {
   returned: null,
 } as const satisfies Partial<PaymentRow>
 
-/** A payment or transfer that a party made. */
+/** Finds a payment or transfer that a party made. */
 export const findPayment = finding('payments', 'partyId', 'id')
 
-/** A payment or transfer by its id alone: who may see it is for the caller to decide. */
+/** Finds a payment or transfer by its id alone. The caller must decide who may see it. */
 export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
   return (await paymentById(tx, { id })).rows[0]
 }
 
-/** The payment whose claim link has a token of that hash. */
+/** Finds the payment by the hash of its claim link's token. */
 export const findClaimablePayment = finding('payments', 'claimTokenHash')
 
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
 
-/** The payments that a party sent, newest first. */
+/** Returns the payments that a party sent, newest first. */
 export function listPayments(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
   return list(walkPayments, tx, scope, page)
 }
 
-/** A party's deposits, wires and transfers between its wallets, newest first. */
+/** Returns a party's deposits, wires and transfers between its wallets, newest first. */
 export function listTransfers(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
   return list(walkTransfers, tx, scope, page)
 }
 
-/** Their ids tell the two apart, so that they need no index for it. */
+/** The prefixes of their ids tell payments and transfers apart, so no index is needed for it. */
 const walkPayments = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
 const walkTransfers = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
 
@@ -60,7 +60,7 @@ async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope
   return walk(tx, held === undefined ? [{ partyId }] : held.map((walletId) => ({ partyId, walletId })), page, partyId)
 }
 
-/** Adds a payment, and what it uses up of the limits. */
+/** Adds a payment, and counts it toward the limits. */
 export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
   await insert(tx, row)
   tellBoth(tx, undefined, row)
@@ -70,7 +70,10 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 
 const insert = inserting('payments')
 
-/** The recipient hears of it when it has arrived, and when its bank took it back: of what may not come, the sender alone. */
+/**
+ * Writes events for both parties. The recipient gets them once the payment has arrived, or its bank took it back. While
+ * it may still fail, only the sender does.
+ */
 function tellBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
   const types = paymentEvents(before, after)
@@ -129,7 +132,7 @@ interface Key {
   next: number
 }
 
-/** When the bank does its part of each. */
+/** When the next bank step of each payment or transfer is due. */
 export const bankMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('payments')
@@ -138,7 +141,7 @@ export const bankMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** What banks should have done by now for a party, the longest overdue first. */
+/** Returns a party's payments and transfers with an overdue bank step, the longest overdue first. */
 export async function dueAtBanks(tx: Transaction, due: DueOf): Promise<PaymentRow[]> {
   return (await overdue(tx, due)).rows
 }
@@ -154,7 +157,7 @@ const overdue = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** What waits for somebody's approval before it goes to or from a bank account of a party. */
+/** Returns the payments that wait for approval before they go to or from a bank account of a party. */
 export async function inReviewOf(
   tx: Transaction,
   by: { partyId: string; externalAccountId: string },
@@ -177,7 +180,7 @@ export interface Claims {
   count: number
 }
 
-/** What waits for somebody with one of these addresses (e-mail, phone) to claim it. */
+/** Returns the totals of payments that wait to be claimed by one of these addresses (e-mail, phone). */
 export async function claimsFor(tx: Transaction, claimants: readonly string[]): Promise<Claims> {
   if (claimants.length === 0) return { amount: 0, count: 0 }
   const row = await tx.db
@@ -189,7 +192,7 @@ export async function claimsFor(tx: Transaction, claimants: readonly string[]): 
   return { amount: Number(row.amount ?? 0), count: Number(row.count) }
 }
 
-/** The agents and the instance ids of the runs that payments and transfers of a party were made in, by their ids. */
+/** Returns the agents and run instance ids of a party's payments and transfers, by payment id. */
 export async function runsOfPayments(
   tx: Transaction,
   partyId: string,

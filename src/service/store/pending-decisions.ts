@@ -33,11 +33,11 @@ export interface DecisionRecord {
   endsAtMs: number
 }
 
-/** The calls of one principal that wait for a person: each function is a transaction of its own. */
+/** Makes access to the calls of one principal that wait for a person. Each function is a transaction of its own. */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
   const own = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {
-    /** Keeps a call, the same call once while it waits; undefined: too many wait. */
+    /** Stores a call, but the same waiting call only once. Returns undefined if too many wait. */
     keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number; isNew: boolean } | undefined> =>
       store.transaction(async (tx) => {
         await tx.lock(`decisions ${principalId}`)
@@ -69,13 +69,13 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const row = own(await findDecision(tx, { partyId, id }))
         return row && openDecision(tx, row)
       }),
-    /** Whether it still waits: less to read than all of it. */
+    /** Returns whether the call still waits. It reads less than the whole call. */
     isPending: (id: string): Promise<boolean> =>
       store.read(async (tx) => {
         const row = own(await findDecision(tx, { partyId, id }))
         return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
       }),
-    /** Counts a try, unless somebody counted the same before. */
+    /** Counts a try, unless the same try was counted before. */
     tryAgain: (id: string, tries: number): Promise<void> =>
       store.transaction(async (tx) => {
         await tx.db
@@ -95,10 +95,10 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
   }
 }
 
-/** Deletes decisions that ended; gives their number. */
+/** Deletes ended decisions and returns how many it deleted. */
 export const deletePendingDecisions = deletingOldest('pendingDecisions', ['partyId', 'id'], 'expiresAtMs')
 
-/** How long a decision that ended still says so. */
+/** How long a decision that ended still says that it ended. */
 export const endedDecisionKeptMs = 60 * 60_000
 
 export async function findDecision(
@@ -108,7 +108,7 @@ export async function findDecision(
   return (await decisionById(tx, by)).rows[0]
 }
 
-/** Reads the decisions that wait for a party's users, the first to end first. */
+/** Returns the decisions that wait for a party's users, the first to expire first. */
 export async function waitingDecisions(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -116,7 +116,7 @@ export async function waitingDecisions(
   return (await waitingOfParty(tx, by)).rows
 }
 
-/** Stores the answer to a decision that was read as waiting; false: somebody answered meanwhile. */
+/** Stores the answer to a decision that was read as waiting. Returns false if it was answered meanwhile. */
 export async function storeAnswer(
   tx: Transaction,
   { partyId, id }: Pick<PendingDecisionRow, 'partyId' | 'id'>,
@@ -133,7 +133,7 @@ export async function storeAnswer(
   return numUpdatedRows === 1n
 }
 
-/** A decision with what it is about, in the open. */
+/** Decrypts a decision. */
 export async function openDecision(tx: Transaction, row: PendingDecisionRow): Promise<DecisionRecord> {
   const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
   const state = heldState({ status: row.status, endsAtMs }, await realNow(tx))

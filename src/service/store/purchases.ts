@@ -9,14 +9,14 @@ import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { WalletRow } from './schema/wallets.ts'
 
-/** Where the money of a purchase is moved, and when. */
+/** The context in which the money of a purchase moves, and the time. */
 interface At {
   tx: Transaction
   system: System
   atMs: number
 }
 
-/** Who caused what a merchant does. */
+/** The cause of a merchant's action. */
 type Cause = Pick<CardTransactionRow, 'agentId' | 'instanceId'>
 
 /** A purchase with the wallet that pays. */
@@ -25,7 +25,7 @@ export interface Paid {
   wallet: WalletRow
 }
 
-/** Enters what a merchant tried on a card. Where it is approved, the card is used up and the amount held. */
+/** Enters a merchant's attempt on a card. If it is approved, the card is used up and the amount held. */
 export async function enterPurchase(
   { tx, system, atMs }: At,
   { card, wallet }: { card: AgentCardRow; wallet: WalletRow },
@@ -39,13 +39,15 @@ export async function enterPurchase(
   return row
 }
 
-/** Collects an authorized purchase, or a part of it. @throws 409, 422 where its state or amount does not allow it. */
+/**
+ * Captures an authorized purchase in whole or in part. @throws 409, 422 where its state or amount does not allow it.
+ */
 export function capturePurchase(at: At, { purchase, wallet }: Paid, amountCents: number): Promise<CardTransactionRow> {
   const after = capture(purchase, amountCents)
   return save(at, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
 }
 
-/** Ends the hold of an authorized purchase. @throws 409 where its state does not allow it. */
+/** Releases the hold of an authorized purchase. @throws 409 where its state does not allow it. */
 export function releasePurchase(
   at: At,
   { purchase, wallet }: Paid,
@@ -55,7 +57,7 @@ export function releasePurchase(
   return save(at, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
 }
 
-/** Returns a part of what was captured, by a transaction of its own. @throws 409, 422 where nothing of it is left. */
+/** Refunds part of the captured amount by a transaction of its own. @throws 409, 422 where nothing of it is left. */
 export async function refundPurchase(
   { tx, system, atMs }: At,
   { purchase, wallet }: Paid,

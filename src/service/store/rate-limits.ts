@@ -2,18 +2,18 @@ import { sql } from 'kysely'
 import { realNow } from './clock.ts'
 import type { Transaction } from './engine/store.ts'
 
-/** What a credential's window has come to. */
+/** The state of a credential's window. */
 export interface Lease {
-  /** So many of the requests that were asked for may be sent. */
+  /** The number of requested requests that may be sent. */
   granted: number
-  /** How many of the limit nobody has taken yet. */
+  /** The number of requests of the limit that no process has taken yet. */
   beyond: number
   leftMs: number
 }
 
 /**
- * Takes requests out of the windows of credentials, a number for each; whoever is the first after a window begins the
- * next one.
+ * Takes a number of requests from the window of each credential. The first call after a window ends begins the next
+ * one.
  */
 export async function takeLeases(
   tx: Transaction,
@@ -21,11 +21,11 @@ export async function takeLeases(
   { limit, windowMs }: { limit: number; windowMs: number },
 ): Promise<Map<string, Lease>> {
   const nowMs = await realNow(tx)
-  // In one order, lest two processes wait for each other's rows.
+  // Sorted, so that two processes do not deadlock on each other's rows.
   const rows = [...wanted].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // One that ends later than a window which begins now was begun by a clock that was wrong.
+  // A window that ends later than one that begins now would was begun by a wrong clock.
   const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const kept = await tx.db
     .insertInto('rateLimits')

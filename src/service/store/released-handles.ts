@@ -2,7 +2,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
-/** How many handles are held for a party that gave them up. */
+/** Returns how many given-up handles are reserved for a party. */
 export async function countHeldHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
   return (await heldOf(tx, { partyId, nowMs })).rows.length
 }
@@ -11,7 +11,7 @@ const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
   db.selectFrom('releasedHandles').select('handle').where('partyId', '=', by.partyId).where('untilMs', '>', by.nowMs),
 )
 
-/** Whether one of these handles is held for another party, which gave it up. */
+/** Returns whether one of these handles is reserved for another party, which gave it up. */
 export async function areHeld(
   tx: Transaction,
   handles: readonly string[],
@@ -21,7 +21,7 @@ export async function areHeld(
   return (await held.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute()).length > 0
 }
 
-/** Holds a handle for the party that gives it up, and forgets what is held no longer. */
+/** Reserves a handle for the party that gives it up, and deletes the party's expired reservations. */
 export async function releaseHandle(tx: Transaction, row: ReleasedHandleRow, nowMs: number): Promise<void> {
   await tx.db.deleteFrom('releasedHandles').where('partyId', '=', row.partyId).where('untilMs', '<=', nowMs).execute()
   await tx.db
@@ -31,7 +31,7 @@ export async function releaseHandle(tx: Transaction, row: ReleasedHandleRow, now
     .execute()
 }
 
-/** Nobody holds a handle that somebody has. */
+/** Deletes the reservation of a handle that a party has taken. */
 export async function holdNoLonger(tx: Transaction, handle: string): Promise<void> {
   await tx.db.deleteFrom('releasedHandles').where('handle', '=', handle).execute()
 }

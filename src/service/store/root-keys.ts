@@ -9,28 +9,37 @@ import type { RootKeyRow } from './schema/root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The keys that the service derives its own secrets and signatures from. Each use mixes in what it is for. A key that was
- * retired is gone; what it had made is carried on (`retireRootKeys`).
+ * The keys from which the service derives its own secrets and signatures. Each use mixes in its purpose. A retired key
+ * is gone; the secrets it derived are carried on (`retireRootKeys`).
  */
 export interface RootKeys {
-  /** The newest key's signature of a text. It says which key made it, so that it stays good when there is a newer one. */
+  /**
+   * Signs a text with the newest key. The signature names its key, so that it stays valid when there is a newer one.
+   */
   sign(text: string): string
-  /** As `sign`, by the key of that id. */
+  /** Signs as `sign` does, with the key of that id. */
   signBy(id: number, text: string): string
-  /** A text's signatures by every key, the newest first; by retired ones only for lasting texts. */
+  /** Returns a text's signatures by every key, newest first; by retired keys only for lasting texts. */
   signatures(text: string): string[]
-  /** A secret of 64 hexadecimal digits, by the key of that id, which a retired key gives for lasting texts only. */
+  /**
+   * Derives a secret of 64 hexadecimal digits with the key of that id. A retired key does so for lasting texts only.
+   */
   derive(id: number, text: string): string
-  /** As `derive`, the same for as long as the database lives, whatever keys come and go. For lasting texts. */
+  /**
+   * Derives as `derive` does, but with a result that never changes, even if keys are added or retired. For lasting
+   * texts.
+   */
   lasting(text: string): string
   newestId: number
-  /** The oldest one that is not retired. */
+  /** The oldest key that is not retired. */
   oldestId: number
-  /** The ids of the keys that are not retired, the newest first. */
+  /** The ids of the keys that are not retired, newest first. */
   ids: readonly number[]
 }
 
-/** The texts of secrets that last: few, and needed whichever records there are. They outlive the key that made them. */
+/**
+ * The texts of lasting secrets: few, and needed regardless of records. Their secrets outlive the key that made them.
+ */
 export const lastingTexts = {
   eventIds: 'ids of events',
   recordedAnswers: 'recorded answers',
@@ -41,12 +50,12 @@ export const lastingTexts = {
   seededAgentKey: 'seeded agent_key',
 } as const
 
-/** What a signature looks like, for the patterns of texts that one is a part of. */
+/** The pattern of a signature, for use inside other patterns. */
 export const signaturePattern = '(?:[2-9]_|[1-9]\\d{1,5}_)?[0-9a-f]{64}'
 
 const wholeSignature = new RegExp(`^${signaturePattern}$`)
 
-/** Whether a text can be a signature at all. */
+/** Returns whether a text has the form of a signature. */
 export function looksLikeSignature(text: string): boolean {
   return wholeSignature.test(text)
 }
@@ -76,17 +85,17 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
   }
 }
 
-/** Whether a signature is this text's, whichever key made it, retired ones included. */
+/** Returns whether a signature is valid for this text, by any key, retired ones included. */
 export async function isSignatureOf(tx: Transaction, text: string, signature: string): Promise<boolean> {
   const id = keyOfSignature(signature)
   const known = await derivedOf(tx, id, text)
   return known !== undefined && equalSecrets(signature, signatureOf(id, known))
 }
 
-/** Finds the signature of a text that `is` the one, by whichever key, retired ones included. */
+/** Finds the signature of a text that satisfies `is`, by any key, retired ones included. */
 export type FindSignature = (text: string, is: (signature: string) => boolean) => Promise<string | undefined>
 
-/** Loads the keys once for all that is to be found: what is known by the hash of a signature. */
+/** Loads the keys once for several searches, for records that are found by the hash of a signature. */
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
   return async (text, is) => {
@@ -100,7 +109,7 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   }
 }
 
-/** A secret that a key derived of a text, retired keys included. @throws where it was not carried on. */
+/** Returns a secret that a key, possibly retired, derived from a text. @throws where it was not carried on. */
 export async function derivedSecret(tx: Transaction, id: number, text: string): Promise<string> {
   const secret = await derivedOf(tx, id, text)
   if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
@@ -115,7 +124,7 @@ async function derivedOf(tx: Transaction, id: number, text: string): Promise<str
   return row && openCarried(tx, row)
 }
 
-/** Makes a key that is the newest from now on; gives its id. */
+/** Adds a key, the newest from now on. Returns its id. */
 export async function addRootKey(tx: Transaction, system: System, createdAtMs: number): Promise<number> {
   await tx.lock('root keys')
   const id = (await rootKeys(tx)).newestId + 1
@@ -126,15 +135,15 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
 }
 
 /**
- * Waits until no other transaction uses the keys, and keeps them to this one: each has read them in their table, whose lock
- * it holds until it ends. On SQLite one transaction writes at a time.
+ * Waits until no other transaction uses the keys, and locks them for this one. Every user has read the keys' table and
+ * holds its lock until the end of its transaction. On SQLite one transaction writes at a time.
  */
 export async function haveKeysAlone(tx: Transaction): Promise<void> {
   tx.apart()
   if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 
-/** Forgets keys. What lasts of them and of keys retired before is sealed by the newest one. */
+/** Deletes keys. The newest key seals the lasting secrets of these and of keys retired before. */
 export async function forgetRootKeys(tx: Transaction, system: System, ids: readonly number[]): Promise<void> {
   const all = await loadedKeys(tx)
   const [newest] = all
@@ -153,12 +162,12 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
   tx.journal.keysVersion = undefined
 }
 
-/** What the box of a carried secret is sealed with. */
+/** Returns the text that names the key sealing a carried secret. */
 export function carriedBox(keyId: number, textHash: string): string {
   return `carried secret ${keyId} ${textHash}`
 }
 
-/** Opens a secret that was carried on. */
+/** Opens a carried secret. */
 export async function openCarried(
   tx: Transaction,
   { keyId, textHash, sealedBy, sealed }: CarriedSecretRow,
@@ -170,8 +179,8 @@ export async function openCarried(
 }
 
 /**
- * Selects a number that changes with every key that is made or retired. The query that reads the clock asks for it, so that
- * a process need not read and open the keys again for each transaction.
+ * Selects a number that changes with every added or retired key. The query that reads the clock includes it, so that a
+ * process need not read and open the keys again in each transaction.
  */
 export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
   const [made, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
@@ -216,12 +225,12 @@ function signaturesBy(keys: readonly LoadedKey[], text: string): string[] {
   })
 }
 
-/** What the first key signed is older than the ids of keys, so it carries none. */
+/** Formats a signature. Signatures of the first key are older than the ids of keys, so they carry none. */
 function signatureOf(id: number, secret: string): string {
   return id === 1 ? secret : `${id}_${secret}`
 }
 
-/** The id of the key that a signature says it is by. */
+/** Returns the id of the key that a signature names. */
 export function keyOfSignature(signature: string): number {
   return Number(/^(\d+)_/.exec(signature)?.[1] ?? 1)
 }

@@ -8,21 +8,21 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
 
-/** An entry with what only its run keeps of it. */
+/** An entry with the values that are stored only in its run. */
 export interface NotedEntry {
   row: Omit<RunEntryRow, 'recordedAtMs'>
   instanceId: string | null
   host: string | null
-  /** The sandbox's epoch that it happened in; undefined: whichever it is entered in. */
+  /** The sandbox's epoch in which it happened; undefined for the current one. */
   epoch?: number | undefined
 }
 
 /**
- * Enters what was noted, and what it makes of the runs, in the order of their ids, so that two who do wait for one another.
- * What happened before a reset of the sandbox is not entered behind it. Gives what was entered.
+ * Enters recorded entries and updates their runs in the order of their ids, so that two such transactions do not
+ * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it entered.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // It holds rows of many parties' runs until it ends: nobody's request is to wait for that.
+  // It locks rows of many parties' runs until it ends, and no request should wait for that.
   tx.apart()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted
@@ -38,7 +38,7 @@ export async function insertRunEntries(tx: Transaction, noted: readonly NotedEnt
   return entries
 }
 
-/** Entries of what was replayed or repeated tell which call it was that was carried out. */
+/** Links entries of replayed or repeated calls to the call that was carried out. */
 async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Promise<NotedEntry[]> {
   const originals = new Map<string, string>()
   const entries: NotedEntry[] = []
@@ -59,7 +59,7 @@ async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Prom
   return entries
 }
 
-/** How many of a run's calls of the same operation are looked through for one with the same key. */
+/** The maximum number of calls of a run and operation that are searched for one with the same key. */
 const mostLookedThrough = 1000
 
 const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
@@ -84,17 +84,17 @@ const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'op
 
 const insertEntries = insertingSeveral('runEntries')
 
-/** The record that money moved for, and whose call it came from. */
+/** The record that money moved for, and the origin of the call that made it. */
 export interface RecordOfRun {
   id: string
   agentId: string | null
   instanceId: string | null
 }
 
-/** The tables with records that money moves for by itself. */
+/** The tables with records that effects move money for without a call. */
 const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
 
-/** Records of a party that came from runs, as far as these are some. */
+/** Returns the records among these ids that came from runs of the party. */
 export async function recordsOfRuns(
   { db }: Transaction,
   partyId: string,
@@ -119,7 +119,7 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
   const { partyId, runId: id, atMs: lastAtMs, id: lastEntryId } = last.row
   await upsert(tx, {
     ...{ partyId, id, lastAtMs, lastEntryId, recordedAtMs },
-    // Where the party's own key or user called besides, it is an agent's run all the same.
+    // A run belongs to its agent even if the party's own key or user called in it too.
     agentId: entries.findLast(({ row }) => row.agentId !== null)?.row.agentId ?? null,
     instanceId: last.instanceId,
     host: entries.findLast(({ host }) => host !== null)?.host ?? null,
@@ -146,14 +146,14 @@ const upsert = writing((db, row: RunRow) =>
     ),
 )
 
-/** Which runs of a party are listed. */
+/** A filter for a party's runs. */
 export interface RunScope {
   partyId: string
   agentId?: string | undefined
   host?: string | undefined
 }
 
-/** Runs of a party, the one that something happened in last first; a page goes on behind a `lastEntryId`. */
+/** Returns a party's runs, the most recently active first. A page continues after a `lastEntryId`. */
 export async function listRuns(tx: Transaction, scope: RunScope, page: PageRequest): Promise<PageOf<RunRow>> {
   const { partyId, agentId, host } = scope
   let query = tx.db.selectFrom('runs').selectAll().where('partyId', '=', partyId)
@@ -169,7 +169,7 @@ export async function listRuns(tx: Transaction, scope: RunScope, page: PageReque
 
 export const findRun = finding('runs', 'partyId', 'id')
 
-/** Which entries of a run are listed; of the moments of the service's clock both are included. */
+/** A filter for the entries of a run. Both ends of a time range, on the service's clock, are included. */
 export interface EntryScope {
   partyId: string
   runId: string
@@ -180,7 +180,7 @@ export interface EntryScope {
   untilMs?: number | undefined
 }
 
-/** An entry as it is listed; what is told of it at length is read when it is opened. */
+/** An entry as it is listed; its details are read when it is opened. */
 export type ListedEntry = Omit<RunEntryRow, 'detail'>
 
 const listed = [
@@ -188,7 +188,7 @@ const listed = [
   ...(['amountCents', 'fault', 'ms', 'supportId', 'keyHash', 'atMs', 'recordedAtMs'] as const),
 ] as const
 
-/** Which part of a run's entries is asked for: those that come behind an entry, newest or oldest first. */
+/** The requested part of a run's entries: those after an entry, newest or oldest first. */
 export interface EntryPage {
   limit: number
   /** Null: from the beginning. */
@@ -196,12 +196,12 @@ export interface EntryPage {
   isOldestFirst?: boolean
 }
 
-/** How many entries are looked through at once for those that a filter lets through and no index tells apart. */
+/** The maximum number of entries scanned at once for a filter that no index supports. */
 export const mostLookedAt = 10_000
 
 /**
- * Entries of a run. A page ends early, and goes on behind what was looked through, where few entries pass the filter: a page
- * of a long run costs no more than one of a short run.
+ * Returns entries of a run. If few entries pass the filter, a page ends early and the next one continues after the
+ * scanned entries, so that a page of a long run costs no more than one of a short run.
  */
 export async function listRunEntries(
   tx: Transaction,
@@ -210,7 +210,7 @@ export async function listRunEntries(
 ): Promise<PageOf<ListedEntry>> {
   const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
-  // Most calls are done: among these a tool is rarer, among the others the outcome.
+  // Most calls have the outcome `done`. Among them a tool is the rarer condition; among the others the outcome is.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
   const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
@@ -235,7 +235,7 @@ export async function listRunEntries(
   return { rows, lastId: last?.id ?? null }
 }
 
-/** The oldest entries of a run behind an id, oldest first. */
+/** Returns the oldest entries of a run after an id, oldest first. */
 export function runEntriesAfter(
   tx: Transaction,
   scope: Pick<EntryScope, 'partyId' | 'runId'>,
@@ -253,7 +253,7 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
 
 export const findRunEntry = finding('runEntries', 'partyId', 'id')
 
-/** The entry of the request that an error or the header X-Request-Id named. */
+/** Finds the entry of a request by the id from an error or the header X-Request-Id. */
 export const entryOfRequest = finding('runEntries', 'partyId', 'supportId')
 
 /** How long an entry is kept, in real time (docs/console.md#what-is-kept). */
@@ -262,7 +262,7 @@ export const runKeptMs = 30 * 24 * 60 * 60_000
 export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 'recordedAtMs')
 export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
 
-/** The runs that somebody may mean, of every party or of one: those with the id, or the instance id. */
+/** Returns the runs with that id or instance id, of one party or all. */
 export function runsNamed(tx: Transaction, name: string, partyId?: string): Promise<RunRow[]> {
   let query = tx.db.selectFrom('runs').selectAll()
   if (partyId !== undefined) query = query.where('partyId', '=', partyId)
@@ -273,7 +273,7 @@ export function runsNamed(tx: Transaction, name: string, partyId?: string): Prom
     .execute()
 }
 
-/** The newest runs of every party. */
+/** Returns the newest runs of all parties. */
 export function newestRuns(tx: Transaction, limit: number): Promise<RunRow[]> {
   return tx.db.selectFrom('runs').selectAll().orderBy('lastEntryId', 'desc').limit(limit).execute()
 }

@@ -8,20 +8,20 @@ import type { Transaction } from './engine/store.ts'
 import { walking } from './engine/walk.ts'
 import type { SandboxMessageRow } from './schema/sandbox-messages.ts'
 
-/** A message about a record of a party's. */
+/** A message about a party's record. */
 interface Message extends MessageFacts {
   kind: MessageKind
-  /** An e-mail address or a phone number, or what stands for one that nobody knows. */
+  /** An e-mail address or a phone number, or a placeholder for an unknown one. */
   to: string
   about: { partyId: string; id: string; agentId: string | null }
 }
 
-/** Keeps what would have been sent, in the transaction of what it tells of. */
+/** Stores a message that production would send, in the transaction of the change it reports. */
 export function keepMessage(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   { kind, to, about, ...facts }: Message,
 ): Promise<void> {
-  // Names that others chose stand in a message on one line, and cut.
+  // Names chosen by other people are put on one line and truncated.
   const named = {
     ...facts,
     from: foreignName(facts.from, 'Somebody', 100),
@@ -43,14 +43,14 @@ export function keepMessage(
 
 const insert = inserting('sandboxMessages')
 
-/** Whose messages are meant: a party's, for an agent only those of its own cause; perhaps to one address. */
+/** The messages of a party; for an agent, only those it caused. Optionally only those to one address. */
 interface MessageScope {
   partyId: string
   agentId: string | null
   recipient: string | undefined
 }
 
-/** Messages about a party's records, newest first. */
+/** Returns messages about a party's records, newest first. */
 export function listMessages(
   tx: Transaction,
   { partyId, agentId, recipient }: MessageScope,

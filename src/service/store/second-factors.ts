@@ -2,7 +2,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { SecondFactorRow } from './schema/second-factors.ts'
 
-/** To be read and saved under `lock`: two codes at once are judged one after the other. */
+/** Reads a second factor under a lock, which the caller needs to save it: concurrent codes are judged in sequence. */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
   await tx.lock(`second factor ${userId}`)
   return (await factorOf(tx, { userId })).rows[0] ?? notEnrolled(userId)

@@ -8,17 +8,17 @@ import type { SentCallRow } from './schema/sent-calls.ts'
 /** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
 export const sentCallKeptMs = 24 * 60 * 60 * 1000
 
-/** The calls that were sent with one party's credentials: each function is a transaction of its own. */
+/** Makes access to the calls sent with one party's credentials. Each function is a transaction of its own. */
 export function createSentCalls(store: Store, partyId: string) {
   return {
-    /** The call of that name, if it was sent within the window. */
+    /** Finds the call of that id, if it was sent within the window. */
     find: (id: string, windowMs: number) =>
       store.transaction(async (tx) => {
         const nowMs = await realNow(tx)
         const [row] = (await callOf(tx, { partyId, id })).rows
         return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : told(row, nowMs)
       }),
-    /** Keeps a call, unless an equal one was sent within the window; gives back that of the two which counts. */
+    /** Stores a call, unless an equal one was sent within the window. Returns the one that is stored. */
     claim: (id: string, sealed: string, windowMs: number) =>
       store.transaction(
         async (tx) => {
@@ -29,7 +29,7 @@ export function createSentCalls(store: Store, partyId: string) {
         },
         { kind: 'sent call' },
       ),
-    /** Forgets a call, unless another of that name was sent since. */
+    /** Deletes a call, unless another with that id was sent since. */
     forget: (id: string, sealed: string) =>
       store.transaction(async (tx) => void (await forgetCall(tx, { partyId, id, sealed })), { kind: 'sent call' }),
   }
@@ -43,7 +43,7 @@ const callOf = prepared((db, of: Pick<SentCallRow, 'partyId' | 'id'>) =>
   db.selectFrom('sentCalls').selectAll().where('partyId', '=', of.partyId).where('id', '=', of.id),
 )
 
-/** Each column is chosen, rather than the row, so that the one that counts is answered in either case. */
+/** Chooses each column instead of skipping the update, so that the stored row is returned in either case. */
 const keepOver = prepared((db, { overMs, ...row }: SentCallRow & { overMs: number }) => {
   const [sealed, sentAtMs] = [sql.ref<string>('sentCalls.sealed'), sql.ref<number>('sentCalls.sentAtMs')]
   const isOver = sql`${sentAtMs} <= ${overMs}`
@@ -63,5 +63,5 @@ const forgetCall = prepared((db, { partyId, id, sealed }: Omit<SentCallRow, 'sen
   db.deleteFrom('sentCalls').where('partyId', '=', partyId).where('id', '=', id).where('sealed', '=', sealed),
 )
 
-/** Deletes calls that nobody asks for any more; gives their number. */
+/** Deletes calls that are too old to be repeated and returns how many it deleted. */
 export const deleteSentCalls = deletingOldest('sentCalls', ['partyId', 'id'], 'sentAtMs')

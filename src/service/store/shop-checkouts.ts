@@ -4,21 +4,21 @@ import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ShopCheckoutRow } from './schema/shop-checkouts.ts'
 
-/** Why a shop took no card, with its words. */
+/** The reason why a shop accepted no card. */
 export interface ShopDecline {
   code: string
   detail: string
-  /** What the shop itself says to it. */
+  /** The shop's own message. */
   message: string
 }
 
-/** A checkout as it is kept, its cart parsed. */
+/** A stored checkout with its cart parsed. */
 export interface ShopCheckoutRecord extends Omit<ShopCheckoutRow, 'cart' | 'decline'> {
   cart: ShopCart
   decline: ShopDecline | null
 }
 
-/** A checkout of a party, whose agents see those only that they started. */
+/** Finds a checkout of a party. An agent sees only those that it started. */
 export async function findShopCheckout(
   tx: Transaction,
   { partyId, agentId }: { partyId: string; agentId: string | null },
@@ -32,7 +32,7 @@ const checkoutOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** A checkout whoever's it is: for its page, at the unguessable address. */
+/** Finds a checkout of any party, for its page at the unguessable address. */
 export async function findShopCheckoutOfAnyParty(tx: Transaction, id: string): Promise<ShopCheckoutRecord | undefined> {
   const [row] = (await checkoutById(tx, { id })).rows
   return row && parse(row)
@@ -48,7 +48,7 @@ export function insertShopCheckout(tx: Transaction, record: ShopCheckoutRecord):
 
 const insert = inserting('shopCheckouts')
 
-/** Writes how a payment of it ended. @throws StaleWriteError when it changed since it was read. */
+/** Writes the outcome of a payment. @throws StaleWriteError when it changed since it was read. */
 export async function saveShopCheckout(
   tx: Transaction,
   before: ShopCheckoutRecord,

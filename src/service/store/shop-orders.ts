@@ -7,12 +7,12 @@ import type { Transaction } from './engine/store.ts'
 import { tell } from './events.ts'
 import type { ShopOrderRow } from './schema/shop-orders.ts'
 
-/** An order as it is kept, its state parsed. */
+/** A stored order with its state parsed. */
 export interface ShopOrderRecord extends Omit<ShopOrderRow, 'state'> {
   state: ShopOrderState
 }
 
-/** An order of a party, whose agents see those only that they placed. */
+/** Finds an order of a party. An agent sees only those that it placed. */
 export async function findShopOrder(
   tx: Transaction,
   { partyId, agentId }: { partyId: string; agentId: string | null },
@@ -26,7 +26,7 @@ const orderOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopOrders').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** Orders of a party by their ids. */
+/** Finds orders of a party by their ids. */
 export async function findShopOrders(
   { db }: Transaction,
   { partyId, ids }: { partyId: string; ids: readonly string[] },
@@ -35,7 +35,7 @@ export async function findShopOrders(
   return (await all.where('id', 'in', ids).execute()).map(parse)
 }
 
-/** The newest orders of a party. */
+/** Returns the newest orders of a party. */
 export async function latestShopOrders(tx: Transaction, partyId: string, limit: number): Promise<ShopOrderRecord[]> {
   return (await latestOf(tx, { partyId, limit })).rows.map(parse)
 }
@@ -51,7 +51,7 @@ export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord):
 
 const insert = inserting('shopOrders')
 
-/** When a shop does something next to each order by itself. */
+/** When the shop's next automatic step for each order is due. */
 export const shopMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('shopOrders')
@@ -60,7 +60,7 @@ export const shopMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Orders of a party to which something is due, the longest due first. */
+/** Returns a party's orders with a due step, the longest due first. */
 export async function dueShopOrders(tx: Transaction, due: DueOf): Promise<ShopOrderRecord[]> {
   return (await dueOfParty(tx, due)).rows.map(parse)
 }
@@ -76,7 +76,7 @@ const dueOfParty = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Writes what became of an order. @throws StaleWriteError when it changed since it was read. */
+/** Writes an order's new state. @throws StaleWriteError when it changed since it was read. */
 export async function saveShopOrder(
   tx: Transaction,
   before: ShopOrderRecord,

@@ -4,7 +4,7 @@ import type { ShopDefinition } from '../../worlds/shops.ts'
 import type { Transaction } from './engine/store.ts'
 import { findWorld } from './world.ts'
 
-/** The shops that are open in the world, in their order. */
+/** Returns the shops that are open in the world, in order. */
 export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   const shops = (await findWorld(tx))?.shops ?? null
   if (shops === null) return Object.values(ownShops)

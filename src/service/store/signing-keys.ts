@@ -1,7 +1,7 @@
 import type { Transaction } from './engine/store.ts'
 import type { SigningKeyRow } from './schema/signing-keys.ts'
 
-/** The newest first. */
+/** Returns the signing keys, newest first. */
 export async function signingKeys(tx: Transaction): Promise<SigningKeyRow[]> {
   const rows = await tx.db.selectFrom('signingKeys').selectAll().orderBy('createdAtMs', 'desc').orderBy('kid').execute()
   return Promise.all(rows.map(async (row) => ({ ...row, jwk: await tx.wrapping.open(row.jwk) })))

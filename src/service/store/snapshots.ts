@@ -10,18 +10,20 @@ import type { SnapshotRow } from './schema/snapshots.ts'
 import { columnsOf, speaksPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
-/** The snapshot that a reset goes back to: no name that is given looks like it. */
+/** The name of the snapshot that a reset restores. No given name can look like it. */
 export const asFilled = '(as filled)'
 
 interface NewSnapshot {
   name: string
-  /** What the service's clock goes back to; null: to what the world says. */
+  /** The time that the service's clock returns to; null for the one that the world defines. */
   clockMs: number | null
   /** Real time. */
   savedAtMs: number
 }
 
-/** Keeps the world for a reset, as it is when its transaction ends. The secrets that a start sets later are not of it. */
+/**
+ * Stores the world for resets, as it is at the end of the transaction. Secrets that a start sets later are not in it.
+ */
 export function keepAsFilled(tx: Transaction, system: System): void {
   tx.atEnd(keepFilled, system)
 }
@@ -31,7 +33,7 @@ async function keepFilled(tx: Transaction, systems: readonly System[]): Promise<
   for (const system of systems) await saveSnapshot(tx, system, { name: asFilled, clockMs: null, savedAtMs })
 }
 
-/** Keeps the world as it is under a name, in place of what was kept under it before. To be done alone. */
+/** Saves the world under a name, replacing an earlier snapshot of that name. Call it in an exclusive transaction. */
 export async function saveSnapshot(
   tx: Transaction,
   system: System,
@@ -52,16 +54,16 @@ export async function saveSnapshot(
   return row
 }
 
-/** Puts the world back that was kept, in place of the one there is. To be done alone. */
+/** Replaces the world by a snapshot. Call it in an exclusive transaction. */
 export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow, 'id'>): Promise<void> {
-  // A start may set the secrets of the world's keys: those that work now work on.
+  // A start may set the secrets of the world's keys: the ones that work now keep working.
   const seeded = await seededCredentials(tx)
   await emptyWorld(tx)
   for (const table of tableStatements) await table.restore(tx, { id })
   for (const key of seeded) await replaceSecret(tx, key, key)
 }
 
-/** Deletes all that is the world's, and what tells of requests to it. */
+/** Deletes all rows of the world, and the records of requests to it. */
 export async function emptyWorld(tx: Transaction): Promise<void> {
   for (const empty of emptying) await empty(tx, {})
 }
@@ -70,7 +72,7 @@ export async function findSnapshot(tx: Transaction, name: string): Promise<Snaps
   return tx.db.selectFrom('snapshots').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** What was kept by somebody, the newest first. */
+/** Returns the snapshots that were saved on request, newest first. */
 export function listSnapshots(tx: Transaction, page: PageRequest): Promise<PageOf<SnapshotRow>> {
   return readPage(tx.db.selectFrom('snapshots').selectAll().where('name', '<>', asFilled), page)
 }
@@ -81,7 +83,7 @@ export async function deleteSnapshot(tx: Transaction, id: string): Promise<void>
   await noteSettingChanged(tx)
 }
 
-/** How many snapshots there are, and what they take together. */
+/** Returns the number of snapshots and their total size. */
 export async function snapshotTotals(tx: Transaction): Promise<{ count: number; characters: number }> {
   const { count, characters } = await tx.db
     .selectFrom('snapshots')
@@ -97,7 +99,7 @@ interface OfSnapshot {
   id: string
 }
 
-/** What saves and restores the rows of each table: the database makes and reads the JSON itself. */
+/** The statements that save and restore the rows of each table. The database itself makes and reads the JSON. */
 const tableStatements = worldTables.map((name) => ({
   save: writing((db, { id }: OfSnapshot) => compiled(db, saving(db, name, id))),
   restore: writing((db, { id }: OfSnapshot) => compiled(db, restoring(db, name, id))),
@@ -105,7 +107,7 @@ const tableStatements = worldTables.map((name) => ({
 
 const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ compile: () => statement.compile(db) })
 
-/** Bounds the length of a text. */
+/** Limits the length of a part's JSON. */
 const rowsOfPart = 500
 
 function saving(db: Kysely<Tables>, name: keyof Tables, id: string) {

@@ -6,18 +6,22 @@ import type { Transaction } from './engine/store.ts'
 import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** Whose spending is limited: everything that leaves a party's wallets, or what one agent starts on them. */
+/**
+ * The subject of a spending limit: all that leaves a party's wallets, or the payments that one agent starts on them.
+ */
 export interface Spender {
   partyId: string
   agentId: string | null
 }
 
-/** What was spent in the day and in the month of an instant: a row for an agent, for a party one for each of its spenders. */
+/**
+ * Returns the spending in the day and month of a time. An agent has one row; a party has one for each of its spenders.
+ */
 export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }
   const { rows } = agentId === null ? await spentByParty(tx, by) : await spentByAgent(tx, { ...by, agentId })
   const [spent] = rows
-  // The sum of a bigint is a numeric on PostgreSQL, which arrives as text.
+  // On PostgreSQL the sum of a bigint is a numeric, which arrives as text.
   return { dayCents: Number(spent?.dayCents ?? 0), monthCents: Number(spent?.monthCents ?? 0) }
 }
 
@@ -31,7 +35,7 @@ const spentByAgent = prepared((db, by: Windows & { partyId: string; agentId: str
   spent(db, by).where('agentId', '=', by.agentId),
 )
 
-/** A row that counts another day says nothing of this one. */
+/** Sums the spending. Rows of another day or month count as zero. */
 function spent(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Windows & { partyId: string }) {
   const since = (start: 'dayMs' | 'monthMs', cents: 'dayCents' | 'monthCents', startMs: number) =>
     sql<number>`sum(case when ${sql.ref(start)} >= ${startMs} then ${sql.ref(cents)} else 0 end)`
@@ -44,22 +48,22 @@ function spent(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Window
     .where('partyId', '=', partyId)
 }
 
-/** An amount by which what was spent at an instant turned out to be more, or less. */
+/** A change in the amount spent: an addition or a correction. */
 export interface Difference {
   cents: number
-  /** When what it is about was started: the day and month in which it counts. */
+  /** The start of the spending, which determines the day and month it counts in. */
   atMs: number
-  /** When that turned out. */
+  /** The time of the change. */
   nowMs: number
 }
 
-/** Counts what an agent, or nobody's agent, spends. */
+/** Counts spending of an agent, or of the party itself. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isUnasked(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...added(difference) })
 }
 
-/** Nobody asks for a month that is over. */
+/** Returns whether nothing needs counting: no limit is compared with a past month. */
 function isUnasked({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
 }
@@ -73,7 +77,7 @@ function added({ cents, atMs }: Difference): Added {
 
 const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(moved))
 
-/** The total of the same day moves, that of a later day takes its place, and one that is over stays as it is. */
+/** Adds to the total of the same day, replaces that of an earlier day, and leaves a later one unchanged. */
 function moved(conflict: OnConflictBuilder<Tables, 'spending'>) {
   const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
   const total = (start: string, cents: string) =>

@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 import type { SubscriptionPaymentRow } from './schema/subscription-payments.ts'
 import { transactionsOfPayments } from './transactions.ts'
 
-/** A payment that was charged, with the transaction that its money arrived by. */
+/** A charged payment with the transaction of its money. */
 export interface ChargedPayment extends SubscriptionPaymentRow {
   transactionId: string
 }
@@ -18,7 +18,7 @@ interface Charges {
   last: number
 }
 
-/** The charges of a subscription for the payments from `first` to `last`. */
+/** Returns the charges of a subscription for the payments from `first` to `last`. */
 export async function chargedPayments(tx: Transaction, of: Charges): Promise<ChargedPayment[]> {
   const { rows: charges } = await chargesBetween(tx, of)
   if (charges.length === 0) return []
@@ -45,7 +45,7 @@ const chargesBetween = prepared((db, of: Charges) =>
 
 export const insertCharge = inserting('subscriptionPayments')
 
-/** What was charged for subscriptions of a party altogether, by their ids. */
+/** Returns the total charges of a party's subscriptions, by subscription id. */
 export async function chargedCents(
   tx: Transaction,
   partyId: string,

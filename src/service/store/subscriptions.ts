@@ -22,7 +22,7 @@ import { insertTransaction } from './transactions.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 import { findWallet } from './wallets.ts'
 
-/** A subscription as it is kept, its terms and billing parsed. */
+/** A stored subscription with its terms and billing parsed. */
 export interface SubscriptionRecord extends Omit<SubscriptionRow, 'terms' | 'billing'> {
   terms: Terms
   billing: Billing
@@ -41,7 +41,7 @@ const subscriptionOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('subscriptions').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** Subscriptions of a party by their ids. */
+/** Finds subscriptions of a party by their ids. */
 export async function findSubscriptions(
   { db }: Transaction,
   { partyId, ids }: { partyId: string; ids: readonly string[] },
@@ -51,8 +51,8 @@ export async function findSubscriptions(
 }
 
 /**
- * A subscription whoever's it is: for the page at the unguessable address that the payer was sent, and by the intent of
- * payment 1 for the checkout, which has no credential.
+ * Finds a subscription of any party: by its id, for the page at the payer's unguessable address, or by the intent of
+ * payment 1, for the checkout, which has no credential.
  */
 export async function findSubscriptionOfAnyParty(
   tx: Transaction,
@@ -92,7 +92,7 @@ export async function insertSubscription(tx: Transaction, record: SubscriptionRe
 
 const insert = inserting('subscriptions')
 
-/** When something happens next to each subscription by itself. */
+/** When the next automatic event of each subscription is due. */
 export const subscriptionEvents: Moments = (db, partyId) => {
   const all = db
     .selectFrom('subscriptions')
@@ -101,7 +101,7 @@ export const subscriptionEvents: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Subscriptions of a party of which something is due, the longest due first. */
+/** Returns a party's subscriptions with a due event, the longest due first. */
 export async function dueSubscriptions(tx: Transaction, due: DueOf): Promise<SubscriptionRecord[]> {
   const { rows } = await dueOfParty(tx, due)
   return rows.map(parse)
@@ -118,13 +118,13 @@ const dueOfParty = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** A subscription and what its billing became. */
+/** A subscription and the new state of its billing. */
 export interface Change {
   before: SubscriptionRecord
   billed: Billed
 }
 
-/** Writes what became of one subscription, and moves the money of its charges. */
+/** Writes the new state of one subscription, and moves the money of its charges. */
 export async function saveBilling(tx: Transaction, system: System, change: Change): Promise<SubscriptionRecord> {
   const [after] = await saveBillings(tx, system, [change])
   if (after === undefined) throw new Error('Bug: a saved subscription is gone.')
@@ -132,8 +132,8 @@ export async function saveBilling(tx: Transaction, system: System, change: Chang
 }
 
 /**
- * Writes what became of several subscriptions. Each charge is a row under its payment's number, of which the database
- * allows one, a transaction and a posting into the merchant's wallet.
+ * Writes the new states of several subscriptions. Each charge is a row under its payment's number, of which the
+ * database allows one, a transaction and a posting into the merchant's wallet.
  */
 export async function saveBillings(
   tx: Transaction,
@@ -175,7 +175,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   const after = { ...before, ...row, billing, version: version + 1 }
   tell(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   if (merchant !== undefined) {
-    // The checkout asks for a card, not for an address: whoever issued the card knows it.
+    // The checkout asks for a card, not for an address; only the card's issuer knows it.
     const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const
     await keepMessage({ tx, system, nowMs: billing.updatedAtMs }, mail)
   }
@@ -209,7 +209,10 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   return after
 }
 
-/** Whether a payer who agreed to payments is to be mailed that there will be none (docs/service.md#canceling-a-subscription). */
+/**
+ * Returns whether a payer who agreed to payments gets a message that they end
+ * (docs/service.md#canceling-a-subscription).
+ */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'
 }

@@ -19,14 +19,14 @@ export interface TransactionFilter {
 
 export const insertTransaction = inserting('transactions')
 
-/** Records that a payment's money arrived, once: the database allows one record for each. */
+/** Records that a payment's money arrived. The database allows one record for each payment. */
 export async function arrived(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   payment: PaymentRow,
   to: WalletRow | null,
 ): Promise<string> {
   const id = newId('txn', system, nowMs)
-  // What a card or a bank paid left no wallet.
+  // Money that a card or a bank paid left no wallet.
   const isFromOutside = payment.kind === 'payment' && (payment.method === 'card' || payment.externalAccountId !== null)
   const deposit = payment.kind === 'deposit'
   await insertTransaction(tx, {
@@ -49,7 +49,7 @@ export async function arrived(
   return id
 }
 
-/** A bank took the money of a payment back, or sent it. */
+/** Records that a bank took the money of a payment back, or returned it. */
 export async function returnTransaction(
   tx: Transaction,
   { partyId, transactionId }: Pick<PaymentRow, 'partyId' | 'transactionId'>,
@@ -69,7 +69,7 @@ const markReturned = changingOne(
   ({ id }) => `transaction ${id}`,
 )
 
-/** One movement of money that the party is on a side of. */
+/** Finds one movement of money with the party on one side. */
 export async function findTransaction(
   tx: Transaction,
   partyId: string,
@@ -83,7 +83,7 @@ const transactionById = prepared((db, by: { id: string }) =>
   db.selectFrom('transactions').selectAll().where('id', '=', by.id),
 )
 
-/** What moved in or out of a party's wallets, newest first. No movement has one party on both sides. */
+/** Returns the movements into and out of a party's wallets, newest first. No movement has one party on both sides. */
 export async function listTransactions(
   tx: Transaction,
   scope: ListScope,
@@ -110,7 +110,7 @@ export async function listTransactions(
 
 const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** By which transaction the money of each of a party's payments arrived. */
+/** Returns the transaction by which the money of each of a party's payments arrived. */
 export function transactionsOfPayments(
   tx: Transaction,
   partyId: string,

@@ -12,7 +12,7 @@ export async function findUser(tx: Transaction, id: string): Promise<UserRow | u
 
 const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
 
-/** Who signs in with that address (lower case): a member of a party, and not one who was removed. */
+/** Finds the user who signs in with that address (lower case): a member of a party who was not removed. */
 export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')
@@ -22,7 +22,7 @@ export async function findUserByEmail(tx: Transaction, email: string): Promise<U
     .executeTakeFirst()
 }
 
-/** Whether a party has, or had, a user with a password. */
+/** Returns whether a party has, or had, a user with a password. */
 export async function hasPasswords(tx: Transaction, partyId: string): Promise<boolean> {
   return (await onePasswordOf(tx, { partyId })).rows.length > 0
 }
@@ -36,7 +36,7 @@ const onePasswordOf = prepared((db, by: { partyId: string }) =>
     .limit(1),
 )
 
-/** Whether a party has, or had, a user. */
+/** Returns whether a party has, or had, a user. */
 export async function hasUsers(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneUserOf(tx, { partyId })).rows.length > 0
 }
@@ -45,7 +45,7 @@ const oneUserOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('users').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** The user who was there first: in the sandbox, its seeded owner. */
+/** Finds the oldest owner: in the sandbox, the seeded one. */
 export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')
@@ -56,17 +56,17 @@ export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> 
     .executeTakeFirst()
 }
 
-/** A person of the party's, whatever became of them. */
+/** Finds a person of the party, whatever their status. */
 export const findMember = finding('users', 'partyId', 'id')
 
-/** The people of a party, newest first, with those who were removed. */
+/** Returns the people of a party, newest first, including removed ones. */
 export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {
   return walk(tx, combinations({ partyId: [partyId] }), page, partyId)
 }
 
 const walk = walking('users', (db) => db.selectFrom('users').selectAll())
 
-/** Whether anybody else than that user is an owner of the party. */
+/** Returns whether a user other than this one is an owner of the party. */
 export async function hasOtherOwner(tx: Transaction, { partyId, id }: UserRow): Promise<boolean> {
   return (await otherOwners(tx, { partyId, id })).rows.length > 0
 }
@@ -82,7 +82,7 @@ const otherOwners = prepared((db, by: { partyId: string; id: string }) =>
     .limit(1),
 )
 
-/** Takes a person out of their party for good. */
+/** Removes a person from their party permanently. */
 export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs: number): Promise<void> {
   await tx.db
     .updateTable('users')
@@ -92,7 +92,7 @@ export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs
     .execute()
 }
 
-/** The owners and admins of a party, who are asked what needs a decision. */
+/** Returns the owners and admins of a party, who decide on pending requests. */
 export async function decidersOf(tx: Transaction, partyId: string, limit: number): Promise<UserRow[]> {
   return (await deciders(tx, { partyId, limit })).rows
 }
@@ -108,12 +108,15 @@ const deciders = prepared((db, by: { partyId: string; limit: number }) =>
     .limit(by.limit),
 )
 
-/** @param atMs The service's time; null: the user has to verify again. */
+/**
+ * Records when the user last verified.
+ * @param atMs The service's time; null: the user has to verify again.
+ */
 export async function markVerified(tx: Transaction, userId: string, atMs: number | null): Promise<void> {
   await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()
 }
 
-/** What a user begins as unless more is said of them. */
+/** The defaults of a new user. */
 export const newUser = {
   mfaVerifiedAtMs: null,
   status: 'ACTIVE',

@@ -6,10 +6,10 @@ import type { WalletAgentRow } from './schema/wallet-agents.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { grantOnWallet, revokeEverywhere, revokeOnWallet } from './wallet-permissions.ts'
 
-/** An agent with how it may use one wallet. */
+/** An agent with its attachment to one wallet. */
 export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>
 
-/** Lets an agent use a wallet with the permissions. */
+/** Attaches an agent to a wallet with the permissions. */
 export async function attachAgent(
   tx: Transaction,
   attachment: WalletAgentRow,
@@ -19,7 +19,7 @@ export async function attachAgent(
   await grantOnWallet(tx, attachment, permissions)
 }
 
-/** Ends all that an agent may do with a wallet, and its cards on it. */
+/** Removes an agent's access to a wallet, and expires its cards on it. */
 export async function detachAgent(tx: Transaction, at: Place, nowMs: number): Promise<void> {
   const { partyId, walletId, agentId } = at
   await expireUnusedCards(tx, { agentId, wallet: { id: walletId, partyId } }, nowMs)
@@ -28,14 +28,14 @@ export async function detachAgent(tx: Transaction, at: Place, nowMs: number): Pr
   await attachments.where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
 }
 
-/** Ends what an agent may do with every wallet: whose agent is deleted keeps no list of it. */
+/** Removes an agent's access to every wallet, as a part of deleting the agent. */
 export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'partyId' | 'id'>): Promise<void> {
   await revokeEverywhere(tx, agent)
   const attachments = tx.db.deleteFrom('walletAgents').where('partyId', '=', agent.partyId)
   await attachments.where('agentId', '=', agent.id).execute()
 }
 
-/** An agent at a wallet of its party's. */
+/** An agent at a wallet of its party. */
 type Place = Pick<WalletAgentRow, 'partyId' | 'walletId' | 'agentId'>
 
 /** Makes an attached wallet the only default of the agent. */
@@ -52,7 +52,7 @@ export async function setAgentDefault(tx: Transaction, { partyId, walletId, agen
   await update(1, '=')
 }
 
-/** An agent that is attached to the wallet and was not deleted. */
+/** Finds an agent that is attached to the wallet and was not deleted. */
 export async function findAttachedAgent(
   tx: Transaction,
   wallet: OfParty,
@@ -61,7 +61,7 @@ export async function findAttachedAgent(
   return attachedTo(tx, wallet).where('agents.id', '=', agentId).executeTakeFirst()
 }
 
-/** The agents that may use a wallet, newest first. */
+/** Returns the agents that may use a wallet, newest first. */
 export async function listAttachedAgents(
   tx: Transaction,
   wallet: OfParty,
@@ -76,7 +76,7 @@ function attachedTo(tx: Transaction, { id: walletId, partyId }: OfParty) {
   return (
     tx.db
       .selectFrom('walletAgents')
-      // A cross join is gone through in this order on SQLite, which would sort all agents of the party else.
+      // SQLite processes a cross join in this order. Otherwise it would sort all agents of the party.
       .crossJoin('agents')
       .whereRef('agents.id', '=', 'walletAgents.agentId')
       .whereRef('agents.partyId', '=', 'walletAgents.partyId')

@@ -3,14 +3,14 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 
-/** What a list shows: for an agent, of its own party's records, only those of wallets on which it holds the permission. */
+/** The scope of a list: a party's records; for an agent, only those of wallets on which it holds the permission. */
 export interface ListScope {
   partyId: string
   agentId: string | null
   mustHold: string | null
 }
 
-/** Whether an agent holds a permission on a wallet it is attached to. */
+/** Returns whether an agent holds a permission on a wallet it is attached to. */
 export async function agentHolds(
   tx: Transaction,
   agentId: string,
@@ -31,7 +31,10 @@ const held = prepared((db, by: WalletPermissionRow) =>
     .where('permission', '=', by.permission),
 )
 
-/** The wallets to which a list is narrowed; undefined: all of the party's. An agent's lists cost a step for each. */
+/**
+ * Returns the wallets that a list is restricted to; undefined for all of the party's. An agent's lists cost a step for
+ * each.
+ */
 export async function walletsHeld(
   tx: Transaction,
   { partyId, agentId, mustHold }: ListScope,
@@ -50,7 +53,7 @@ const heldByAgent = prepared((db, by: { partyId: string; agentId: string; permis
     .where('permission', '=', by.permission),
 )
 
-/** An agent at a wallet of the party's. */
+/** An agent at a wallet of the party. */
 type Place = Omit<WalletPermissionRow, 'permission'>
 
 /** Gives an agent permissions on a wallet. */

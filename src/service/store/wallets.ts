@@ -17,7 +17,7 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
   return readPage(query, page)
 }
 
-/** The names of wallets of a party, by their ids. */
+/** Returns the names of wallets of a party, by their ids. */
 export async function namesOfWallets(
   tx: Transaction,
   partyId: string,
@@ -29,7 +29,7 @@ export async function namesOfWallets(
   return new Map(rows.map(({ id, displayName }) => [id, displayName ?? '']))
 }
 
-/** The wallets of a party that an agent may see, or all. */
+/** Returns the wallets of a party that an agent may see, or all. */
 export async function walletsInScope(tx: Transaction, scope: ListScope): Promise<string[]> {
   return (await walletsHeld(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)
 }
@@ -38,7 +38,7 @@ const idsOfParty = prepared((db, by: { partyId: string }) =>
   db.selectFrom('wallets').select('id').where('partyId', '=', by.partyId),
 )
 
-/** The wallet a party pays from unless it says otherwise. */
+/** Finds the wallet a party pays from by default. */
 export async function defaultWallet(tx: Transaction, partyId: string): Promise<WalletRow | undefined> {
   return (await defaultOfParty(tx, { partyId })).rows[0]
 }
@@ -47,7 +47,7 @@ const defaultOfParty = prepared((db, by: { partyId: string }) =>
   db.selectFrom('wallets').selectAll().where('partyId', '=', by.partyId).where('isDefault', '=', 1),
 )
 
-/** The wallet of its own party's that an agent pays from. */
+/** Finds the wallet of its own party that an agent pays from. */
 export async function agentDefaultWallet(
   tx: Transaction,
   partyId: string,
@@ -77,7 +77,7 @@ const insert = inserting('wallets')
 
 type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
 
-/** Writes what changed of a wallet besides its balances. @throws StaleWriteError when it changed since it was read. */
+/** Updates a wallet, except its balances. @throws StaleWriteError when it changed since it was read. */
 export async function updateWallet(tx: Transaction, before: WalletRow, change: WalletChange): Promise<WalletRow> {
   const { partyId, id, version } = before
   const after = { ...change, version: version + 1 }
@@ -89,9 +89,9 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 }
 
 /**
- * Moves a wallet's balances by what postings change, from whatever they are now: so those who pay into a wallet do not
- * undo each other's work, and nobody spends what is not there. What a bank takes back of a deposit may be spent already:
- * by so much the wallet is below zero, from when on it only takes money in.
+ * Adds the changes of postings to a wallet's current balances, so that concurrent payments into it do not overwrite
+ * each other and no missing money is spent. Money that a bank takes back of a deposit may be spent already. The balance
+ * may then be below zero by that amount, and the wallet only takes money in.
  * @throws StaleWriteError when the wallet has not got the money any more, or its status changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
@@ -140,7 +140,7 @@ function addToBalances(db: Kysely<Tables>, move: Move) {
     .where((wallet) => wallet(wallet('heldCents', '+', move.heldCents), '>=', 0))
 }
 
-/** What every wallet begins as. */
+/** The defaults of a new wallet. */
 export const newWallet = {
   description: null,
   status: 'active',

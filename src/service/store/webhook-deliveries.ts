@@ -17,7 +17,7 @@ interface Told {
   nowMs: number
 }
 
-/** An event that is to be sent to a webhook at once. */
+/** Makes the delivery of an event to a webhook, due at once. */
 export function newDelivery(
   system: Pick<System, 'randomBytes'>,
   { partyId, id: webhookId }: Pick<WebhookRow, 'partyId' | 'id'>,
@@ -42,7 +42,7 @@ export function newDelivery(
 
 export const insertDeliveries = insertingSeveral('webhookDeliveries')
 
-/** What became of the deliveries to a webhook, newest first. */
+/** Returns the deliveries to a webhook with their outcomes, newest first. */
 export function listDeliveries(
   tx: Transaction,
   {
@@ -67,7 +67,10 @@ interface DueDeliveries {
   limit: number
 }
 
-/** What is to be sent to a webhook now: the longest due first, and at one time in the order of the events. */
+/**
+ * Returns the due deliveries to a webhook, the longest due first; those due at the same time in the order of their
+ * events.
+ */
 export async function dueDeliveries(tx: Transaction, by: DueDeliveries): Promise<WebhookDeliveryRow[]> {
   return (await due(tx, by)).rows
 }
@@ -89,7 +92,7 @@ type Attempt = Pick<
   Exclude<keyof WebhookDeliveryRow, 'webhookId' | 'createdAtMs' | `event${string}`>
 >
 
-/** Keeps what an attempt came to, where the delivery still waits. */
+/** Writes the outcome of an attempt, if the delivery is still pending. */
 export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
   db
     .updateTable('webhookDeliveries')
@@ -99,7 +102,7 @@ export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
     .where('status', '=', 'pending'),
 )
 
-/** What waits can never be sent: the world that it tells of is gone. */
+/** Fails all pending deliveries: the world that they report on is gone. */
 export const failAll = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
   db
     .updateTable('webhookDeliveries')
@@ -107,7 +110,7 @@ export const failAll = writing((db, { lastError, nowMs }: { lastError: string; n
     .where('dueAtMs', 'is not', null),
 )
 
-/** How long it is known what became of a delivery, in real time; as long as its event is. */
+/** How long a delivery's outcome is kept, in real time: as long as its event. */
 export const deliveryKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteDeliveries = deletingOldest('webhookDeliveries', ['partyId', 'id'], 'createdAtMs')

@@ -19,7 +19,7 @@ const webhookById = prepared((db, { partyId, id }: WebhookKey) =>
   db.selectFrom('webhooks').selectAll().where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** The webhooks of a party, newest first. */
+/** Returns the webhooks of a party, newest first. */
 export function listWebhooks(
   tx: Transaction,
   { partyId, status }: { partyId: string; status?: WebhookRow['status'] | undefined },
@@ -31,7 +31,7 @@ export function listWebhooks(
 
 const walk = walking('webhooks', (db) => db.selectFrom('webhooks').selectAll())
 
-/** @throws StaleWriteError when the webhook was changed since it was read. */
+/** Updates a webhook. @throws StaleWriteError when the webhook was changed since it was read. */
 export async function changeWebhook(
   tx: Transaction,
   before: WebhookRow,
@@ -49,12 +49,12 @@ export async function changeWebhook(
   return { ...before, ...change }
 }
 
-/** What was not told yet is not told: nobody finds it any more. */
+/** Deletes a webhook. Pending deliveries to it are never sent, since no query finds them any more. */
 export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
   db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Webhooks whose party has events that were not looked at yet for them. */
+/** Returns webhooks whose party has events that were not processed for them yet. */
 export async function untoldWebhooks(tx: Transaction, limit: number): Promise<WebhookKey[]> {
   return (await untold(tx, { limit })).rows
 }
@@ -69,10 +69,10 @@ const untold = prepared((db, { limit }: { limit: number }) =>
     .limit(limit),
 )
 
-/** A webhook to which something is to be sent. */
+/** A webhook with a due delivery. */
 export type DueWebhook = WebhookKey & Pick<WebhookRow, 'failingSinceMs'>
 
-/** Where things arrive comes before where nothing does, so that the dead keep nobody waiting. */
+/** Returns the due webhooks. Working ones come before failing ones, so that dead addresses delay no others. */
 export async function dueWebhooks(tx: Transaction, by: { nowMs: number; limit: number }): Promise<DueWebhook[]> {
   return (await due(tx, by)).rows
 }
@@ -89,9 +89,10 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 )
 
 /**
- * The party's events up to a number were looked at; `dueAtMs`: some of them are to be sent then. When that is next is
- * written from what the row says now, for others write it too. A webhook at which nothing arrives has its rest, which is
- * not disturbed. @throws StaleWriteError where another process did so.
+ * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is when some of them are to be sent. The
+ * statement uses the row's current `nextDueAtMs`, since other transactions write it too. A failing webhook keeps its
+ * pause.
+ * @throws StaleWriteError where another process did so.
  */
 export const markTold = changingOne(
   (db, told: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
@@ -112,8 +113,8 @@ export const markTold = changingOne(
 type Turn = WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: number }
 
 /**
- * What a turn of sending found of a webhook, and when its next one is. The first statement waits for who is adding
- * deliveries, which the second then sees: it would not see what was added while it waited itself.
+ * Writes a webhook's health after a turn of sending, and the time of its next turn. The first statement waits for
+ * transactions that add deliveries. The second then sees these deliveries; it would not if it had to wait itself.
  */
 export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
   await saveHealth(tx, turn)
@@ -136,12 +137,12 @@ const setNextTurn = writing((db, turn: Turn) =>
     .where('id', '=', turn.id),
 )
 
-/** There is something to send to it now. */
+/** Makes a webhook due now. */
 export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs: number }) =>
   db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Another world began, with other events: what it begins with is told to nobody. */
+/** Skips to the current events after another world began: its initial events are not sent. */
 export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
 
 const skipToHeads = writing((db, _none: object) =>

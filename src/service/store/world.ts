@@ -2,7 +2,9 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { WorldRow } from './schema/world.ts'
 
-/** The world that the sandbox was filled with; undefined: it was not filled yet, or before worlds were noted. */
+/**
+ * Finds the world that the sandbox was filled with; undefined if it was not filled yet, or before worlds were recorded.
+ */
 export async function findWorld(tx: Transaction): Promise<WorldRow | undefined> {
   return (await theWorld(tx, {})).rows[0]
 }
