@@ -214,7 +214,7 @@ export async function listInvitations(
   }
   const branches = combinations({
     ...(agentId === undefined ? { partyId: [scope.partyId] } : { agentId: [agentId] }),
-    // One column suffices: an e-mail address is never a phone number or a party's id.
+    // The column also holds phone numbers and party ids, which never equal an e-mail address.
     ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
     status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
   })

@@ -92,10 +92,10 @@ export async function isSignatureOf(tx: Transaction, text: string, signature: st
   return known !== undefined && equalSecrets(signature, signatureOf(id, known))
 }
 
-/** Finds the signature of a text that satisfies `is`, by any key, retired ones included. */
+/** A function that finds the signature of a text that satisfies `is`, by any key, retired ones included. */
 export type FindSignature = (text: string, is: (signature: string) => boolean) => Promise<string | undefined>
 
-/** Loads the keys once for several searches, for records that are found by the hash of a signature. */
+/** Makes a function that finds signatures with keys loaded once, for records that are known by a signature's hash. */
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
   return async (text, is) => {

@@ -201,7 +201,7 @@ export const mostLookedAt = 10_000
 
 /**
  * Returns entries of a run. If few entries pass the filter, a page ends early and the next one continues after the
- * scanned entries, so that a page of a long run costs no more than one of a short run.
+ * scanned entries. So a page of a long run costs no more than one of a short run.
  */
 export async function listRunEntries(
   tx: Transaction,

@@ -21,7 +21,7 @@ export interface Job {
   attempts: number
   /** How often it was rerun in another line, or alone. */
   moves: number
-  /** The rows that other transactions changed under it. It locks them before it tries again. */
+  /** The names of stale writes it ran into. It locks these names before it tries again. */
   readonly contended: Set<string>
   /** The names it has claimed in this process until it ends. */
   readonly claims: Set<string>

@@ -252,7 +252,7 @@ export class Transactions {
     }
   }
 
-  /** Queues a job in its next place. Returns the caller's answer instead if the job keeps moving. */
+  /** Assigns a job its next line and place. Returns a rejection for its caller if it keeps moving. */
   #move(job: Job, { line, isApart, waits }: AgainError): (() => void) | undefined {
     this.#retries += 1
     if (!waits) job.moves += 1

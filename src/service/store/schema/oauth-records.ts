@@ -17,7 +17,7 @@ export const oauthRecords = table({
   createdAtMs: bigint,
   $key: ['model', 'idHash'],
   $indexes: ['grantId', 'model uid', 'model userCodeHash', 'expiresAtMs'],
-  // For listing the records that are kept until it is known that nobody needs them.
+  // For listing the records that are kept until they are known to be no longer needed.
   $namedIndexes: { unending: '("model", "createdAtMs") where "expiresAtMs" is null' },
 })
 
