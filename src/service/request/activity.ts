@@ -19,7 +19,7 @@ import type { Context } from './handler.ts'
 import type { Values } from './incoming.ts'
 import { isSuccess, type Reply } from './reply.ts'
 
-/** What the first row of a chain names as the hash before it. */
+/** The previous hash recorded in the first row of a chain. */
 const noHash = '0'.repeat(64)
 /** More ids than this one request never names; what is recorded has a bound of its own. */
 const mostIds = 100
@@ -85,7 +85,7 @@ export async function recordActivity(context: Context, values: Values, reply: Re
   await recordAct(context, act, known)
 }
 
-/** What a user did on a page where they are signed in; the user stands for the credential, which there is none of. */
+/** Returns the act of a signed-in user on a page. The user's id replaces the missing credential's. */
 export function actOfUser(
   { id, partyId }: Pick<UserRow, 'id' | 'partyId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -93,7 +93,10 @@ export function actOfUser(
   return { partyId, actorType: 'user', userId: id, keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
-/** What somebody without a credential did on a page whose link let them in: the record that it opens stands for one. */
+/**
+ * Returns the act of a visitor without a credential on a page that a link opened. The record behind the link replaces
+ * the credential.
+ */
 export function actOfVisitor(
   { id, partyId }: { id: string; partyId: string },
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -106,7 +109,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** What an application did by itself with the connection that a user gave it. */
+/** Returns the act of an application on its own, with the connection that a user granted it. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'>,
@@ -121,7 +124,10 @@ export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
   return sha256(JSON.stringify(hashedColumns.map((column) => row[column])))
 }
 
-/** What a hash covers, in this order; what a row of today hashes to must not depend on the order of a literal. */
+/**
+ * The columns that a hash covers, in order. The list is explicit so that a hash never depends on the order of a
+ * literal.
+ */
 export const hashedColumns = [
   'id',
   'partyId',

@@ -7,7 +7,7 @@ import type { Transaction } from '../store/engine/store.ts'
 import { agentHolds } from '../store/wallet-permissions.ts'
 import { defaultWallet } from '../store/wallets.ts'
 
-/** Whom a credential acts as (docs/service.md#credential-modes). */
+/** The identity that a credential acts as (docs/service.md#credential-modes). */
 export interface Actor {
   actorType: 'user' | 'party' | 'agent'
   partyId: string
@@ -19,7 +19,7 @@ export interface Actor {
   keyId: string
   /** An API key's scopes; agents and users take none. */
   scopes: readonly string[]
-  /** What a user allowed the application that calls; null for keys. */
+  /** The user's grant to the calling application; null for keys. */
   grant: Grant | null
 }
 

@@ -26,7 +26,7 @@ export async function claimsIn(
 }
 
 /**
- * Whom a credential acts as, by what is durable now: for whoever has no transaction yet.
+ * Returns the identity that a credential acts as, from committed data, for callers without a transaction.
  * @throws 401 `unauthenticated` as the request itself would be answered.
  */
 export async function actorNow(
@@ -36,7 +36,7 @@ export async function actorNow(
   const claims = await claimsIn({ accessTokens }, authorization)
   return store.read(async (tx) => {
     const times = readTimes(tx)
-    // Whoever sends no credential is refused before it is known what time it is.
+    // A request without a credential is refused before the time has been read.
     times.catch(() => {})
     return authenticate(tx, authorization, { environment, local: localCredentials, times, claims })
   })

@@ -13,13 +13,13 @@ import { credentialPrefix } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 
-/** What a credential is held against. */
+/** The settings and facts that a credential is checked against. */
 export interface Authority {
   environment: Environment
   local: LocalCredentials
   /** The service's time, by which keys end, and real time, by which tokens end. */
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
-  /** What the credential says, where it is a signed token that is whole and current. */
+  /** The claims of the credential if it is an intact, current signed token. */
   claims: AccessTokenClaims | undefined
 }
 

@@ -4,24 +4,24 @@ import type { Actor } from './actor.ts'
 
 const rules = Object.values(permissions)
 
-/** What an agent can use of what it holds on a wallet: of the other words its policy allows nothing. */
+/** The wallet permissions that an agent can use; its policy allows nothing for the others. */
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
- * What an agent's credential gives whoever holds it, as scopes: one for each permission of the agent policy. A permission
- * that no API key can have counts as what the agent needs on the wallet for it.
+ * The scopes that an agent's credential gives its holder: one for each permission of the agent policy. A permission
+ * that no API key can have counts as the wallet permission that the agent needs for it.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
 )
 
-/** What the limits of an agent cap: who raises them gives more of it. */
+/** The scopes that an agent's limits cap: raising the limits gives more of them. */
 const limited: readonly Scope[] = ['payments.create', 'cards.read']
 
-/** What a member of a party can do with it, as scopes: all that a user can. */
+/** The scopes of a member of a party: all that a user can have. */
 const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKey }) => apiKey === scope))
 
-/** What each door gives away. Every operation that makes or widens authority asks for it here. */
+/** The scopes that each door gives away. Every operation that creates or widens authority asks for them here. */
 export const given = {
   scopesOf: (asked: readonly string[]) => asked,
   agentKey: () => agentPolicy,

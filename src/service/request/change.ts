@@ -9,13 +9,13 @@ export type Dependencies = Opening
 /** Finds the party whose records are looked at, where some of them change by themselves; undefined: there are none. */
 export type Whose = (tx: Transaction) => Promise<string | undefined>
 
-/** What was answered, and what to list of it: one act for each change, none where nothing was changed. */
+/** The result of a change and the acts to list for it: one for each change, none if nothing changed. */
 export interface Changed<Result> {
   result: Result
   acts: readonly Act[]
 }
 
-/** What was answered where nothing was changed. */
+/** Returns a result that changed nothing. */
 export function unchanged<Result>(result: Result): Changed<Result> {
   return { result, acts: [] }
 }

@@ -2,17 +2,19 @@ import type { Context } from 'hono'
 import type { ArrivingBody } from '../../core/body-budget.ts'
 import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addresses.ts'
 
-/** Who sent a request over a network. What is called within this process has none. */
+/** The sender of a request over a network. Calls within this process have none. */
 export interface Caller {
   /** It came from this machine and through no proxy, so whoever sits there sent it. */
   local: boolean
-  /** What this client is counted by wherever strangers are: an IPv4 address, or the /64 network of an IPv6 one. */
+  /** The key that counts this client among strangers: an IPv4 address, or the /64 network of an IPv6 address. */
   address: string
   /** The body that arrives; undefined: there is none, or it is in this process's memory already. */
   body?: ArrivingBody | undefined
 }
 
-/** Who sent the request that a page or an endpoint answers; undefined: it came from within this process. */
+/**
+ * Returns the sender of the request that a page or an endpoint answers; undefined if it came from within this process.
+ */
 export function callerOf(c: Context): Caller | undefined {
   const caller = c.env as Partial<Caller> | undefined
   return caller?.address === undefined ? undefined : (caller as Caller)
@@ -25,9 +27,9 @@ export interface Connection {
 }
 
 /**
- * Makes the one function that tells which client a connection speaks for: the connection's own address; behind a trusted
- * proxy the nearest address of X-Forwarded-For, from right to left, that is no trusted proxy's. What stands to the left of
- * that one anybody may have written.
+ * Creates the function that finds the client behind a connection. This is the connection's own address. Behind a
+ * trusted proxy, it is the nearest address of X-Forwarded-For, from right to left, that is not a trusted proxy's.
+ * Anything to the left of that address may be forged.
  */
 export function clientAddress(trustedProxies: readonly string[]): (connection: Connection) => string {
   const isTrusted = inRanges(trustedProxies)

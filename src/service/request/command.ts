@@ -108,7 +108,7 @@ export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Don
   const carryOut = (where: Context) => handle(parsed, where)
   const isStale = plan.fault?.kind === 'stale'
   const reply = await (isStale ? carryOut(context) : listBehind(store, context, carryOut))
-  // Where the world was replaced, this is listed in the new one, at its time.
+  // If the world was replaced, the request is listed in the new world, at its time.
   const { nowMs, epoch } = operation.alone === true ? await readTimes(context.tx) : context
   await recordActivity({ ...context, nowMs, epoch }, values, reply)
   return { reply, at: { nowMs, epoch } }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 
-/** What is made once and asked for often: as it is, and for whoever takes gzip. */
+/** A body that is built once and served often, plain and as gzip. */
 export interface Compressed {
   plain: Uint8Array<ArrayBuffer>
   gzipped: Uint8Array<ArrayBuffer>

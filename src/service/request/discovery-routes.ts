@@ -9,7 +9,10 @@ interface Discovery {
   about: About
 }
 
-/** What hosts and models find this deployment by. All of it is public, and follows from the catalogue and the settings. */
+/**
+ * Mounts the routes by which hosts and models find this deployment. All of it is public, and follows from the catalogue
+ * and the settings.
+ */
 export function mountDiscovery(app: Hono, discovery: Discovery): void {
   const deployment = () => ({ ...discovery, publicUrl: discovery.publicUrl() })
   const load = () => import('../../openapi/discovery.ts')

@@ -23,7 +23,7 @@ const mostWindows = 1_000_000
 /** A request of a party to which something happens all the time then lets it happen within its own transaction. */
 const triesOutside = 2
 
-/** What a change has at hand: its transaction, and the service's time in it. */
+/** The context of a change: its transaction, and the service's time in it. */
 export interface ChangeContext {
   tx: Transaction
   system: System
@@ -54,14 +54,14 @@ export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
 
-/** What happens by itself next, and to which record. */
+/** The next timed event, and its record. */
 export interface NextEvent {
   kind: TimedKind
   id: string
   atMs: number
 }
 
-/** What happens to a party by itself next, the soonest first and at most so much. */
+/** Returns the next timed events of a party, the soonest first and at most `limit`. */
 export async function nextEvents(store: Store, partyId: string, limit: number): Promise<NextEvent[]> {
   return store.read(async ({ db }) => (await nextRecords(db, timedEffects, { partyId, limit }).execute(db)).rows)
 }
@@ -78,14 +78,18 @@ class DueError extends Error {
   }
 }
 
-/** Where what is due to the parties of a request happens: `here` in its own transaction, at most as much as at once. */
+/**
+ * The place to apply the due effects of a request's parties: `here` in its own transaction, up to the limit for one
+ * transaction.
+ */
 export interface Settling {
   here: boolean
 }
 
 /**
- * Everything that is due to these parties has happened, or the request begins anew when it has (`whenSettled`): so each
- * sees the state of its own moment, whatever moved the clock before it. What is due to others is not waited for.
+ * Ensures that all due effects of these parties are applied. Otherwise the request starts again once they are
+ * (`whenSettled`). So each request sees the state of its own moment, however the clock moved before it. Effects of
+ * other parties are not waited for.
  * @throws DueError for `whenSettled`.
  */
 export async function requireSettled(
@@ -130,15 +134,15 @@ export async function whenSettled<Result>(
 
 interface Which {
   partyId?: string
-  /** What is due by then; unless it is given by now. */
+  /** Applies effects due by this time; the default is now. */
   untilMs?: number
   /** Asked before each step. */
   goesOn?: () => boolean
 }
 
 /**
- * Lets everything happen that is due, to one party or to all, some at a time: whoever else waits for the database or for
- * the process gets its turn in between. What several processes let happen at once happens once.
+ * Applies all due effects, of one party or of all, in batches, so that others get the database and the process in
+ * between. An effect that several processes apply at once happens once.
  */
 export async function settleDue(opening: Opening, which: Which = {}): Promise<void> {
   const { partyId, goesOn = () => true } = which
@@ -161,7 +165,7 @@ async function settleWindow(opening: Opening, untilMs: number, partyId?: string)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
   )
-  // What failed for one party keeps nothing from the others.
+  // A failure for one party does not hold up the others.
   for (const end of ends) if (end.status === 'rejected') throw end.reason
   return ends.some((end) => end.status === 'fulfilled' && !end.value) ? 0 : rows.length
 }

@@ -13,7 +13,7 @@ export const FaultRules = z
     }
   })
 
-/** What the API says of a field, as it is told behind the field's name and value in a file. */
+/** Returns the API's message about a field, phrased to follow the field's name and value in a file. */
 function goesOn(path: string, detail: string): string {
   const words = detail.replace(/, got "[^"]*"/, '').replace(/\. Did you mean (\S+)\?$/, ' (did you mean $1?)')
   const goes = words.startsWith(`${path} `)

@@ -25,13 +25,13 @@ export interface FaultDependencies {
   ending: AbortSignal
 }
 
-/** Whose request meets a fault: what the activity tells of it. */
+/** The caller whose request meets a fault, as the activity records it. */
 type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
 /** A request that a fault may befall. */
 export interface Asked extends Omit<Faulted, 'partyId'> {
   actor: Affected
-  /** What its header asks for; undefined: the rules say it. */
+  /** The fault that the header asks for; undefined: the rules decide. */
   wanted: Fault | undefined
 }
 
@@ -44,7 +44,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** What a request knows of its faults: undefined until it was asked, null where none befalls it. */
+/** The fault planned for a request: undefined until it is planned, null if there is none. */
 export interface Plan {
   fault?: Fault | null | undefined
   /** The rule that it comes from, or the name of the header. */
@@ -52,8 +52,8 @@ export interface Plan {
 }
 
 /**
- * Ends a request that may meet a fault until that is known (docs/sandbox.md#faults). It costs no query where there is no
- * rule and no header: how many rules there are was read with the time. Where there are rules, it costs one.
+ * Ends a request that may meet a fault until that is known (docs/sandbox.md#faults). It costs no query if there is no
+ * rule and no header: the number of rules was read with the time. With rules, it costs one.
  * @throws UnplannedError for `whenPlanned`; 400 and 403 for a header that is wrong or not for the caller.
  */
 export async function requirePlanned(
@@ -74,7 +74,7 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
-  // What no rule is about goes on as it is: to be planned takes a transaction of its own, and to begin anew.
+  // A request that no rule is about goes on: planning needs its own transaction, and starts the request again.
   if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const wanted = header === null ? undefined : faultInHeader(header, request.operation, faults)
@@ -210,12 +210,15 @@ export interface DoorRequest {
   /** The tool that is called; null: none is. */
   operation: string | null
   headers: Pick<Headers, 'get'>
-  /** Whom its credential acts as. */
+  /** The identity that its credential acts as. */
   actor: Actor
   instanceId: string | null
 }
 
-/** What befalls a request at the MCP door; undefined: nothing. @throws 400 and 403 for its header, as `requirePlanned`. */
+/**
+ * Returns the fault for a request at the MCP door; undefined if there is none.
+ * @throws 400 and 403 for its header, as `requirePlanned`.
+ */
 export async function planAtDoor(
   dependencies: FaultDependencies,
   { operation: name, headers, actor, ...request }: DoorRequest,

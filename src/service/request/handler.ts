@@ -10,7 +10,7 @@ import type { LastUses } from './last-use.ts'
 import type { Page, WithMeta } from './reply.ts'
 import type { Sequel } from './sequel.ts'
 
-/** What a handler knows besides its input. */
+/** The context that a handler gets besides its input. */
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
@@ -48,16 +48,16 @@ export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> 
   readonly [K in keyof R]: Handler<R[K]>
 }
 
-/** What carries out each operation of the catalogue. */
+/** The handlers that carry out each operation of the catalogue. */
 export type Handlers = HandlersOf<Catalogue>
 
-/** What a list is confined to: what an agent lacks the permission on the wallet to read is not listed to it either. */
+/** Returns the scope of a list: an agent sees only records on wallets where it has the permission to read them. */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const own = actor.agentId !== null && partyId === actor.partyId
   return { partyId, agentId: actor.agentId, mustHold: own ? heldByAgent(operation.permission) : null }
 }
 
-/** What reads of cards and their transactions are confined to: an agent sees what was issued to it. */
+/** Returns the scope for reads of cards and their transactions: an agent sees only cards issued to it. */
 export function cardScope({ partyId, actor }: Context): { partyId: string; agentId: string | null } {
   return { partyId, agentId: actor.agentId }
 }

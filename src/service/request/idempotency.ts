@@ -33,7 +33,9 @@ export interface Earlier {
   keys: RootKeys
 }
 
-/** What a request has in its process while it runs, so that a repeat of it is told so at once. */
+/**
+ * Returns the name of the claim that a request holds in its process while it runs, so that a repeat is refused at once.
+ */
 export function claimName(partyId: string, key: string): string {
   return `idempotency ${partyId} ${sha256(key)}`
 }

@@ -6,7 +6,7 @@ import { withBody } from './incoming.ts'
 import { answer, type Dependencies } from './pipeline.ts'
 import type { Reply } from './reply.ts'
 
-/** What an operation is carried out with. */
+/** The input of an operation. */
 interface Sent {
   params: Record<string, string>
   query?: Record<string, string>
@@ -71,7 +71,10 @@ function requestOf(key: OperationKey, params: Record<string, string>) {
   return { method, path: path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '') }
 }
 
-/** What a user may who calls with a token of their own. The user stands for the credential, which there is none of. */
+/**
+ * Returns the actor for a user, with the permissions of the user's own token. The user's id replaces the missing
+ * credential's.
+ */
 function actorOf({ id, partyId }: Pick<UserRow, 'id' | 'partyId'>): Actor {
   const credentialKind = 'oauth_access_token'
   return { actorType: 'user', partyId, agentId: null, userId: id, credentialKind, keyId: id, scopes: [], grant: null }

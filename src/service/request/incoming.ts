@@ -14,7 +14,7 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: URLSearchParams
   headers: Headers
-  /** Whoever took it in has counted it against its credential's limit. */
+  /** The receiver has already counted the request against its credential's limit. */
   isCounted?: boolean
   /** The fault that it was planned to meet at the door where it came in; undefined: the rules say it. */
   fault?: Fault | undefined
@@ -108,7 +108,10 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/** Where both words for the customer are known, they mean the same: they must not name two. @throws 400. */
+/**
+ * If both names for the customer are known, they mean the same and must agree.
+ * @throws 400.
+ */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,
@@ -149,8 +152,8 @@ interface Named {
 }
 
 /**
- * What makes two requests the same: who acts, method, path, query and canonical body, so that neither the order of keys nor
- * white space matters. An agent of the same party never gets the recorded answer of another.
+ * Returns the identity of a request for repeats: actor, method, path, query and canonical body, so that neither the
+ * order of keys nor white space matters. An agent of the same party never gets the recorded answer of another.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
   const value = incoming.json
@@ -186,7 +189,7 @@ function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>
   if (!takesPartyBeside(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
   const attributes = isObject(body.data) ? body.data.attributes : undefined
-  // Whoever names it twice is told of the one that has no place.
+  // If the customer is named twice, the error names the one that is out of place.
   if (!isObject(attributes) || Object.hasOwn(attributes, 'partyId')) return json
   return { ...body, data: { ...(body.data as object), attributes: { ...attributes, partyId } } }
 }
@@ -239,7 +242,7 @@ function parsePart(
   return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))
 }
 
-/** Whoever has more than this many values wrong is better told to read the document. */
+/** A caller with more wrong values than this should read the document instead. */
 const mostTold = 8
 
 function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {

@@ -31,7 +31,7 @@ export function createLastUses() {
   const waiting = new Set<string>()
   const ofAgents = new Map<string, number>()
   let inEpoch = 0
-  /** What was used in the world before is no use of this one's keys, which have the same ids. */
+  /** Uses in an earlier world do not count for this world's keys, which have the same ids. */
   const isOfNow = (epoch: number) => {
     if (epoch > inEpoch) {
       for (const known of [uses, waiting, ofAgents]) known.clear()

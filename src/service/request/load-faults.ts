@@ -6,7 +6,10 @@ import { builtInRules, isSuited } from '../rules/faults.ts'
 import type { Store } from '../store/engine/store.ts'
 import { lockFaults, mostRules, replaceFileFaults } from '../store/faults.ts'
 
-/** What is wrong with a rule whose single values are right: the field and a sentence on it; undefined: nothing. */
+/**
+ * Returns the first conflict within a rule whose single values are valid, as the field and a sentence; undefined if
+ * there is none.
+ */
 export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
   if (builtInRules.some((builtIn) => builtIn.id === id)) {
@@ -53,7 +56,7 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
   return { path: 'fault', detail: `fault must be another: ${fault} is for what ${suited}, and ${name} does not.` }
 }
 
-/** What is wrong with the rules of a file whose single values are right. */
+/** Returns the conflicts among the rules of a file whose single values are valid. */
 export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
   const known = new Set<string>()
   return rules.flatMap((rule, index) => {
@@ -70,7 +73,7 @@ const withId = (rule: FaultRule, index: number) => ({ ...rule, id: rule.id ?? `f
 
 /** A rule of a file that cannot be used. */
 export class FaultRuleError extends Error {
-  /** Which rule, from 0. */
+  /** The index of the rule, from 0. */
   readonly index: number
   /** The field of the rule. */
   readonly path: string

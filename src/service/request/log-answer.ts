@@ -14,7 +14,7 @@ interface Answered {
   plan: Plan
 }
 
-/** What changed something or was refused is told by itself; a read to whoever wants to know more. */
+/** Logs an answer: changes and refusals at the usual level, reads at a more verbose one. */
 export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: number) {
   const { operation, incoming, supportId, actor, plan } = answered
   const { name, effect } = operation

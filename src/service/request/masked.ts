@@ -6,7 +6,7 @@ import { areCardGroups, isSecretField, partsOfSecretNames } from '../../core/sec
 export const longestKept = 16_384
 /** A secret that begins before the end of what is kept is looked at whole. */
 const longestSecret = 2048
-/** What is nested deeper, or has more parts, is no request of the API's and no answer. */
+/** No request or answer of the API is nested deeper or has more parts. */
 const deepest = 64
 const mostParts = 4096
 
@@ -44,7 +44,7 @@ export function maskedJson(text: string, secretFields: readonly string[], value:
   }
   const masking = { secret: new Set(secretFields), left: mostParts, characters: longestKept + longestSecret }
   const kept = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
-  // What was left out of it is not counted by the character.
+  // Omitted parts are not counted by the character.
   return { text: kept.slice(0, longestKept), cut: Math.max(0, Math.max(kept.length, text.length) - longestKept) }
 }
 
@@ -84,7 +84,7 @@ function maskedField(masking: Masking, name: string, of: object, depth: number):
 
 function maskedString(masking: Masking, text: string): string {
   const { text: kept } = shortMasked(text, Math.max(0, masking.characters))
-  // What was looked at counts, however little of it is kept.
+  // Inspected characters count, however few of them are kept.
   masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
   return kept.length < text.length && kept.length === 0 ? '…' : kept
 }

@@ -17,7 +17,7 @@ import type { Note, RunLog } from './run-log.ts'
 /** Comes with a request that the MCP server repeats for a call that equals an earlier one. */
 const repeatHeader = 'x-mcp-repeat'
 
-/** Notes a call in its run. What a page does for a user is no call, unless it does it for an agent's run. */
+/** Notes a call in its run. A page's action for a user is no call, unless it acts for an agent's run. */
 export function noteCall(
   { runLog, system, store, log }: { runLog: RunLog; system: System; store: Store; log: Pick<Logger, 'error'> },
   request: Phase,
@@ -31,14 +31,14 @@ export function noteCall(
   try {
     runLog.note(noteOfCall(request, reply, { ms, atMs }))
   } catch (error) {
-    // What was done stays done, and is answered.
+    // The change stands, and its answer is sent.
     log.error({ supportId: request.supportId, err: error }, 'a call could not be noted in its run')
   }
 }
 
 /**
- * What a request tells of another run, with what it posted for the party whose run that is: there it is no call, which
- * would have the postings itself.
+ * Returns the entries of a request for another run, with its postings for the party of that run. They are no calls
+ * there, because a call would have its own postings.
  */
 export function toldOf(request: Phase): readonly Told[] {
   if (!('posted' in request)) return []
@@ -126,7 +126,7 @@ function answered({ operation }: Phase, reply: Reply | undefined): unknown {
 function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
   if (!('body' in incoming) || incoming.body === '') return {}
   const { body, json } = incoming
-  // What a text holds that nothing can be found in, nobody knows.
+  // A text that cannot be parsed cannot be masked.
   if (json === undefined) return { bodyCut: body.length, remark: 'The body is no JSON that is read, and is not kept.' }
   const { text, cut } = maskedJson(body, [], () => json)
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
@@ -170,7 +170,10 @@ function instanceIdIn(headers: Headers): string | null {
   return given !== null && given.length <= longestInstanceId ? given : null
 }
 
-/** What the program calls itself: in parentheses, the host that the MCP server serves; otherwise its first product. */
+/**
+ * Returns the program's self-reported name: the host that the MCP server serves, in parentheses; otherwise the first
+ * product.
+ */
 function hostIn(headers: Headers): string | null {
   const given = headers.get('user-agent')?.slice(0, longestPath)
   if (given === undefined) return null

@@ -26,7 +26,7 @@ export function createTell({ store, system, runLog }: TellDependencies): Tell {
     const name = told.once === undefined ? undefined : `${told.partyId} ${told.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, mostNames)
-    // What this process saw last of the sandbox it is told of: nothing of it belongs behind a reset.
+    // The epoch that this process last saw of the sandbox: a late entry must not land after a reset.
     const epoch = store.clock.epoch || undefined
     runLog.note({ ...noteOf(told, system.now() + store.clock.sandbox.offsetMs), epoch })
   }

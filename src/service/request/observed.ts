@@ -7,7 +7,7 @@ import type { System } from '../../core/system.ts'
 /** Told of each request when it is answered: `operation` is the name of one, or a word for what is none. */
 export type Observe = (operation: string, status: number, seconds: number) => void
 
-/** Observes what comes after it. What it tells has few values, whatever anybody sends. */
+/** Observes the handlers after it. Its labels have few values, whatever clients send. */
 export function observed(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
   const operations = new Map(
     Object.values<OperationDefinition>(catalogue).map(({ method, path, name }) => [

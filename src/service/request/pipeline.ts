@@ -68,9 +68,9 @@ interface AnswerOptions {
 }
 
 /**
- * Answers a request: the one way in. It authenticates, limits, checks the permission, reads the headers, parses, claims or
- * replays the key, handles and records, all in one transaction (`inTransaction`). Whatever fails is an answer.
- * @throws ConnectionCutError where a fault of the sandbox leaves it unanswered, and nothing else.
+ * Answers a request: the one way in. It authenticates, limits, checks the permission, reads the headers, parses, claims
+ * or replays the key, handles and records, all in one transaction (`inTransaction`). Every failure becomes an answer.
+ * @throws ConnectionCutError if a fault of the sandbox leaves it unanswered, and nothing else.
  */
 export async function answer(
   dependencies: Dependencies,

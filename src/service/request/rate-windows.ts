@@ -4,25 +4,25 @@ import { type Lease, takeLeases } from '../store/rate-limits.ts'
 
 export const windowMs = 60_000
 
-/** Which part of a limit a process takes at a time: what it does not use, no other process can in that window. */
+/** A process takes 1/parts of a limit at a time. No other process can use the rest of that share in the window. */
 const parts = 100
-/** Whoever comes at the end of a window, or as the last of very many, may find nothing again. */
+/** A request at the end of a window, or the last of very many, may repeatedly find nothing left. */
 const mostAttempts = 10
 
 /** A credential's window as this process knows it. */
 interface Window {
-  /** What this process may let through without asking. */
+  /** The number of requests that this process may let through without asking. */
   left: number
-  /** What nobody had taken when it last asked. */
+  /** The unclaimed rest of the limit when this process last asked. */
   beyond: number
   /** By the monotonic clock. */
   endsAtMs: number
 }
 
-/** What became of a request. */
+/** The outcome of counting a request. */
 export interface Taken {
   allowed: boolean
-  /** What is left of this window, as far as this process knows. */
+  /** The rest of this window's limit, as far as this process knows. */
   remaining: number
   leftMs: number
 }
@@ -30,10 +30,10 @@ export interface Taken {
 type Take = (wanted: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
 
 /**
- * Counts requests in windows of a minute of real time, which begin with a credential's first request. Where the
- * database is a server, its processes share each window: a process takes a small part of it in advance, so that together
- * they never let more through than the limit, and ask the database some hundred times in a window, however many
- * requests there are. What is asked for at the same time is one statement.
+ * Counts requests in windows of a minute of real time, which begin with a credential's first request. If the database
+ * is a server, its processes share each window. A process takes a small share in advance, so that together they never
+ * let more through than the limit. They ask the database some hundred times in a window, however many requests there
+ * are. Concurrent claims share one statement.
  */
 export class RateWindows {
   readonly #system: System
@@ -85,7 +85,7 @@ export class RateWindows {
   #ask(keyId: string): Promise<void> {
     this.#wanted.set(keyId, (this.#wanted.get(keyId) ?? 0) + 1)
     this.#next ??= this.#running.then(() => this.#fill())
-    // Whoever asked hears of a failure; those who come after it ask anew.
+    // The callers of this batch get its failure; later callers start a new one.
     this.#running = this.#next.catch(() => {})
     return this.#next
   }
@@ -98,7 +98,7 @@ export class RateWindows {
     for (const [keyId, { granted, beyond, leftMs }] of await this.#take(wanted)) {
       const before = this.#windows.get(keyId)
       const endsAtMs = askedAtMs + leftMs
-      // What is left of a window that has ended is worth nothing in the next one.
+      // The rest of a window that has ended does not carry over.
       const kept = before !== undefined && before.endsAtMs > askedAtMs ? before.left : 0
       this.#windows.delete(keyId)
       this.#windows.set(keyId, { left: kept + granted, beyond, endsAtMs })

@@ -27,7 +27,7 @@ export function createReadiness(system: System, ended: () => void): Readiness {
     end: async () => {
       ending = true
       ended()
-      // Where nobody asks, such as at a person's own machine, there is nobody to wait for.
+      // If nothing polls readiness, such as on a person's own machine, there is no need to wait.
       if (system.elapsed() - askedAtMs <= askedWithinMs) await system.sleep(graceMs)
     },
   }

@@ -11,7 +11,7 @@ export interface Reply {
   headers: Readonly<Record<string, string>>
 }
 
-/** What a handler gives where the answer's `meta` tells something. */
+/** The result of a handler if the answer has a `meta`. */
 export interface WithMeta<Data, Meta> {
   data: Data
   meta: Meta
@@ -61,7 +61,7 @@ export function refusal(failure: Failure, supportId: string): Reply {
   const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts, ...bank }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
-    // What was sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.
+    // A value sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.
     detail: maskSecrets(message),
     status: String(status),
     ...(source === undefined ? {} : { source: masked(source) }),

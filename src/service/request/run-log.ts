@@ -7,13 +7,13 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
 
-/** What is noted of a run: all of an entry but its place in it. */
+/** A note of a run: an entry without its place in the run. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
   keyHash?: string | null
   /** The sandbox's epoch that it happened in; undefined: whichever it is written in. */
   epoch?: number | undefined
   instanceId: string | null
-  /** What the program calls itself that acted; null: it is not known. */
+  /** The self-reported name of the acting program; null if unknown. */
   host: string | null
 }
 
@@ -41,7 +41,7 @@ const mostRefused = 8
 /** A database that was busy is asked again then. */
 const againAfterMs = 1000
 const mostTries = 30
-/** What a database that stays busy keeps from being written is dropped beyond these, and said in the log. */
+/** If the database stays busy, entries beyond these limits are dropped, and the log says so. */
 const mostWaiting = 20_000
 const mostCharacters = 32 * 1024 * 1024
 
@@ -51,9 +51,9 @@ export function runIdOf(partyId: string, instanceId: string | null): string {
 }
 
 /**
- * What happened in each run, for whoever watches or looks later (docs/console.md). It is written beside all requests, a
- * moment after them, so that no request waits for it: what is certain is the ledger and the activity, and a process that is
- * killed takes its last moment of this with it.
+ * Records the events of each run, for viewers now or later (docs/console.md). Entries are written a moment after their
+ * requests, so that no request waits for them. The ledger and the activity are never lost; a killed process loses its
+ * last moment of entries.
  */
 export class RunLog {
   readonly #store: Store
@@ -61,7 +61,7 @@ export class RunLog {
   readonly #log: Pick<Logger, 'warn'>
   readonly #listeners = new Set<RunListener>()
   #waiting: NotedEntry[] = []
-  /** What happened by itself, of which it is not known yet whose run it belongs to. */
+  /** Timed events whose run is not known yet. */
   #happened: Happened[] = []
   #characters = 0
   #isFull = false
@@ -91,7 +91,10 @@ export class RunLog {
     this.#writeSoon()
   }
 
-  /** What was posted by a transaction that is committed; what was due belongs to the runs that its records came from. */
+  /**
+   * Notes the postings of a committed transaction. Postings of due effects belong to the runs that created their
+   * records.
+   */
   posted(postings: readonly Posted[]): void {
     const { epoch } = this.#store.clock
     for (const posted of postings) {
@@ -137,7 +140,7 @@ export class RunLog {
     this.#timer ??= deadline(ms, () => void this.flush())
   }
 
-  /** What comes in meanwhile is written as well, or at the latest a moment later. */
+  /** Entries that arrive meanwhile are written too, or a moment later at the latest. */
   async #writeAll(): Promise<void> {
     for (let left = this.#length; left > 0; ) {
       let isPlaced = false
@@ -225,7 +228,7 @@ export class RunLog {
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
     const { ms, count, epoch: before } = this.#last
-    // What was told of no epoch before the first that is known is of that one.
+    // An entry without an epoch, before the first known one, belongs to that first epoch.
     const isAnew = before > 0 && epoch > before
     const next = isAnew || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
     this.#last = { ...next, epoch: Math.max(epoch, before) }

@@ -7,7 +7,7 @@ import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { Waits } from './waits.ts'
 
-/** What a handler asks to be done once its transaction is committed. */
+/** The work that a handler requests after its transaction is committed. */
 export interface Sequel {
   /** The clock was moved: the request is answered when everything has happened that became due. */
   timeMoved: boolean
@@ -21,7 +21,7 @@ export interface Sequel {
 export interface OtherAnswer {
   /** Milliseconds of real time that the answer takes. */
   afterMs: number
-  /** What is answered instead; a repeat under the same key is answered what is recorded. */
+  /** The failure to answer with instead; a repeat under the same key gets the recorded answer. */
   instead?: Failure | undefined
 }
 

@@ -30,7 +30,7 @@ const refused = [
   'createApiKey',
 ] as const satisfies readonly OperationKey[]
 
-/** What a party may not do while it is suspended or inactive, by name (docs/service.md#suspended-parties). */
+/** The operations refused to a suspended or inactive party, by name (docs/service.md#suspended-parties). */
 export const refusedWhileStopped: ReadonlySet<string> = new Set(refused.map((key) => catalogue[key].name))
 
 /** How a party stands, as far as it is known: what is no party's is refused by whoever looks for it. */
@@ -44,8 +44,8 @@ const words = {
 } as const
 
 /**
- * Refuses what a party may not do that was stopped: nothing leaves it, and nobody gets authority by it. What it has can be
- * read and ended, and money comes in (docs/service.md#suspended-parties).
+ * Refuses an operation that a stopped party may not do: nothing leaves it, and nobody gets authority by it. Its records
+ * can be read and ended, and money comes in (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
 export function requireStanding(status: PartyStatus, partyId: string, what: string): void {

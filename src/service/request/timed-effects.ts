@@ -22,7 +22,7 @@ import { letShopsAct } from './shop-events.ts'
 export interface TimedEffect {
   kind: TimedKind
   moments: Moments
-  /** Where `moments` reads from. */
+  /** The column that `moments` reads from. */
   place: DueColumn
   /** Applies the due effects, the longest due first and at most `limit`; returns how many it applied. */
   happen(tx: Transaction, system: System, due: DueOf): Promise<number>
@@ -30,7 +30,7 @@ export interface TimedEffect {
 
 /** Everything that happens by itself, in the order in which it happens to a party where several effects are due at once. */
 export const timedEffects: readonly TimedEffect[] = [
-  // What shops do comes first: a capture before its hold was to lapse happens, however late both are noticed.
+  // Shops act first: a capture before its hold was to lapse happens, however late both are noticed.
   {
     kind: 'shop',
     moments: shopMoments,

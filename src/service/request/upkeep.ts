@@ -19,7 +19,7 @@ import { purgeAnswers } from './idempotency.ts'
 import type { LastUses } from './last-use.ts'
 import { duePlaces } from './timed-effects.ts'
 
-/** What the service does by itself, beside all requests and within none. */
+/** The background work of the service, outside all requests. */
 export interface Upkeep {
   /** Does what there is to do now. */
   once(): Promise<void>
@@ -34,7 +34,7 @@ const keepTimeEveryMs = 1000
 const forgetEveryMs = 60_000
 /** Bounds how long one deletion keeps others from writing; others are let in between two. */
 const deletedAtOnce = 500
-/** What is left of half a million of a kind waits for a minute. */
+/** Beyond half a million rows of a kind, the rest waits for a minute. */
 const mostBatches = 1000
 
 /** Everything that is deleted because it is over, each at most `limit` at a time, and how many it were. */

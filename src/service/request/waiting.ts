@@ -86,7 +86,7 @@ async function untilOther(
     if (isOver || !isSuccess(now) || toldBy(now).attributes.status !== status) return reply
     const sleepMs = Math.min(leftMs, await untilItEnds(dependencies, toldBy(now)))
     const over = new AbortController()
-    // Who left is not waited for.
+    // A client that left is not waited for.
     await Promise.race([woken, system.sleep(sleepMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
     over.abort()
   }

@@ -6,7 +6,7 @@ import { eventFeed } from '../store/events.ts'
 import type { EventRow } from '../store/schema/events.ts'
 import { FairReads } from './fair-reads.ts'
 
-/** What somebody waits for, and with which credential. */
+/** The resource that a caller waits for, and its credential. */
 export interface Wanted {
   resourceId: string
   partyId: string
@@ -122,7 +122,7 @@ export class Waits {
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)
     oneLess(this.#ofCredential, keyId)
-    // Where somebody else may want to hear of the party, the watch itself finds out whether anybody does.
+    // If others may still follow the party, the watch itself finds out whether anybody does.
     if (oneLess(this.#ofParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
     this.#count -= 1
   }

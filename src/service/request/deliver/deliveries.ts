@@ -10,7 +10,7 @@ import { type TurnDependencies, takeTurn } from './turn.ts'
 
 /** Events are looked for as often, where nobody says that there are some. */
 const lookEveryMs = 500
-/** What happens within so short a time is looked at together. */
+/** Events within this interval are handled together. */
 const gatherMs = 50
 /** A process that is killed is followed by another one after so long. */
 const leaseMs = 3_000
@@ -72,7 +72,7 @@ export class Deliveries {
     while (await this.#look()) await this.#allTurns()
   }
 
-  /** Ends it. What is being sent is waited for a moment; what was not answered by then is sent again by who goes on. */
+  /** Stops delivering. Waits a moment for attempts in flight; the next process resends those still unanswered. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopping.resolve()
@@ -92,7 +92,7 @@ export class Deliveries {
       const timer = deadline(lookEveryMs, this.#woken.resolve)
       await this.#woken.promise
       timer.clear()
-      // Who ends it does not wait for a timer, which keeps no process from exiting.
+      // stop() does not wait for this timer, and the timer keeps no process from exiting.
       if (!this.#isStopped) await Promise.race([within(gatherMs), this.#stopping.promise])
     }
   }
@@ -111,7 +111,7 @@ export class Deliveries {
     return untold.length + begun.length > 0
   }
 
-  /** Whether it is this process that delivers. Of an idle one nothing is written. */
+  /** Returns whether this process is the one that delivers. An idle process writes nothing. */
   async #holdsLease(): Promise<boolean> {
     const { store, system } = this.#dependencies
     if (this.#isHolder && system.elapsed() < this.#renewAtMs) return true

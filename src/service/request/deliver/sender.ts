@@ -6,7 +6,7 @@ import type { Answer } from '../../rules/webhooks.ts'
 import { checkedLookup, type LookUp, type OutgoingProxy } from '../outgoing.ts'
 import { addressProblem } from '../webhook-addresses.ts'
 
-/** What is sent where. */
+/** A webhook request to send, and its address. */
 export interface Outgoing {
   url: string
   headers: Record<string, string>
@@ -26,13 +26,13 @@ export interface SenderOptions {
   lookup?: LookUp
 }
 
-/** What a receiver says is not kept; so much of it is read that the connection can be used again. */
+/** A receiver's answer is not kept. This much of it is read so that the connection can be reused. */
 const mostAnswerBytes = 4096
 
 /**
- * What sends webhooks to addresses that customers name. A name is looked up, each address it has is checked, and the
- * connection goes to one of those: so nothing is sent into the service's own network, whatever a name stands for a moment
- * later. Redirects are not followed. Through a proxy it is the proxy that looks names up.
+ * Creates the sender of webhooks to addresses that customers name. It looks a name up, checks each of its addresses,
+ * and connects to one of them. Nothing is sent into the service's own network, even if the name resolves differently a
+ * moment later. Redirects are not followed. With a proxy, the proxy looks names up.
  */
 export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
   let loading: ReturnType<typeof load> | undefined

@@ -45,7 +45,7 @@ interface Loaded {
   secrets: string[]
 }
 
-/** What one attempt came to. */
+/** The outcome of one attempt. */
 interface Attempt {
   delivery: WebhookDeliveryRow
   answer: Answer
@@ -57,7 +57,7 @@ export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, 
   if (loaded === undefined) return
   const attempts: Attempt[] = []
   const startedAtMs = dependencies.system.elapsed()
-  // Where nothing arrived before, the first failure says that nothing does now.
+  // If the webhook was already failing, one failure shows that it still is.
   let failuresLeft = loaded.webhook.failingSinceMs === null ? mostFailuresInRow : 1
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
