@@ -3,7 +3,9 @@ import type { DeclineCode } from '../../../tools/card-transactions.ts'
 import { Failure, fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
-/** What decides whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card). */
+/**
+ * The facts that decide whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card).
+ */
 export interface SingleUseCard {
   maximumAmountCents: number
   expiresAtMs: number
@@ -16,7 +18,7 @@ export interface SingleUseCard {
 export type CardStatus = (typeof agentCardStatuses)[number]
 export type CardSwitch = 'freeze' | 'unfreeze'
 
-/** What leads from one status to another besides use and time; what it does not list is refused. */
+/** The transitions between statuses besides use and time; any other is refused. */
 export const cardTransitions = {
   active: { freeze: 'frozen' },
   frozen: { unfreeze: 'active' },
@@ -50,7 +52,7 @@ export function requireNotFrozen(card: SingleUseCard, nowMs: number): void {
   if (refusal !== undefined) throw refusal
 }
 
-/** What stands against using the card; undefined: it is not frozen. */
+/** Returns the refusal to use a frozen card; undefined if it is not frozen. */
 export function frozenRefusal(card: SingleUseCard, nowMs: number): Failure | undefined {
   if (cardStatus(card, nowMs) !== 'frozen') return undefined
   const detail = 'The card is frozen. Unfreeze it, then authorize again with a new idempotency key.'
@@ -60,7 +62,7 @@ export function frozenRefusal(card: SingleUseCard, nowMs: number): Failure | und
 interface Attempt {
   card: SingleUseCard
   amountCents: number
-  /** What the wallet can spend: its balance less its holds. */
+  /** The amount that the wallet can spend: its balance less its holds. */
   availableCents: number
   nowMs: number
 }

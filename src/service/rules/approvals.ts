@@ -40,7 +40,7 @@ interface UsersDecision {
   /** When the user last proved a second factor; null never. */
   verifiedAtMs: number | null
   nowMs: number
-  /** Where people verify. */
+  /** The address at which people verify. */
   verifyAt: string
 }
 

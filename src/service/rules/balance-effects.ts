@@ -2,7 +2,7 @@ import type { CardMovement } from './card-purchases.ts'
 import type { PaymentRequestStatus } from './payment-requests.ts'
 import type { PaymentStatus } from './payments.ts'
 
-/** What a record has moved in a wallet since it was made, as the sum of its postings is; cents. */
+/** The sum of a record's postings in a wallet since it was created; cents. */
 export interface Moved {
   walletId: string
   availableCents: number

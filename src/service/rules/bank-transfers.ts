@@ -57,7 +57,7 @@ export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMetho
   return isSameDay && isBankingDay(nowMs) ? nowMs + wireMs : afterBankingDays(nowMs, 1)
 }
 
-/** What a bank says that is made to refuse or return something without a reason given. */
+/** The bank's reason if it is made to refuse or return something without a given reason. */
 export const usualReasons: Readonly<Record<'fail' | 'return', Record<'deposit' | 'withdrawal', BankReason>>> = {
   fail: {
     deposit: { code: 'R01', reason: 'Insufficient funds' },
@@ -69,11 +69,13 @@ export const usualReasons: Readonly<Record<'fail' | 'return', Record<'deposit' |
   },
 }
 
-/** Which way money of a kind goes, seen from the bank account: a request is paid out of it, as a deposit is. */
+/**
+ * Returns the direction of money of a kind, seen from the bank account: a request is paid out of it, as a deposit is.
+ */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'
 
-/** What a bank does, why where it refuses or returns, and when it acts again; null: never. */
+/** The bank's next action, the reason if it refuses or returns, and the time of the action after that; null: never. */
 export interface BankStep extends BankReason {
   does: 'settle' | 'fail' | 'return'
   nextDueAtMs: number | null
@@ -87,7 +89,7 @@ interface Due {
   bankDueAtMs: number | null
 }
 
-/** What the test bank does of itself when it is its turn. */
+/** Returns the action of the test bank when it is its turn. */
 export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: string): BankStep {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   if (status === 'COMPLETED' && answer.does === 'returns') {

@@ -6,7 +6,7 @@ import { next, type Transitions } from './transitions.ts'
 /** How long a card network lets an authorization wait for its capture. */
 export const holdLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
-/** What a card transaction's state consists of; amounts in cents (docs/service.md#card-transaction-status). */
+/** The state of a card transaction; amounts in cents (docs/service.md#card-transaction-status). */
 export interface CardMovement {
   status: PurchaseStatus
   amountCents: number

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts'
 
 /**
- * Whoever tries out stolen cards needs many tries; who mistypes or has no money needs few. After so many declined cards a
+ * Testing stolen cards takes many tries; a typo or an empty account takes few. After this many declined cards a
  * checkout waits, and after twice as many it is over.
  */
 export const declinesBeforeWait = 10

@@ -4,7 +4,7 @@ import { next, type Transitions } from './transitions.ts'
 
 export type InvitationStatus = (typeof invitationStatuses)[number]
 
-/** What can happen to an invitation; the last five are named after what happened elsewhere. */
+/** The events of an invitation; the last five are named after events elsewhere. */
 export type InvitationEvent =
   | 'accept'
   | 'decline'
@@ -44,7 +44,7 @@ export const cancelReasonOf = {
 
 export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
 
-/** What events change in an invitation. Instants in ms. */
+/** The part of an invitation that events change. Instants in ms. */
 export interface InvitationState {
   status: InvitationStatus
   cancelReason: CancelReason | null
@@ -61,7 +61,10 @@ export function pendingInvitation(expiresAtMs: number, nowMs: number): Invitatio
   return { status: 'PENDING', ...unanswered, pendingUntilMs: expiresAtMs, updatedAtMs: nowMs }
 }
 
-/** What an event makes of an invitation. @throws 409 `conflict` when it is not pending. */
+/**
+ * Applies an event to an invitation.
+ * @throws 409 `conflict` when it is not pending.
+ */
 export function applyToInvitation(before: InvitationState, event: InvitationEvent, nowMs: number): InvitationState {
   const status = next<InvitationStatus, InvitationEvent>(invitationTransitions, before.status, event)
   if (status === undefined) {

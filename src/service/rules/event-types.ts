@@ -4,9 +4,12 @@ import type { Permission } from '../../core/permissions.ts'
 interface EventKind {
   /** The type of the resource that the event names and shows. */
   resource: string
-  /** Who may read that resource may read the event (docs/events.md#who-is-told-what). */
+  /** The permission to read the resource, which also allows reading the event (docs/events.md#who-is-told-what). */
   permission: Permission
-  /** What an agent is told of at its own party: what is its `own`, what is on wallets where it may read it, or `all`. */
+  /**
+   * The events that an agent gets at its own party: about its `own` records, about `wallets` where it may read them, or
+   * `all`.
+   */
   agents: 'own' | 'wallets' | 'all'
   /** The service's published description has them. */
   published: Readonly<Record<string, string>>
@@ -24,8 +27,8 @@ const movedByBank = {
 } as const
 
 /**
- * Every type of event, by the word it begins with: the one table of it, from which the types, docs/events.md and who may
- * read an event follow. What a type means never changes; new ones may be added.
+ * Every type of event, by its first word: the one table from which the types, docs/events.md and the right to read an
+ * event follow. The meaning of a type never changes; new types may be added.
  */
 export const eventKinds = {
   party: {

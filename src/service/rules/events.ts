@@ -9,9 +9,9 @@ import type { PaymentStatus } from './payments.ts'
 import type { ShopOrderStatus } from './shop-orders.ts'
 import type { SubscriptionStatus } from './subscriptions.ts'
 
-/** What a change is called in the outbox, by the table of types in event-types.ts. */
+/** The outbox's names for changes, by the table of types in event-types.ts. */
 const paymentSteps = {
-  // Whoever waits for somebody's review or for the bank is told by the approval, or at the end.
+  // The approval tells those who wait for a review; those who wait for the bank are told at the end.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
@@ -38,7 +38,7 @@ type Moved = { kind: keyof typeof moneyWords; status: PaymentStatus }
 
 const isMoneyEvent = (type: `${MoneyWord}.${string}`): type is MoneyEvent => isEventType(type)
 
-/** What becomes of a payment or transfer; `before` is undefined for a new one. */
+/** Returns the events of a change to a payment or transfer; `before` is undefined for a new one. */
 export function paymentEvents(before: Moved | undefined, { kind, status }: Moved): MoneyEvent[] {
   const step = before?.status === status ? null : paymentSteps[status]
   const steps = [...(before === undefined ? ['created'] : []), ...(step === null ? [] : [step])]
@@ -69,7 +69,7 @@ interface AccountState {
   connectionStatus: (typeof connectionStatuses)[number]
 }
 
-/** What becomes of a linked bank account; `before` is undefined for a new one. */
+/** Returns the events of a change to a linked bank account; `before` is undefined for a new one. */
 export function externalAccountEvents(before: AccountState | undefined, after: AccountState): EventType[] {
   const [was, is] = [before === undefined ? null : stepOf(before), stepOf(after)]
   return was === is ? [] : [is]
@@ -100,14 +100,14 @@ interface Purchase {
 }
 type PurchaseEvent = `card_transaction.${PurchaseStatus | 'updated'}`
 
-/** What becomes of a purchase or refund; a purchase that a refund was made of keeps its status. */
+/** Returns the event of a change to a purchase or refund; a refunded purchase keeps its status. */
 export function purchaseEvent(before: Purchase | undefined, { status }: Purchase): PurchaseEvent {
   return before?.status === status ? 'card_transaction.updated' : `card_transaction.${status}`
 }
 
 type SubscriptionEvent = `subscription.${'created' | 'charged' | 'updated' | Exclude<SubscriptionStatus, 'pending'>}`
 
-/** What billing made of a subscription: each charge, and then its new status. */
+/** Returns the events of a subscription's billing: each charge, and then its new status. */
 export function billingEvents(
   before: SubscriptionStatus,
   after: SubscriptionStatus,
@@ -120,7 +120,7 @@ export function billingEvents(
 
 type ShopOrderEvent = `shop_order.${ShopOrderStatus | 'updated'}`
 
-/** What becomes of an order at a shop of the sandbox. */
+/** Returns the event of a change to an order at a shop of the sandbox. */
 export function shopOrderEvent(before: ShopOrderStatus | undefined, status: ShopOrderStatus): ShopOrderEvent {
   return before === status ? 'shop_order.updated' : `shop_order.${status}`
 }
@@ -139,7 +139,10 @@ const requestSteps = {
 
 type RequestEvent = 'payment_request.created' | (typeof requestSteps)[keyof typeof requestSteps]
 
-/** What becomes of a payment request; undefined: only something else of it changed. Its payer hears `incoming` besides. */
+/**
+ * Returns the event of a change to a payment request; undefined if its status has not changed. Its payer gets
+ * `incoming` besides.
+ */
 export function paymentRequestEvent(
   before: keyof typeof requestSteps | undefined,
   status: keyof typeof requestSteps,
@@ -155,7 +158,7 @@ const partyInvitationSteps = {
   REVOKED: 'party_invitation.revoked',
 } as const satisfies Record<PartyInvitationStatus, EventType>
 
-/** What becomes of an invitation to join a party. */
+/** Returns the event of a change to an invitation to join a party. */
 export function partyInvitationEvent(
   status: PartyInvitationStatus,
 ): (typeof partyInvitationSteps)[PartyInvitationStatus] {

@@ -21,13 +21,16 @@ export interface Faulted {
 export interface CountedRule {
   id: string
   rule: FaultRule
-  /** Whose requests a rule hits that names a run. */
+  /** The party whose requests a rule that names a run applies to. */
   partyId: string | null
   matched: number
   hits: number
 }
 
-/** What a request does to the rules: those that fit count it, and the first whose conditions hold hits it. */
+/**
+ * The effect of a request on the rules: every matching rule counts it, and the first one whose conditions hold is
+ * applied.
+ */
 export interface Outcome {
   matched: readonly string[]
   hit: CountedRule | undefined
@@ -71,8 +74,8 @@ function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
 }
 
 /**
- * Whether the fault can be done to a request: only what is read can be stale, and only a list empty. What manages the
- * sandbox is never hit by a rule, so that every rule can be cleared.
+ * Returns whether the fault can apply to a request: only reads can be stale, and only lists empty. No rule ever applies
+ * to operations that manage the sandbox, so that every rule can be cleared.
  */
 function canBefall(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)

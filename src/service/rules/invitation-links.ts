@@ -25,7 +25,7 @@ export function linkState(
   return link.expiresAtMs !== null && link.expiresAtMs <= nowMs ? 'expired' : 'open'
 }
 
-/** What a link asks for one agent. */
+/** The link's request for one agent. */
 export interface ProposedAgent {
   agentId: string
   permissions: string[]

@@ -78,7 +78,7 @@ export function paid(walletId: string, toWalletId: string, amountCents: number):
   return move('paid', available(walletId), available(toWalletId), amountCents)
 }
 
-/** What a recipient who is not known yet, or a bank, is to be paid is put aside. */
+/** Reserves a payment to a bank, or to a recipient who is not known yet. */
 export function reserved(walletId: string, amountCents: number): Posting {
   return move('reserved', available(walletId), held(walletId), amountCents)
 }
@@ -108,7 +108,7 @@ export function depositReturned(walletId: string, amountCents: number): Posting 
   return move('deposit_returned', available(walletId), outside('bank_network'), amountCents)
 }
 
-/** What was put aside for a linked bank account arrived there. */
+/** Moves reserved money out to a linked bank account, where it arrived. */
 export function withdrawn(walletId: string, amountCents: number): Posting {
   return move('withdrawn', held(walletId), outside('bank_network'), amountCents)
 }
@@ -123,7 +123,7 @@ export function transferred(walletId: string, toWalletId: string, amountCents: n
   return move('transferred', available(walletId), available(toWalletId), amountCents)
 }
 
-/** What a posting changes in a wallet's balances, in cents. */
+/** Returns the change that a posting makes to a wallet's balances, in cents. */
 export function balanceChange(posting: Posting, walletId: string): { availableCents: number; heldCents: number } {
   const sum = (account: Entry['account']) =>
     posting.entries

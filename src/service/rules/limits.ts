@@ -34,9 +34,9 @@ interface Counted {
 }
 
 /**
- * Returns the share of the limits that a payment uses, in cents: none if its money stays with the party, if it failed or was
- * taken back, and while it waits for a decision. What is drawn from a bank account counts as what is paid does; what the
- * sandbox funds a wallet with is drawn from none.
+ * Returns the share of the limits that a payment uses, in cents: none if its money stays with the party, if it failed
+ * or was taken back, and while it waits for a decision. Money drawn from a bank account counts as payments do; the
+ * sandbox's funding of a wallet is drawn from none.
  */
 export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
   const isMoved = leaving.has(kind) || externalAccountId !== null

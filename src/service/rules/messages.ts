@@ -3,9 +3,9 @@ import { money } from '../../core/money.ts'
 
 export type MessageKind = (typeof messageKinds)[number]
 
-/** What a message tells; it stands in no message where its kind does not say it. */
+/** The facts of a message; a message leaves out the facts that its kind does not use. */
 export interface MessageFacts {
-  /** Who sends, asks or invites. */
+  /** The person who sends, asks or invites. */
   from: string
   amountCents?: number
   agent?: string

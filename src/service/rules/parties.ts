@@ -6,7 +6,7 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyStatus = (typeof partyStatuses)[number]
 export type ComplianceStatus = z.output<typeof ComplianceCase>['attributes']['status']
 
-/** What is known of a party besides what it is found by. */
+/** The profile of a party, besides the facts it is found by. */
 export interface PartyProfile {
   legalName?: string
   firstName?: string
@@ -22,7 +22,7 @@ export interface PartyProfile {
   isUnnamed?: true
 }
 
-/** What others read of a party that has no display name. */
+/** Returns the name that others read for a party without a display name. */
 export function nameOf(profile: PartyProfile, known: { email: string | null; handle: string | null }): string {
   const { legalName, firstName, lastName } = profile
   const person = [firstName, lastName].filter((name) => name !== undefined).join(' ')
@@ -54,7 +54,7 @@ export function requireDecidable(before: ComplianceStatus, decision: ComplianceS
   })
 }
 
-/** What a party becomes by a decision: who is suspended stays so until it is approved. */
+/** Returns the status of a party after a decision: a suspended party stays suspended until it is approved. */
 export function partyAfter(
   before: PartyStatus,
   decision: ComplianceStatus,

@@ -54,7 +54,7 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
   APPROVAL_DENIED: 'reopen',
 }
 
-/** What the state of the payment that fulfills a request does to it; null: nothing. */
+/** Returns the event that the state of the fulfilling payment causes in a request; null if none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
   // It was reviewed, and waits for the bank now.
@@ -83,8 +83,8 @@ interface Expiring {
 }
 
 /**
- * A request as it is at a moment: one whose time is over has expired, also where that was not written yet. What is due
- * to the party that asks happens before it sees it; its payer may come first.
+ * Returns a request as of a moment: one past its time has expired, even if that is not written yet. Due effects of the
+ * requesting party are applied before it sees the request; its payer may come first.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

@@ -15,8 +15,8 @@ export interface CardTries {
 }
 
 /**
- * What becomes of a card that pays a request; null: it is charged. One payment needs no agreement to later ones: a card
- * that refuses that is declined.
+ * Returns the tries after a card that pays a request was declined; null if it is charged. One payment needs no
+ * agreement to later ones: a card that refuses that is declined.
  * @throws 409 `conflict` after too many declined cards, 429 `rate_limited` for a while after half as many.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {

@@ -1,7 +1,7 @@
 import type { Environment } from '../../core/operation.ts'
 import type { Moved } from './balance-effects.ts'
 
-/** What a run came to (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
+/** The summary of a run (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
 export interface RunReport {
   runId: string
   partyId: string
@@ -13,7 +13,7 @@ export interface RunReport {
   to: string
   calls: number
   refused: number
-  /** What the figures were made of: where it is not complete, of the first so many. */
+  /** The rows that the figures are based on: if `complete` is false, only the first ones. */
   evaluated: { entries: number; calls: number; changes: number; complete: boolean }
   totals: ReportTotals
   cards: ReportCard[]
@@ -29,9 +29,9 @@ export interface RunReport {
   repeats: Counted[]
   faults: Counted[]
   refusals: Counted[]
-  /** What the records that the run made have moved in the party's wallets. */
+  /** The amounts that the run's records have moved in the party's wallets. */
   wallets: Moved[]
-  /** What was posted, as far as the entries of the run are kept. */
+  /** The postings, as far as the entries of the run are kept. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }
@@ -46,7 +46,7 @@ export interface ReportAsked {
   isOwn: boolean
 }
 
-/** What was done for a customer. */
+/** The requests made for a customer. */
 export interface ReportCustomer {
   partyId: string
   done: number
@@ -81,7 +81,7 @@ export interface ReportCard {
   heldCents: number
   capturedCents: number
   refundedCents: number
-  /** Where the purchases were that the card's merchant approved. */
+  /** The merchants of the purchases that the card's merchant approved. */
   actualMerchants: string[]
   differences: string[]
 }
@@ -102,7 +102,7 @@ export interface ReportDecline {
   merchant: string
   amountCents: number
   reason: string | null
-  /** What of the card's own terms it went against. */
+  /** The card's own terms that it violated. */
   against: ('merchant' | 'maximum')[]
 }
 
@@ -160,7 +160,7 @@ function sums(purchases: readonly Purchase[]) {
 const isApproved = ({ kind, status }: Purchase) => kind === 'purchase' && status !== 'declined'
 const isDeclined = ({ kind, status }: Purchase) => kind === 'purchase' && status === 'declined'
 
-/** What each card was declared for against what was authorized and captured on it, and where they differ. */
+/** Returns, for each card, the declared amounts against those authorized and captured on it, and the differences. */
 export function cardsFigures(cards: readonly Declared[], purchases: readonly Purchase[]): ReportCard[] {
   const byCard = Map.groupBy(purchases.filter(isApproved), ({ cardId }) => cardId)
   return cards.map((card) => figuresOfCard(card, byCard.get(card.id) ?? []))

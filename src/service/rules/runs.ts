@@ -1,6 +1,6 @@
 import type { FaultKind } from '../../core/faults.ts'
 
-/** What an entry of a run tells of (docs/console.md#entries). */
+/** The kinds of entries of a run (docs/console.md#entries). */
 export const runEntryKinds = ['call', 'question', 'decision', 'happened'] as const
 
 export type RunEntryKind = (typeof runEntryKinds)[number]
@@ -33,10 +33,10 @@ export const runOutcomes = [
 
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/** Where the ids of entries begin that were noted at a moment of the service's clock: none that happened then sorts before. */
+/** Returns the lower bound of entry ids for a moment of the service's clock: no entry from then on sorts before it. */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
-/** What went wrong, as runs count it. */
+/** The outcomes that runs count as gone wrong. */
 export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 'refused', 'failed', 'unanswered'])
 
 /** Money that a posting moved, as an entry of a run keeps it. */
@@ -47,17 +47,17 @@ export interface RunPosting {
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
 }
 
-/** What befell a call on purpose. */
+/** A fault that was injected into a call. */
 export interface RunFault {
   kind: FaultKind
-  /** What the kind `error` answered. */
+  /** The code that the kind `error` answered with. */
   code?: string | undefined
   afterMs?: number | undefined
   /** The rule's id; the name of the header where the call itself asked for it. */
   ruleId: string
 }
 
-/** What an entry shows when it is opened. Texts of JSON are masked, and cut where they are long. */
+/** The details that an open entry shows. JSON texts are masked, and long ones cut. */
 export interface RunDetail {
   method?: string
   /** With the query. */
@@ -83,14 +83,14 @@ export interface RunDetail {
   resourceIds?: readonly string[]
   /** The order at a shop that it is about. */
   orderId?: string
-  /** What a person was asked: sentences. */
+  /** The facts that a person was asked to confirm, as sentences. */
   facts?: readonly string[]
-  /** Who answered, or what else there is to say. */
+  /** The person who answered, or any other remark. */
   remark?: string
   host?: string
 }
 
-/** What happened in a run without a request to the API. Nothing in it is masked yet. */
+/** An event of a run without a request to the API. Nothing in it is masked yet. */
 export interface Told {
   partyId: string
   agentId: string | null

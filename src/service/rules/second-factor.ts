@@ -6,7 +6,7 @@ const tolerance = 1
 export const mostRefused = 5
 export const triesWindowMs = 15 * 60_000
 
-/** What was tried with a user's codes; instants in real time. */
+/** The tries of a user's codes; instants in real time. */
 export interface Tries {
   /** The step of the last code that was accepted; null before the first. */
   lastStep: number | null

@@ -6,12 +6,12 @@ import { next, type Transitions } from './transitions.ts'
 
 export type ShopOrderStatus = (typeof shopOrderStatuses)[number]
 
-/** What the shop does by itself when its moment comes. */
+/** The shop's own moves, each at its moment. */
 type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
-/** What the buyer does. */
+/** The buyer's moves. */
 type BuyerMove = 'return'
 
-/** What leads from one status to another by itself; a status that it leads out of can be waited for. */
+/** The transitions that happen by themselves; a status with such a transition can be waited for. */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
   shipped: {},
@@ -30,11 +30,11 @@ export const buyerMoves = {
   returned: { return: 'returned' },
 } as const satisfies Transitions<ShopOrderStatus, BuyerMove>
 
-/** What an order is, and what its shop is going to do: agreed when it was placed, whatever the shop sells later. */
+/** The state of an order and its shop's plan: agreed when the order was placed, whatever the shop sells later. */
 export interface ShopOrderState {
   cart: ShopCart
   receipt: string
-  /** What the shop said last of what happened. */
+  /** The shop's latest message about the order. */
   message: string | null
   /** The shop's words for what happens; null: plain ones. */
   words: { shipped: string | null; canceled: string | null; returned: string | null }
@@ -71,7 +71,7 @@ export interface ShopOrder {
 
 type Moment = 'shipsAtMs' | 'refundsAtMs' | 'chargesAtMs'
 
-/** What happens next to an order by itself, and when; at one moment in this order. */
+/** Returns the next step of an order and its time; steps at the same moment follow this order. */
 export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment; atMs: number } | undefined {
   const moments: [Moment, number | null][] = [
     ['shipsAtMs', state.shipsAtMs],
@@ -84,15 +84,16 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
   return first
 }
 
-/** What becomes of an order, what the shop does with the money, and what it asks to be paid anew. */
+/** The order after shipping, the shop's action with the money, and the cart that it asks to be paid again. */
 export interface Dispatched extends ShopOrder {
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
   asks: ShopCart | null
 }
 
 /**
- * The moment at which the shop ships: it captures what it ships. What was authorized may be gone by then, for a hold lapses
- * and a merchant's processor reverses; then nothing is shipped, and the shop asks to be paid anew.
+ * Applies the moment at which the shop ships: it captures the price of the shipped goods. The authorization may be gone
+ * by then, for a hold lapses and a merchant's processor reverses. Then nothing is shipped, and the shop asks to be paid
+ * again.
  */
 export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number): Dispatched {
   const { state } = order
@@ -119,7 +120,7 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
   const cents = inParts ? firstParcelCents(cart) : cart.totalCents
   const shippedLines = inParts ? 1 : cart.half === 'first' ? 0 : cart.lines.length
   const part = asks !== null
-  // What was said of the first of two orders is not said of the second.
+  // The message about the first of two orders does not apply to the second.
   const message =
     (cart.half === 'second' ? null : words.shipped) ??
     (inParts
@@ -148,7 +149,7 @@ function canceled(
   return { status: moved(order, 'cancel'), state, money, asks }
 }
 
-/** What came back has arrived: the shop refunds what it still has of the charge. */
+/** Applies the arrival of a return: the shop refunds the rest of the charge. */
 export function receive(order: ShopOrder): ShopOrder {
   const message = order.state.words.returned ?? 'Your return has arrived, and we refunded it to your card.'
   return { status: moved(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }

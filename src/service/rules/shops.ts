@@ -2,7 +2,7 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { maskSecrets } from '../../core/masking.ts'
 import { money, withMoney } from '../../core/money.ts'
 
-/** What a shop charges for and how, as far as its carts go (docs/shops.md); cents and milliseconds. */
+/** The prices and charges of a shop that its carts depend on (docs/shops.md); cents and milliseconds. */
 export interface PricedShop {
   name: string
   products: readonly {
@@ -39,7 +39,7 @@ export interface CartExtra {
   subscription: { amountCents: number; afterMs: number } | null
 }
 
-/** What is bought, and what the shop asks for it. */
+/** The purchased goods, and the price that the shop asks. */
 export interface ShopCart {
   lines: CartLine[]
   extras: CartExtra[]
@@ -49,7 +49,7 @@ export interface ShopCart {
   /** The part of it that the shop asks for by another order. */
   otherOrderCents: number
   totalCents: number
-  /** Which of two orders it is that the shop made of it; null: it is one. */
+  /** The half, if the shop split the cart into two orders; null if it is one order. */
   half: 'first' | 'second' | null
 }
 
@@ -113,12 +113,12 @@ export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): S
   }
 }
 
-/** What was paid for the first line of a cart when it alone is shipped: with its share of the tax, and all else. */
+/** Returns the price of the first line of a cart when it ships alone: with its share of the tax, and all else. */
 export function firstParcelCents(cart: ShopCart): number {
   return cart.totalCents - restOf(cart).totalCents
 }
 
-/** What is left to be paid when the first line was shipped alone: extras and shipping went with it. */
+/** Returns the cart left to pay when the first line shipped alone: extras and shipping went with it. */
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
   const subtotalCents = sumOf(lines)
@@ -140,7 +140,7 @@ export function otherHalfOf(cart: ShopCart): ShopCart {
   }
 }
 
-/** What was agreed to once is not agreed to again by paying what is left. */
+/** Removes subscriptions from extras: paying the rest of an order does not agree to them a second time. */
 function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
   return extras.map((extra) => ({ ...extra, subscription: null }))
 }
@@ -155,18 +155,18 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
   )
 }
 
-/** What somebody tells a shop, as it is kept: keys, card numbers and the codes beside them are not. */
+/** Returns a note to a shop as it is kept: without keys, card numbers and security codes. */
 export function keptNote(text: string): string {
   return (
     maskSecrets(text)
-      // Whatever stands between its digits, and in whatever script they are: a note that loses another number loses little.
+      // Matches any separators and any script: losing another number does a note little harm.
       .replace(/\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){12,}/gu, '[masked number]')
       .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
       .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')
   )
 }
 
-/** What pays, as it was typed into the shop's form. */
+/** The card, as it was typed into the shop's form. */
 export interface TypedCard {
   number: string
   cvv: string

@@ -27,7 +27,7 @@ export function paymentState(terms: Terms, billing: Billing, paymentNumber: numb
   }
 }
 
-/** What a transaction of a charge names as its payment: the database allows one transaction for each. */
+/** Returns the payment key of a charge's transaction: the database allows one transaction for each. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {
   return `${subscriptionId}/${paymentNumber}`
 }

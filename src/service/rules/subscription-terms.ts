@@ -2,7 +2,7 @@ import { failAttribute } from '../../core/errors.ts'
 import { money, withMoney } from '../../core/money.ts'
 import { dayMs, type Interval, startOfDayAfter } from './calendar.ts'
 
-/** What a payment costs, in cents; the tax is part of the amount. */
+/** The price of a payment, in cents; the tax is part of the amount. */
 export interface PaymentAmount {
   amount: number
   taxAmount: number
@@ -19,7 +19,7 @@ export type Terms =
   | (CommonTerms & { amount: number; paymentCount: null })
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
 
-/** What a merchant asks for: a price per payment without end, or a total in a number of payments. */
+/** The terms that a merchant proposes: a price per payment without end, or a total in a number of payments. */
 export interface ProposedTerms {
   description: string
   every: { unit: 'week' | 'month' | 'year'; count: number }

@@ -23,7 +23,7 @@ export const possibleIn = {
   change_card: ['active', 'past_due', 'needs_attention'],
 } as const satisfies Record<string, readonly SubscriptionStatus[]>
 
-/** Where a subscription stands. A value: every function here gives a new one. Instants in ms. */
+/** The billing state of a subscription. A value: every function here returns a new one. Instants in ms. */
 export interface Billing {
   status: SubscriptionStatus
   /** When checkout ends unpaid; null when it does not, and once it has ended. */
@@ -223,7 +223,7 @@ function requirePossible({ status }: Billing, command: keyof typeof possibleIn):
   })
 }
 
-/** What happens at the moment of the next event. */
+/** Applies the next event at its moment. */
 function happen(terms: Terms, billing: Billing, atMs: number): Billed {
   if (billing.status === 'pending') return { billing: canceled(billing, atMs), charges: [] }
   if (billing.status === 'needs_attention') return { billing: passOver(billing), charges: [] }

@@ -6,7 +6,7 @@ export interface BankReason {
   reason: string
 }
 
-/** What a bank does with money that is drawn from one of its accounts, or paid to it. */
+/** A bank's answer to money that is drawn from one of its accounts, or paid to it. */
 export type BankAnswer =
   | { does: 'settles' }
   | ({ does: 'fails' } & BankReason)
@@ -71,7 +71,7 @@ export const testAccounts = {
 
 export type TestAccountId = keyof typeof testAccounts
 
-/** What the processor tokens of the sandbox stand for: the accounts that a person chose at the test bank. */
+/** The accounts behind the sandbox's processor tokens, as a person chose them at the test bank. */
 export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = new Map([
   ['processor-sandbox-accounts', ['checking', 'savings']],
   ['processor-sandbox-deposits-fail', ['deposits_fail']],
@@ -90,7 +90,7 @@ export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = ne
 /** The account that a person has who is asked for nothing but to link one. */
 export const usualAccounts: readonly TestAccountId[] = ['checking']
 
-/** What the test bank does with money that is drawn from an account that is linked there, or paid to it. */
+/** Returns the test bank's answer to money that is drawn from an account linked there, or paid to it. */
 export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
   const account = (testAccounts as Readonly<Record<string, TestAccount>>)[bankAccountId]
   if (account === undefined) throw new Error(`Bug: the test bank has no account ${bankAccountId}.`)

@@ -14,8 +14,8 @@ export const testCards = {
 } as const satisfies Record<string, CardBehavior>
 
 /**
- * The test card that a payer typed; spaces between digits don't matter. `expiry` is MM/YY or MM/YYYY.
- * @throws 422 naming `number`, `expiry` or `cvv`. What was typed is never repeated.
+ * Returns the test card that a payer typed; spaces between digits don't matter. `expiry` is MM/YY or MM/YYYY.
+ * @throws 422 naming `number`, `expiry` or `cvv`. The error never repeats the typed values.
  */
 export function sandboxCard(entry: { number: string; expiry: string; cvv: string }, now: string): CardBehavior {
   const digits = entry.number.replace(/[ -]/g, '')

@@ -17,7 +17,7 @@ export const pauseSeconds = [
   10 * 3600,
 ] as const
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export interface Answer {
   /** Null: there was no answer. */
   status: number | null
@@ -27,7 +27,7 @@ export interface Answer {
 
 type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** What a delivery is after an attempt. */
+/** The state of a delivery after an attempt. */
 interface Attempted {
   status: DeliveryStatus
   attempts: number
@@ -48,7 +48,7 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
 /** A webhook at which nothing arrives for as long as one delivery is tried is not tried any more. */
 const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
-/** What attempts at a webhook, one after another, make of it. */
+/** The health of a webhook after consecutive attempts. */
 export interface WebhookHealth {
   /** Since when nothing arrived; null: the last one did. */
   failingSinceMs: number | null
