@@ -35,9 +35,9 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
 }
 
 /**
- * Adds a row to the party's chain, in the transaction of what it tells. To be the last thing that locks, so that whoever
- * holds a party's chain waits for nobody.
- * @param known Where the chain ends, if that was read while nobody else could be at it.
+ * Adds a row to the party's chain, in the transaction of the act. It must take the last lock, so that the holder of a
+ * party's chain never waits.
+ * @param known The end of the chain, if it was read under a lock that excludes others.
  */
 export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, known?: ChainEnd): Promise<void> {
   const { partyId, operation, actorType, keyId, status } = act

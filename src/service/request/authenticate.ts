@@ -23,7 +23,7 @@ export interface Authority {
   claims: AccessTokenClaims | undefined
 }
 
-/** Credentials that only this process knows: the hash of each, and the id of the key that it stands for. */
+/** Credentials that only this process knows: the hash of each, and the id of its key. */
 export type LocalCredentials = ReadonlyMap<string, string>
 
 /**

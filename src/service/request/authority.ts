@@ -28,7 +28,7 @@ export const given = {
   holdings: (asked: readonly string[]) => asked.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
-  /** Another machine is told what is about these records. */
+  /** Events about these records are sent to another machine. */
   readingOf: (read: readonly Permission[]) =>
     scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const

@@ -42,7 +42,7 @@ function brokenOff(): never {
   fail('invalid_value', { detail, source: { pointer: '' } })
 }
 
-/** Whether nobody waits for the answer any more: a client that left within its body makes every reading of it fail. */
+/** Returns whether the client has left: if it left within its body, every read of the body fails. */
 export function hasLeft(request: Request): boolean {
   return request.signal.aborted
 }

@@ -4,7 +4,7 @@ import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addres
 
 /** The sender of a request over a network. Calls within this process have none. */
 export interface Caller {
-  /** It came from this machine and through no proxy, so whoever sits there sent it. */
+  /** The request came from this machine and through no proxy, so a local user sent it. */
   local: boolean
   /** The key that counts this client among strangers: an IPv4 address, or the /64 network of an IPv6 address. */
   address: string

@@ -62,7 +62,10 @@ export interface Ahead {
   keys: Promise<RootKeys>
 }
 
-/** To be read once the party is locked: then nobody else records anything under its keys or in its activity. */
+/**
+ * Reads ahead. Call it under the party's lock: then no other request records anything under its keys or in its
+ * activity.
+ */
 export function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
   const locked = tx.lockParty(partyId)
   const ahead = { partyId, locked, rows: commandRows(tx, { partyId, key: sha256(key) }), keys: tx.shared(rootKeys) }
@@ -83,7 +86,7 @@ export async function handleOnce(
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
   await ahead.locked
   if ('replay' in claimed) return claimed.replay
-  // The chain of the party that is locked is nobody else's now.
+  // The party is locked, so no other request can extend its chain.
   const end = partyId === actor.partyId ? await chainEndAt(tx, partyId, head, keys) : undefined
   try {
     const attempt = { ...context, attempt: claimed.attempt }

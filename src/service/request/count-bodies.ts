@@ -7,7 +7,7 @@ import { callerOf } from './client-address.ts'
 const mostBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests, which are read before anybody is known, for the client's address.
+ * Counts the bodies of forms and OAuth requests for the client's address, since they are read before authentication.
  * @param refuse Answers a request whose body is one too many; without it the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {

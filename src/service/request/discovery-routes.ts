@@ -31,7 +31,7 @@ export function mountDiscovery(app: Hono, discovery: Discovery): void {
   })
 }
 
-/** For pages of other sites that the listener lets in: what a server card asks of whoever serves it. */
+/** The headers for pages of other sites that the listener lets in, as a server card requires. */
 const readable = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET',

@@ -20,7 +20,7 @@ import { applying, timedEffects } from './timed-effects.ts'
 export const eventsAtOnce = 32
 /** Bounds one call: the next one, or the upkeep, goes on. */
 const mostWindows = 1_000_000
-/** A request of a party to which something happens all the time then lets it happen within its own transaction. */
+/** After this many tries, a party with constantly due effects applies them within the request's own transaction. */
 const triesOutside = 2
 
 /** The context of a change: its transaction, and the service's time in it. */
@@ -36,7 +36,7 @@ export interface SettledContext extends ChangeContext, Times {}
 const allMoments = timedEffects.map(({ moments }) => moments)
 const readTimesAndNext = timesAndNext(allMoments)
 
-/** The time of a request, and whether anything is due by then, to whomever. */
+/** The time of a request, and whether any party has effects due by then. */
 export interface Moment {
   times: Times
   isAnythingDue: boolean
@@ -49,7 +49,7 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
 
-/** When something happens next by itself, to whomever; null: nothing will. */
+/** Returns the time of the next timed event of any party; null if there is none. */
 export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
@@ -153,7 +153,7 @@ export async function settleDue(opening: Opening, which: Which = {}): Promise<vo
   }
 }
 
-/** Lets the first of what is due happen, each party's in a transaction of its own; gives how many were found due. */
+/** Applies the first due effects, each party's in its own transaction. Returns how many were found due. */
 async function settleWindow(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
@@ -188,7 +188,7 @@ async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
   return true
 }
 
-/** Lets happen what is due to a party, at most so much; gives how much it was. */
+/** Applies due effects of a party, up to the limit. Returns how many it applied. */
 async function settleSome(tx: Transaction, system: System, { partyId, nowMs, limit }: DueOf): Promise<number> {
   await tx.lockParty(partyId)
   return applying(tx, partyId, async () => {

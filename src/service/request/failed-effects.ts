@@ -25,7 +25,7 @@ interface DueEffect {
 
 const longestError = 300
 
-/** Tells whether an error is of the effect itself, and not of a database that is busy. */
+/** Returns whether an error comes from the effect itself, and not from a busy database. */
 export function isOfEffect(error: unknown): boolean {
   return !(error instanceof StoreBusyError || error instanceof StaleWriteError)
 }
@@ -85,7 +85,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   return isRetry ? failed.attempts : 0
 }
 
-/** Keeps an effect from being tried for a while; undefined: somebody else has dealt with it. */
+/** Postpones the next try of an effect; undefined if another process has dealt with it. */
 async function setAside(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
   const { partyId } = due
   const { effect, recordId, atMs } = first

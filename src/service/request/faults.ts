@@ -28,14 +28,14 @@ export interface FaultDependencies {
 /** The caller whose request meets a fault, as the activity records it. */
 type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
-/** A request that a fault may befall. */
+/** A request that a fault may apply to. */
 export interface Asked extends Omit<Faulted, 'partyId'> {
   actor: Affected
   /** The fault that the header asks for; undefined: the rules decide. */
   wanted: Fault | undefined
 }
 
-/** Whether a fault befalls the request is to be found out first, in a transaction of its own (`whenPlanned`). */
+/** Interrupts a request whose fault must first be planned, in its own transaction (`whenPlanned`). */
 class UnplannedError extends Error {
   readonly asked: Asked
   constructor(asked: Asked) {
@@ -81,7 +81,7 @@ export async function requirePlanned(
   throw new UnplannedError({ ...request, actor, wanted })
 }
 
-/** Answers by `run`, which asks with `requirePlanned`, and does to the answer what befalls it. */
+/** Answers by `run`, which calls `requirePlanned`, and applies the planned fault to the answer. */
 export async function whenPlanned(
   dependencies: FaultDependencies,
   plan: Plan,
@@ -100,7 +100,7 @@ export async function whenPlanned(
   return plan.fault === null ? run() : befallen(dependencies, plan.fault, gone, run)
 }
 
-/** Finds out what befalls a request, counts it at the rules that it fits, and tells the activity of a hit. */
+/** Plans the fault of a request, counts the request at the rules that match, and records a hit in the activity. */
 async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Planned | undefined> {
   const { actor, operation, instanceId, wanted } = asked
   return store.transaction(async (tx) => {
@@ -204,7 +204,7 @@ function emptied(reply: Reply): Reply {
   return { ...reply, body }
 }
 
-/** A request at the MCP door, as `Service.faults.plan` is told of it. */
+/** A request at the MCP door, as passed to `Service.faults.plan`. */
 export interface DoorRequest {
   path: string
   /** The tool that is called; null: none is. */

@@ -10,7 +10,7 @@ import type { Readiness } from './readiness.ts'
 /** How often the database is written to for it, however many ask, and after a failure. */
 const goodForMs = 10_000
 const badForMs = 1_000
-/** A database that takes longer serves nobody. */
+/** A database that takes longer is of no use. */
 const answerWithinMs = 5_000
 
 interface Health {

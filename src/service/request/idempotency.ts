@@ -76,7 +76,7 @@ export function claim(
 /** Failures that a retry runs again (docs/service.md#idempotency-failures); everything else is recorded. */
 const notRecorded: readonly number[] = [408, 429, 503]
 
-/** The one failure by its code that a retry runs again: whoever adds the address goes on with the same key. */
+/** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
 /** Records the answer under the key, so that a repeat of the request replays it; false for what is to run again. */

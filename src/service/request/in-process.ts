@@ -29,8 +29,8 @@ export function asUser(
 }
 
 /**
- * Reads for a page what its user may read. It is no call: the limit is for programs, and a page that draws itself anew
- * while its user watches would leave them nothing of it.
+ * Reads for a page with its user's permissions. It is no call: the limit is for programs, and a page that keeps
+ * refreshing would use it up.
  */
 export function readAsUser(
   dependencies: Dependencies,

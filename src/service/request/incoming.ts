@@ -31,7 +31,7 @@ export interface Unread extends Omit<Incoming, 'body' | 'json'> {
   read(keyId: string): Promise<string>
 }
 
-/** The request with its body, which is parsed when it is first looked into: nobody is refused for what costs more. */
+/** Returns the request with its body, which is parsed on first use: a refused request costs no parsing. */
 export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string): Incoming {
   let parsed: { value: unknown } | undefined
   return {
@@ -128,7 +128,7 @@ function requireOneCustomer(
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
-  // In a body, too, both words mean the same where both are declared; elsewhere `partyId` is somebody else.
+  // In a body, too, both names mean the same if both are declared; elsewhere `partyId` is another party.
   const both = customerPartyId !== undefined && partyId !== undefined
   if ('input' in values) {
     const inBody = both ? values.input.partyId : undefined
@@ -236,7 +236,7 @@ function parsePart(
     fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
   }
   if (result.success) return result.data
-  // The source points to the first; whoever corrects it learns of the others at once.
+  // The source points to the first wrong value; the message lists the others too.
   const wrong = invalidValues(result.error, value, schema)
   const detail = wrong.slice(0, mostTold).map((found) => found.detail)
   return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))

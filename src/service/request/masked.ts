@@ -26,7 +26,7 @@ const suspicious = new RegExp(
   'i',
 )
 
-/** Masks a text that anybody wrote, and keeps at most `most` characters. */
+/** Masks an untrusted text, and keeps at most `most` characters. */
 export function shortMasked(text: string, most: number): Kept {
   const kept = maskKeptText(text.slice(0, most + longestSecret)).slice(0, most)
   return { text: kept, cut: Math.max(0, text.length - most) }

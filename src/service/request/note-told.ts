@@ -15,7 +15,7 @@ interface TellDependencies {
   runLog: RunLog
 }
 
-/** Names that are remembered, so that what is told twice is kept once. */
+/** The number of names remembered to drop duplicates. */
 const mostNames = 10_000
 /** More than a person is asked at a time, and longer than any sentence of it. */
 const [mostFacts, longestFact] = [64, 4096]

@@ -8,7 +8,7 @@ interface Document extends Compressed {
   etag: string
 }
 
-/** Serves the OpenAPI document, made once for the address that it names: anybody may ask for it as often as they like. */
+/** Serves the OpenAPI document, built once for each address that it names: anyone may request it without a limit. */
 export function mountOpenApi(
   app: Hono,
   { environment, publicUrl }: { environment: Environment; publicUrl: () => string },
@@ -23,7 +23,7 @@ export function mountOpenApi(
 
 function answer(c: Context, { etag, ...document }: Document): Response {
   const headers = { ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
-  // RFC 9110 section 13.1.2: compared weakly, so one tag stands for both encodings.
+  // RFC 9110 section 13.1.2: compared weakly, so one tag covers both encodings.
   const known = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim())
   if (known.includes(etag) || known.includes('*')) return new Response(null, { status: 304, headers })
   const chosen = bodyFor(document, c.req.header('accept-encoding'))

@@ -16,8 +16,8 @@ export class PrivateAddressError extends Error {
 export type LookUp = typeof lookUp
 
 /**
- * Looks a name up for a connection, which then goes to an address that was found; refused where one of them is not allowed.
- * So nothing is sent there, not even the beginning of a connection, whatever the name stands for a moment later.
+ * Looks a name up for a connection, which then goes to one of the addresses found. Refuses the name if one of them is
+ * not allowed. So no connection to such an address even begins, even if the name resolves differently a moment later.
  */
 export function checkedLookup(lookup: LookUp, isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {

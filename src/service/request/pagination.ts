@@ -3,7 +3,7 @@ import { sha256 } from '../../core/system.ts'
 import type { PageOf, PageRequest } from '../store/engine/page.ts'
 import type { Page } from './reply.ts'
 
-/** A list and all that narrows it, so that a cursor of another list, filter or account is told from its own. */
+/** A list and all its filters, so that a cursor of another list, filter or account is recognized. */
 export type ListIdentity = Readonly<Record<string, string | null | undefined>>
 
 /** Reads `limit` and `cursor` (docs/service.md#lists). @throws 400 `invalid_value` for a cursor of another list. */

@@ -59,7 +59,7 @@ export interface Answered extends Reply {
 interface AnswerOptions {
   /** The user for whom a page of the service asks; no request from outside has one. */
   pageActor?: Actor | undefined
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client has left. */
   gone?: AbortSignal | undefined
   /** Looks again at what was answered before. */
   isRepeated?: boolean

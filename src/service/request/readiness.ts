@@ -7,10 +7,10 @@ const graceMs = 3_000
 
 /** Whether requests should be sent to this process. */
 export interface Readiness {
-  /** Whether they should, for whoever asks now and then. */
+  /** Returns whether they should, for a prober that asks now and then. */
   ask(): boolean
   isEnding(): boolean
-  /** Says from now on that they should not, and resolves when whoever asks has had time to hear of it. */
+  /** Answers no from now on, and resolves when a prober has had time to notice. */
   end(): Promise<void>
 }
 

@@ -43,12 +43,12 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
   return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
 }
 
-/** Names a request to whoever asks about it, as its lines in the log do; in an error it is `meta.supportId` too. */
+/** Returns the header with the request's id, which its log lines also have; in an error it is `meta.supportId` too. */
 export function requestId(supportId: string): Record<string, string> {
   return { 'X-Request-Id': supportId }
 }
 
-/** The refusal that an error amounts to: what went wrong inside is told to nobody. */
+/** Returns the refusal for an error: internal errors are not disclosed. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   return new Failure(error instanceof StoreBusyError ? 'service_unavailable' : 'server_error')

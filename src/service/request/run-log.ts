@@ -71,7 +71,7 @@ export class RunLog {
   #last = { ms: 0, count: 0, epoch: 0 }
 
   readonly #keeps: boolean
-  /** Tells this process's ids from those of others. */
+  /** Distinguishes this process's ids from those of others. */
   #tag: string | undefined
 
   constructor({ store, system, log, keeps = true }: RunLogOptions) {
@@ -160,7 +160,10 @@ export class RunLog {
     }
   }
 
-  /** Writes the next so many of those that wait; in ever smaller parts where one of them is refused, which alone is dropped. */
+  /**
+   * Writes the next `count` waiting entries. If one is refused, it retries in ever smaller parts, and drops that one
+   * alone.
+   */
   async #writeNext(count: number): Promise<void> {
     let [left, size, refused] = [count, count, 0]
     while (left > 0) {

@@ -25,7 +25,9 @@ export interface OtherAnswer {
   instead?: Failure | undefined
 }
 
-/** Answers late, or with a failure, where the handler asks for that: the change is committed, and nobody else waits. */
+/**
+ * Answers late, or with a failure, if the handler asks for that: the change is committed, and no other request waits.
+ */
 export async function answeredOtherwise(
   { system, ending }: { system: System; ending: AbortSignal },
   { afterMs, instead }: OtherAnswer,

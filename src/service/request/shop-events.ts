@@ -18,7 +18,7 @@ export interface Ordered extends Paid {
   card: AgentCardRow
 }
 
-/** Lets shops do what they are to do by then: each step at its own moment, however late that is noticed. */
+/** Applies the due steps of shops: each at its own moment, however late that is noticed. */
 export async function letShopsAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
   // All of it is read before anything is written.
@@ -32,7 +32,7 @@ export async function letShopsAct(tx: Transaction, system: System, due: DueOf): 
   return count
 }
 
-/** Lets the shop of one order do what it is to do by then, at most so many steps. */
+/** Applies the due steps of one order's shop, at most `limit`. */
 export async function actUntil(
   on: { tx: Transaction; system: System },
   before: Ordered,
@@ -75,7 +75,7 @@ type Act = (
 const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'], Act>> = {
   shipsAtMs: async (on, { order, purchase: authorized, wallet }, atMs) => {
     const at = { ...on, atMs }
-    // A hold that was to lapse before lapsed before: nobody may have noticed yet.
+    // A hold that was due to lapse earlier did lapse then, even if no request has noticed yet.
     const lapsedAtMs = authorized.holdExpiresAtMs
     const lapsed = lapsedAtMs !== null && lapsedAtMs <= atMs
     const purchase = lapsed

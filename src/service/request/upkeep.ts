@@ -73,7 +73,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   let stopped = false
   let warned = false
 
-  /** Once is enough: whoever reads it sets the clock right and starts anew. */
+  /** One warning is enough: the operator then sets the clock right and restarts. */
   const warnOnce = () => {
     const offMs = store.clock.machineOffMs
     if (warned || offMs === null) return
@@ -97,7 +97,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   }
   const forgetAll = forgettings.map((forgetting) => () => forget(forgetting))
 
-  /** Nobody's request is to wait long for what nobody looked at before. */
+  /** A request should not wait long for effects that piled up before it. */
   const settleAll = () => settleDue({ store, system, log }, { goesOn: () => !stopped })
 
   const steps = [() => lastUses.write(store), keepTime, settleAll]

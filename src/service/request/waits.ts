@@ -73,12 +73,12 @@ export class Waits {
     })
   }
 
-  /** Whether nobody is to wait any more, since the process ends. */
+  /** Returns whether waiting is over because the process ends. */
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Lets the processes of one database tell each other that something happened; without it they look now and then. */
+  /** Connects the processes of one database, so that they signal changes; without it they poll now and then. */
   connect(signals: Signals): void {
     this.#signals = signals
     this.#deaf = [
@@ -147,7 +147,7 @@ export class Waits {
     for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
   }
 
-  /** Everybody gets an answer now, and nobody waits from now on. */
+  /** Answers every waiting request now, and lets none wait from now on. */
   stop(): void {
     this.#ended = true
     this.#wakeEach()

@@ -2,7 +2,7 @@ import { mayBePublicHost } from '../../core/ip-addresses.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import type { Environment } from '../../core/operation.ts'
 
-/** Whether webhooks may be at this machine: in a sandbox that nobody reaches from another one. */
+/** Returns whether webhooks may go to this machine: only in a sandbox that other machines cannot reach. */
 export function mayBeHere(environment: Environment, publicUrl: string): boolean {
   return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
 }

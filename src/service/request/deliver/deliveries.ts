@@ -8,7 +8,7 @@ import { type DueWebhook, dueWebhooks, untoldWebhooks, type WebhookKey } from '.
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 
-/** Events are looked for as often, where nobody says that there are some. */
+/** The interval at which events are looked for without a signal. */
 const lookEveryMs = 500
 /** Events within this interval are handled together. */
 const gatherMs = 50
@@ -62,7 +62,7 @@ export class Deliveries {
     this.#deaf = signals.hear(changesTopic, () => this.wake())
   }
 
-  /** Something happened: somebody may want to be told. */
+  /** Wakes the deliveries after a change that may have subscribers. */
   wake(): void {
     this.#woken.resolve()
   }

@@ -19,7 +19,7 @@ import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../stor
 import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
 import type { Send } from './sender.ts'
 
-/** Makes what is told of events: the body of each, by its number; undefined: the event is gone. */
+/** Builds the bodies of events, by their numbers; undefined: the event is gone. */
 export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
 
 export interface TurnDependencies {
@@ -32,10 +32,10 @@ export interface TurnDependencies {
   mayStayHere: () => boolean
 }
 
-/** A turn is over after so many deliveries, after so long, or when the receiver seems to be down. */
+/** A turn ends after this many deliveries, after its time limit, or when the receiver seems to be down. */
 const mostOfTurn = 50
 const turnMs = 1_000
-/** A receiver that takes something fails now and then: only so many failures in a row end the turn. */
+/** A working receiver fails now and then: only this many failures in a row end the turn. */
 const mostFailuresInRow = 5
 
 interface Loaded {
