@@ -45,7 +45,7 @@ interface Request {
   amountCents: number
 }
 
-/** A payment request, in the wallet of whoever asked. */
+/** Returns the amounts that a payment request moved in the requester's wallet. */
 export function movedByRequest({ status, walletId, amountCents }: Request): Moved {
   return { walletId, availableCents: status === 'COMPLETED' ? amountCents : 0, heldCents: 0 }
 }

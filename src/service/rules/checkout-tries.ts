@@ -10,7 +10,7 @@ export const declinesWaitMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
-/** Until when a checkout takes no card after its so many'th decline; null: it takes one at once. */
+/** Returns the time until which a checkout takes no card after this many declines; null: it takes one at once. */
 export function waitingUntilMs(declines: number, nowMs: number): number | null {
   return declines === declinesBeforeWait ? nowMs + declinesWaitMs : null
 }

@@ -89,7 +89,7 @@ export function isSuited(fault: FaultKind, operation: Faulted['operation']): boo
   return true
 }
 
-/** Whether a path is of the form: `*` stands for any characters but `/`, `**` for any at all. */
+/** Returns whether a path matches the pattern: `*` matches any characters but `/`, `**` any at all. */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
   // By how many parts of the form the path so far may have been used up: a step for each character, however many stars.
@@ -106,7 +106,7 @@ export function matchesGlob(glob: string, path: string): boolean {
   return reached.has(parts.length)
 }
 
-/** Stars may also stand for nothing. */
+/** Stars may also match nothing. */
 function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
   for (const at of reached) if (parts[at] === '*' || parts[at] === '**') reached.add(at + 1)
   return reached

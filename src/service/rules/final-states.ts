@@ -7,7 +7,7 @@ import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
-/** Tells by its machine whether a state is one that nothing leads out of. */
+/** Returns a test, by a state machine, of whether no transition leads out of a state. */
 function noneLeadsOutOf(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }

@@ -16,7 +16,7 @@ export function revokedLink(status: LinkStatus): LinkStatus {
   return after ?? fail('conflict', { detail: `Only an active link can be revoked, and this one is ${status}.` })
 }
 
-/** Whether somebody can still join by it; the status that is recorded and shown says nothing of the expiry. */
+/** Returns whether the link can still be used to join; the recorded status does not show the expiry. */
 export function linkState(
   link: { status: LinkStatus; expiresAtMs: number | null },
   nowMs: number,

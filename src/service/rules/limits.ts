@@ -73,7 +73,7 @@ export interface LimitReason {
   currency: 'USD'
 }
 
-/** How a limit is told to people. */
+/** The names of limits in texts for people. */
 export const limitWords = {
   perTransactionAmount: 'per transaction',
   dailyAmount: 'per day (UTC)',

@@ -44,7 +44,7 @@ export const pageNeeds = {
   'POST /connect/links/:token': 'secret',
   'GET /claim/:token': 'secret',
   'POST /claim/:token': 'secret',
-  // No agent is told this link: only users and API keys invite members.
+  // No agent gets this link: only users and API keys invite members.
   'GET /join/:token': 'secret',
   'POST /join/:token': 'secret',
   'GET /request/:token': 'secret',
@@ -57,7 +57,7 @@ export const pageNeeds = {
   'POST /shops/checkouts/:token': 'secret',
   'GET /shops/orders/:token': 'secret',
   'POST /shops/orders/:token': 'secret',
-  // The code of the user's app is the proof. The address is told to the user alone.
+  // The code of the user's app is the proof. Only the user gets the address.
   'GET /verify/:challenge': 'session',
   'POST /verify/:challenge': 'session',
   'GET /second-factor': 'proven',

@@ -64,7 +64,7 @@ export function partyAfter(
   return { status: isStopped ? 'SUSPENDED' : 'PROVISIONAL', issuedCardsEnabled: 0 }
 }
 
-/** Whether nothing may leave the party, and nobody may be given authority by it. */
+/** Returns whether nothing may leave the party, and it may give no authority. */
 export function isStopped(status: PartyStatus): status is 'SUSPENDED' | 'INACTIVE' {
   return status === 'SUSPENDED' || status === 'INACTIVE'
 }

@@ -34,7 +34,9 @@ export function partyInvitationExpiryMs({ createdAtMs }: Pick<Dated, 'createdAtM
   return createdAtMs + partyInvitationLifeMs
 }
 
-/** Reports whether nobody can join by it any more. Its status stays PENDING: the published interface has no other for it. */
+/**
+ * Returns whether the invitation has expired. Its status stays PENDING: the published interface has no other for it.
+ */
 export function isPartyInvitationExpired(invitation: Dated, nowMs: number): boolean {
   return invitation.status === 'PENDING' && nowMs >= partyInvitationExpiryMs(invitation)
 }

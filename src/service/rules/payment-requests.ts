@@ -5,13 +5,10 @@ import { next, type Transitions } from './transitions.ts'
 
 export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
 
-/**
- * `begin`: a payment of it is under way, in review or at a bank. `reopen`: that payment came to nothing, and nobody
- * was charged.
- */
+/** `begin`: a payment of it is under way, in review or at a bank. `reopen`: that payment failed without a charge. */
 export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
 
-/** The flow of a payment request (docs/service.md#payment-requests). While somebody pays it, nobody can end it. */
+/** The flow of a payment request (docs/service.md#payment-requests). While a payer pays it, it cannot be ended. */
 export const paymentRequestTransitions = {
   OPEN: { begin: 'PROCESSING', pay: 'COMPLETED', decline: 'DECLINED', cancel: 'CANCELED', expire: 'EXPIRED' },
   PROCESSING: { pay: 'COMPLETED', fail: 'FAILED', reopen: 'OPEN' },
@@ -45,7 +42,7 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
   CREATED: null,
   IN_REVIEW: 'begin',
   PROCESSING: 'begin',
-  // A payment of a request has a known recipient, so that nobody claims it.
+  // A payment of a request has a known recipient, so it needs no claim.
   PENDING_CLAIM: null,
   COMPLETED: 'pay',
   FAILED: 'fail',
@@ -73,7 +70,7 @@ export function requireOnlyPayment(
   fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
 }
 
-/** How long somebody can pay it. */
+/** The time that a request can be paid. */
 export const requestOpenMs = 30 * 24 * 60 * 60_000
 
 interface Expiring {

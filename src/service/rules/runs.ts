@@ -101,7 +101,7 @@ export interface Told {
   host?: string | undefined
   keyId?: string | undefined
   actorType?: string | undefined
-  /** Names what it tells of: of several with one name the first counts. */
+  /** The name of the event: among several with one name, only the first counts. */
   once?: string | undefined
   arguments?: Record<string, unknown> | undefined
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined } | undefined
@@ -114,5 +114,5 @@ export interface Told {
   ms?: number | undefined
 }
 
-/** Enters what is told into its run, beside whatever goes on: it returns at once, and never fails. */
+/** Enters an event into its run, in the background: it returns at once, and never fails. */
 export type Tell = (told: Told) => void

@@ -1,6 +1,6 @@
 /** The seconds that a time-based code is of; what authenticator apps take for granted (RFC 6238 section 5.2). */
 export const stepSeconds = 30
-/** Codes of so many steps before and after the present one count: people type, and clocks differ. */
+/** Codes of this many steps before and after the present one count: people type, and clocks differ. */
 const tolerance = 1
 /** More refused codes than this in `triesWindowMs`, and none is looked at. Six digits would fall to patience. */
 export const mostRefused = 5

@@ -38,7 +38,7 @@ export interface ShopOrderState {
   message: string | null
   /** The shop's words for what happens; null: plain ones. */
   words: { shipped: string | null; canceled: string | null; returned: string | null }
-  /** Whether it ships its first line only, and asks for the rest anew. */
+  /** Whether the shop ships the first line only, and asks to be paid again for the rest. */
   firstOnly: boolean
   /** Names of what it turns out not to have. */
   outOfStock: string[]

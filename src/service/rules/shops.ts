@@ -55,7 +55,7 @@ export interface ShopCart {
 
 /** How long a cart waits for its payment. */
 export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
-/** How long the shop waits for the payment of what it could not ship: nobody looks at it that very day. */
+/** The time that the shop waits for the payment of unshipped goods: buyers do not look that very day. */
 export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 /** The largest charge of a card. */
@@ -145,7 +145,10 @@ function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
   return extras.map((extra) => ({ ...extra, subscription: null }))
 }
 
-/** Refuses a payment of another amount than the shop asks: nobody agrees to a total without knowing it. @throws 422. */
+/**
+ * Refuses a payment of another amount than the shop asks: a buyer must know the total to agree to it.
+ * @throws 422.
+ */
 export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amountCents: number): void {
   if (amountCents === totalCents) return
   failAttribute(

@@ -86,8 +86,8 @@ export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
 }
 
 /**
- * Lets happen what time brings, event by event: so one jump and a thousand steps to the same moment end alike. It stops
- * after `most` events, when the next one may be due already.
+ * Applies the events of a subscription in time order, so that one jump and a thousand steps to the same moment end
+ * alike. It stops after `most` events, when the next one may be due already.
  */
 export function billUntil(
   terms: Terms,

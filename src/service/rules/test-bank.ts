@@ -10,7 +10,7 @@ export interface BankReason {
 export type BankAnswer =
   | { does: 'settles' }
   | ({ does: 'fails' } & BankReason)
-  /** It settles first, and is sent back at the banking day that is so many after it settled. */
+  /** It settles first, and is returned this many banking days later. */
   | ({ does: 'returns'; afterBankingDays: number } & BankReason)
 
 /** An account that a person has at the test bank. */

@@ -34,7 +34,7 @@ interface Attempted {
   dueAtMs: number | null
 }
 
-/** 410: whoever is there wants no more of it, now and later. */
+/** 410: the receiver wants no more of it, now or later. */
 export const isGone = ({ status }: Answer) => status === 410
 
 export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: number): Attempted {
@@ -52,7 +52,7 @@ const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 100
 export interface WebhookHealth {
   /** Since when nothing arrived; null: the last one did. */
   failingSinceMs: number | null
-  /** It is not to be tried any more, until somebody enables it. */
+  /** It is not retried until it is enabled again. */
   isGivenUp: boolean
 }
 
