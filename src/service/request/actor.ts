@@ -124,7 +124,9 @@ export async function requireHeldOnDefault(
   await requireHeldOnWallet(tx, actor, operation, wallet)
 }
 
-/** Whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one. */
+/**
+ * Returns whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one.
+ */
 export async function isAllowedOn(
   tx: Transaction,
   actor: Actor,

@@ -117,7 +117,10 @@ async function actorOfGrant(
 
 type Found = (CredentialRow & { valid: boolean }) | undefined
 
-/** Whether a key works: it was not revoked, its grace period is not over, and its agent, if it has one, is there. */
+/**
+ * Returns whether a key works: it was not revoked, its grace period is not over, and its agent, if it has one, is
+ * there.
+ */
 export function keyIsValid(row: CredentialRow & { agentStatus: string | null }, nowMs: number): boolean {
   return (
     row.revokedAtMs === null && (row.expiresAtMs === null || nowMs < row.expiresAtMs) && row.agentStatus !== 'REVOKED'

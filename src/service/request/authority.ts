@@ -33,13 +33,16 @@ export const given = {
     scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const
 
-/** Whether who asks has what a scope opens. A user has all that the party has; an application what it was allowed. */
+/**
+ * Returns whether who asks has what a scope opens. A user has all that the party has; an application what it was
+ * allowed.
+ */
 export function has({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
   if (actorType === 'party') return own.includes(scope)
   return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
 }
 
-/** Whether who asks has all of it, and so may be told what gives it. */
+/** Returns whether who asks has all of it, and so may be told what gives it. */
 export function mayGive(actor: Actor, giving: readonly string[]): boolean {
   return giving.every((scope) => has(actor, scope))
 }

@@ -5,7 +5,10 @@ import { Failure, fail } from '../../core/errors.ts'
 /** More than any operation's attributes take. */
 export const mostBodyBytes = 1024 * 1024
 
-/** Whether reading the body costs less than looking up who sent it; one that does not say its length is not small. */
+/**
+ * Returns whether reading the body costs less than looking up who sent it; one that does not say its length is not
+ * small.
+ */
 export function isSmallBody(request: Request): boolean {
   return announcedBytes(request) <= smallBodyBytes
 }
@@ -15,7 +18,7 @@ export function announcedBytes({ headers }: Request): number {
   return headers.has('transfer-encoding') ? Number.POSITIVE_INFINITY : Number(headers.get('content-length') ?? 0)
 }
 
-/** Whether the service reads a body that is in this process's memory already. */
+/** Returns whether the service reads a body that is in this process's memory already. */
 export function isReadable(body: string): boolean {
   return Buffer.byteLength(body) <= mostBodyBytes
 }

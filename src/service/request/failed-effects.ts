@@ -60,7 +60,7 @@ async function firstDue(tx: Transaction, { partyId, nowMs }: DueOf): Promise<Due
   return undefined
 }
 
-/** Whether the effect is still the first that is due, under the lock of its party. */
+/** Returns whether the effect is still the first that is due, under the lock of its party. */
 async function isStillDue(tx: Transaction, due: DueOf, { effect, recordId, atMs }: DueEffect): Promise<boolean> {
   const first = await firstDue(tx, due)
   return first?.effect === effect && first.recordId === recordId && first.atMs === atMs

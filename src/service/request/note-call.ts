@@ -37,8 +37,8 @@ export function noteCall(
 }
 
 /**
- * Returns the entries of a request for another run, with its postings for the party of that run. They are no calls
- * there, because a call would have its own postings.
+ * Returns the entries that a request adds to other runs, with its postings for the party of that run. For the request's
+ * own run, the call itself has the postings.
  */
 export function toldOf(request: Phase): readonly Told[] {
   if (!('posted' in request)) return []

@@ -8,7 +8,7 @@ interface Document extends Compressed {
   etag: string
 }
 
-/** Serves the OpenAPI document, built once for each address that it names: anyone may request it without a limit. */
+/** Serves the OpenAPI document, built once until its address changes: anyone may request it without a limit. */
 export function mountOpenApi(
   app: Hono,
   { environment, publicUrl }: { environment: Environment; publicUrl: () => string },

@@ -16,9 +16,9 @@ export interface WaysOn {
 }
 
 /**
- * Whether somebody can act for a party: it has, or had, credentials of its own or users with passwords. Such a party
- * answers for itself (docs/service.md#parties-that-answer-for-themselves): no simulation and no page plays it. The users of
- * a rehearsal need no password, because the person of the scenario answers for them.
+ * Returns whether somebody can act for a party: it has, or had, credentials of its own or users with passwords. Such a
+ * party answers for itself (docs/service.md#parties-that-answer-for-themselves): no simulation and no page plays it.
+ * The users of a rehearsal need no password, because the person of the scenario answers for them.
  */
 export async function answersForItself(tx: Transaction, partyId: string): Promise<boolean> {
   const [keys, passwords, world] = await Promise.all([hasKeys(tx, partyId), hasPasswords(tx, partyId), findWorld(tx)])
@@ -57,8 +57,9 @@ async function byPerson(tx: Transaction, partyId: string, page: string): Promise
 }
 
 /**
- * Tells which credentials of the caller's party may play every other party: API keys, where that party manages the sandbox,
- * people reach the service at this machine only, and no agent is rehearsed (docs/sandbox.md#who-plays-the-other-side).
+ * Returns which credentials of the caller's party may play every other party: API keys, where that party manages the
+ * sandbox, people reach the service at this machine only, and no agent is rehearsed
+ * (docs/sandbox.md#who-plays-the-other-side).
  */
 async function managerHere({
   tx,
@@ -74,7 +75,8 @@ async function managerHere({
 export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**
- * Tells who answers for a party on a page: its user who is signed in there, or anybody while it does not answer for itself.
+ * Returns who answers for a party on a page: its user who is signed in there, or anybody while it does not answer for
+ * itself.
  * @param partyId Undefined stands for somebody without an account.
  */
 export async function answererOf(

@@ -17,7 +17,7 @@ export interface WithMeta<Data, Meta> {
   meta: Meta
 }
 
-/** Whether it was done, and the answer tells what. */
+/** Returns whether it was done, and the answer tells what. */
 export function isSuccess({ status }: Pick<Reply, 'status'>): boolean {
   return status < 300
 }

@@ -165,7 +165,7 @@ export class Waits {
   }
 }
 
-/** How many are left. */
+/** Returns how many are left. */
 function oneLess(counts: Map<string, number>, key: string): number {
   const left = (counts.get(key) ?? 0) - 1
   if (left > 0) counts.set(key, left)
