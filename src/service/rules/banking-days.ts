@@ -4,7 +4,9 @@ import { dayMs, dayOf } from './calendar.ts'
 const booksHour = 14
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
-/** Whether banks work on the UTC day of an instant: Monday to Friday, without the US Federal Reserve's holidays. */
+/**
+ * Returns whether banks work on the UTC day of an instant: Monday to Friday, without the US Federal Reserve's holidays.
+ */
 export function isBankingDay(ms: number): boolean {
   const { weekday } = dayOf(ms)
   return weekday !== saturday && weekday !== sunday && !isHoliday(ms)

@@ -45,12 +45,12 @@ export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw:
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => holds(one, draw)) }
 }
 
-/** Whether any rule is about such a request, and so counts it. */
+/** Returns whether any rule is about such a request, and so counts it. */
 export function isCounted(rules: readonly CountedRule[], request: Faulted): boolean {
   return rules.some((one) => fits(one, request))
 }
 
-/** Whether the rule is about such a request, whenever it comes. */
+/** Returns whether the rule is about such a request, whenever it comes. */
 function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   const { operation, path, when, fault } = rule
   if (!canBefall(fault, request.operation)) return false
@@ -63,7 +63,7 @@ function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   return path === undefined || matchesGlob(path, request.path)
 }
 
-/** Whether the conditions hold for the next request that fits. */
+/** Returns whether the conditions hold for the next request that fits. */
 function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
@@ -81,7 +81,7 @@ function canBefall(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
-/** Whether such a fault means anything for the operation; undefined: any operation. */
+/** Returns whether such a fault means anything for the operation; undefined: any operation. */
 export function isSuited(fault: FaultKind, operation: Faulted['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'
@@ -124,7 +124,7 @@ export const builtInRules = [
   },
 ] as const satisfies readonly (FaultRule & { merchant: string })[]
 
-/** Whether the first try of an authorization at this merchant stays unresolved. */
+/** Returns whether the first try of an authorization at this merchant stays unresolved. */
 export function staysUnresolved(merchantName: string): boolean {
   return builtInRules.some(({ merchant }) => merchant === merchantName)
 }

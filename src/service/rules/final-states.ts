@@ -30,7 +30,7 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   shopOrder: noneLeadsOutOf(shopMoves),
 }
 
-/** Whether the status of a resource stays as it is for good: there is nothing to wait for. */
+/** Returns whether the status of a resource stays as it is for good: there is nothing to wait for. */
 export function isFinal({ type, attributes }: { type: string; attributes: { status: string } }): boolean {
   const final = finals[type]
   if (final === undefined) throw new Error(`Bug: nobody knows which states of a ${type} are final.`)

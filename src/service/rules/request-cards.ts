@@ -30,7 +30,7 @@ export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: numb
   return { declines, waitsUntilMs: waitingUntilMs(declines, nowMs), last: outcome }
 }
 
-/** Whether any card may still be tried. */
+/** Returns whether any card may still be tried. */
 export function takesCards(tries: CardTries | null): boolean {
   return tries === null || tries.declines < mostDeclines
 }
