@@ -4,7 +4,7 @@ import { checkMoney } from './money-checks.ts'
 import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
 
-/** What one part of a world file must be to another. Whether money and time suffice is found out when it is filled. */
+/** Checks the parts of a world file against each other. Filling the database checks whether money and time suffice. */
 export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
   const at = (base: readonly PropertyKey[]): Tell => {

@@ -15,7 +15,7 @@ const agent = RefTo('An agent of the party')
 
 export const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
 
-/** What another party granted an agent of this one. */
+/** A grant from another party to one of this party's agents. */
 export const Customer = z.strictObject({
   id: FixedId('dlg'),
   customer: RefTo('The party that granted it'),

@@ -6,13 +6,13 @@ function digestOf(world: World): string {
   return `${world.name ?? 'a world without a name'} (${sha256(canonical(world)).slice(0, 16)})`
 }
 
-/** What the world of the package is known by, whichever version of it filled the database. */
+/** The digest of the package's own world, in every version of the package. */
 const ownDigest = 'the world of the package'
 
-/** Where a database holds another world than a start is given: which, and which it was given. */
+/** Returns the digests of both worlds if the database holds another world than the one given at startup. */
 export function otherWorld(held: string | null, world: World | undefined): { held: string; given: string } | undefined {
   const given = digestOfSeeding(world)
-  // What was filled before worlds were noted was filled with the package's own.
+  // Databases filled before the world was recorded hold the package's own.
   return (held ?? ownDigest) === given ? undefined : { held: held ?? ownDigest, given }
 }
 

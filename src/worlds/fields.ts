@@ -10,7 +10,7 @@ export const FixedId = (prefix: string) =>
     .optional()
     .describe(`Its id, ${prefix}_ and 32 hexadecimal digits. Lists are in the order of ids. Default: a new one`)
 
-/** What something is called in the file, by which the rest of the file names it. */
+/** A name by which the rest of the file refers to an object. */
 export const Ref = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name: a letter, then letters, digits, dots, dashes and underscores')

@@ -9,7 +9,7 @@ import { fieldsOf, isAmount, layersOf, layersUnder } from '../core/schema-fields
 import { isSecret } from '../core/secret-fields.ts'
 import { pathInFile } from './fields.ts'
 
-/** What a schema does not accept in a value that was read from a file. */
+/** A value from a file that the schema rejects. */
 export interface Mistake {
   /** The path to it in the file. */
   path: readonly PropertyKey[]
@@ -104,7 +104,7 @@ function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }
 
-/** What was probably meant. */
+/** Suggests what the author probably meant. */
 function guess(issue: Issue, { value, layers }: Found): string {
   const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
   if (cents !== undefined) return ` Dollars? Then ${cents}.`

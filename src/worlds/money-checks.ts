@@ -6,7 +6,7 @@ type Purchase = NonNullable<Card['purchases']>[number]
 type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 
-/** What cards, payments and subscriptions must be to the rest of the file, and their fields to each other. */
+/** Checks cards, payments and subscriptions against the rest of the file, and their fields against each other. */
 export function checkMoney(looked: Looked): void {
   const { names, party, index, tell, world } = looked
   for (const [at, card] of (party.cards ?? []).entries()) checkCard(looked, card, ['cards', at])

@@ -17,7 +17,7 @@ const at = (what: string, otherwise = 'when the world begins') =>
 
 const Refund = z.strictObject({ ref, id: FixedId('cit'), amount, at: at('it was made') })
 
-/** What a merchant tried on a card, and what became of it. */
+/** A merchant's attempt to charge a card, and its outcome. */
 const Purchase = z
   .strictObject({
     ref,
@@ -149,7 +149,7 @@ export const InternalTransfer = z.strictObject({
 
 const happened = Moment.describe('When')
 
-/** What happened to a subscription besides its payments. */
+/** An event of a subscription other than a payment. */
 const SubscriptionEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('card_changed').describe("The payer's card behaves otherwise from then on"),

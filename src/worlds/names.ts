@@ -9,7 +9,7 @@ export interface Placed<Thing> {
   at: number
 }
 
-/** Who is paid or invited. */
+/** The recipient of a payment or an invitation. */
 export type Whom =
   | { kind: 'party'; party: number; agent: Placed<AgentOf> | null }
   | { kind: 'email' | 'phone'; address: string }

@@ -20,7 +20,7 @@ const mostTold = 20
 /** A line with very many fields to choose from is cut. */
 const longestLine = 600
 
-/** What a file says, and how a mistake is told that shows only when it is used. */
+/** A parsed file, with a way to report mistakes that show only when its value is used. */
 export interface ParsedFile<Value> {
   value: Value
   /** @param path in the value */
@@ -28,7 +28,7 @@ export interface ParsedFile<Value> {
 }
 
 /**
- * What a file of YAML or JSON says, by its schema; `given` may be the object that such a file would hold, too.
+ * Parses a file of YAML or JSON by its schema. `given` may also be the object that such a file would hold.
  * @param name the file, as its mistakes name it
  * @throws WorldFileError
  */
@@ -76,7 +76,7 @@ function inOrder(name: string, mistakes: readonly Placed[]): string[] {
     .map(({ line, column, says }) => `${name}:${line}:${column} ${says}`)
 }
 
-/** What is no YAML makes what follows on its line none either. */
+/** Keeps the first mistake of each line, because invalid YAML invalidates the rest of its line. */
 function oneALine(mistakes: readonly Placed[]): Placed[] {
   return [...new Map(mistakes.toReversed().map((mistake) => [mistake.line, mistake])).values()]
 }

@@ -15,7 +15,7 @@ const createdAt = Moment.optional().describe(
 
 const known = Text(100).optional()
 
-/** What is known of a party besides how it is found. */
+/** A party's details beyond those that identify it. */
 export const Profile = z.strictObject({
   legalName: known.describe('What it is called in law'),
   firstName: known.describe("A person's first name"),

@@ -19,7 +19,7 @@ const Product = z.strictObject({
   hidden: Words.optional().describe("Words in the page's HTML that no person sees"),
 })
 
-/** What the shop adds to a cart. */
+/** An extra that the shop adds to a cart. */
 const Extra = z.strictObject({
   id: Slug.describe('By which it is chosen'),
   name: Text(200).describe('What it is, and what it goes on costing'),

@@ -11,13 +11,13 @@ export interface Place {
 /** A value as a text wrote it down. */
 export interface Written {
   value: unknown
-  /** What makes the text none that can be read; there is no value then. */
+  /** Mistakes that make the text unreadable. If there are any, there is no value. */
   mistakes: readonly (Place & Pick<Misplaced, 'says'>)[]
-  /** Where the text has what stands at this path, or where nothing does, what would hold it. */
+  /** Returns the place of the value at this path or, if there is none, of its nearest container. */
   placeOf(path: readonly PropertyKey[]): Place
 }
 
-/** What a text of YAML or JSON says. */
+/** Parses a text of YAML or JSON. */
 export function written(text: string): Written {
   const lines = new LineCounter()
   const place = (offset: number): Place => {
@@ -52,7 +52,7 @@ type Entries = Record<PropertyKey, unknown>
 class Reader {
   readonly mistakes: Misplaced[] = []
   readonly #anchors = new Map<string, Counted>()
-  /** Where each entry of an object or list stands. */
+  /** The offset of each entry, by object or list. */
   readonly #offsets = new WeakMap<object, Map<PropertyKey, number>>()
 
   read(node: Node | null | undefined): Counted {

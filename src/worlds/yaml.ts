@@ -1,6 +1,6 @@
 import { Composer, type ErrorCode, Lexer, type LineCounter, type ParsedNode, Parser } from 'yaml'
 
-/** What is wrong in a text, and where it stands there. */
+/** A mistake in a text, with its offset. */
 export interface Misplaced {
   offset: number
   /** Goes on after the place: “world.yaml:3:5 …”. It shows nothing of the text but signs: a secret may stand anywhere. */
