@@ -2,7 +2,7 @@ import { maskSecrets } from '../core/masking.ts'
 import type { Action } from './action.ts'
 
 /**
- * What an answer says, in a form that is the same in every run: names instead of ids, spans instead of instants. The
+ * An answer in a form that is the same in every run: names instead of ids, spans instead of instants. The
  * model predicts facts, the reader makes them of what the service answered, and the two must be equal.
  */
 export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
@@ -26,7 +26,7 @@ export interface CardFacts {
   wallet: string
 }
 
-/** What is told of a card number; never the number itself, for facts are logged. */
+/** Facts about a card number. They never include the number itself, because facts are logged. */
 interface DetailsFacts {
   type: 'agentCardDetails'
   name: string
@@ -81,11 +81,11 @@ interface ClockFacts {
 /** Clock jumps and what is measured by them are multiples of this: the run's own real time is lost below it. */
 export const clockStepSeconds = 30 * 60
 
-/** Where the service and the model disagree first. */
+/** The first disagreement between the service and the model. */
 export interface Mismatch {
   /** The action; undefined where the mismatch was found after the last one, when everything is read once more. */
   action: Action | undefined
-  /** What is wrong, where the two lines alone do not show it. */
+  /** An explanation, if the two lines alone do not show the mismatch. */
   what: string
   expected: string
   actual: string

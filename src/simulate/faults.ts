@@ -91,7 +91,7 @@ export async function countHits(caller: Caller): Promise<number> {
 
 /** Repeats of one call: more than a rule can hit. */
 const mostRepeats = 3
-/** What a call is refused with by a fault, and by nothing that is simulated. */
+/** Error codes that only a fault causes, never a simulated action. */
 const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
 /** As an agent that repeats a call whose answer did not come, under the same key. */

@@ -34,7 +34,7 @@ interface Durations {
   finalCheckMs: number
 }
 
-/** What a run is planned on: a history may depend on the money there is. */
+/** Plans a history for a situation, because the history may depend on the available money. */
 export type Plan = (situation: Situation) => readonly Action[]
 
 /** Carries out a history on a world; compares every answer, and in the end every record, with the model. */
@@ -53,7 +53,7 @@ export async function runHistory(plan: Plan, agents: readonly number[], options:
   } finally {
     patience.end()
     await closeAll(callers)
-    // What was found is told, whatever becomes of the world.
+    // Report the findings even if closing the world fails.
     await Promise.allSettled([world.close()])
   }
 }
@@ -257,7 +257,7 @@ async function checkEnd(...[caller, model, situation, options]: Parameters<typeo
   }
 }
 
-/** What there is to say where no answer came. */
+/** Returns the mismatch for a call without an answer. */
 export function unanswered(error: unknown): Mismatch {
   const actual = maskSecrets(`no answer: ${error instanceof Error ? error.message : String(error)}`)
   return { action: undefined, what: '', expected: 'an answer', actual, about: [] }

@@ -40,7 +40,7 @@ export interface RunOptions {
   onStep?: ((done: number) => void) | undefined
 }
 
-/** What takes its time, in this order: connecting the agents, their calls, reading everything once more. */
+/** The slow stages, in order: connecting the agents, making their calls, reading everything once more. */
 export type Stage = 'start' | 'calls' | 'final check' | 'shortening'
 
 /** The state that a run finds before its first action. */
