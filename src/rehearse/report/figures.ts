@@ -6,7 +6,7 @@ import { scenarioAnchor } from './anchors.ts'
 import { line } from './shown.ts'
 import { counted, interval, passKRows, percent } from './words.ts'
 
-/** What the rehearsal says of the agent, in a sentence, and how far one may trust it. */
+/** Renders the rehearsal's verdict on the agent in a sentence, and how reliable it is. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
   const { passed, attackSuccess, doubleCharges, unclear } = summary
   if (passed.of === 0) return html`<p class="verdict">Nothing was rehearsed.</p>`
@@ -26,7 +26,7 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
 <p class="aside">${trust(passed)}</p>`
 }
 
-/** What a share of few trials does not tell. */
+/** Returns the confidence interval of the share of passes, in words. */
 function trust(passed: Share): string {
   const bounds = interval(passed).replace(' to ', ' and ')
   return `The true share of passes lies between ${bounds}, at a confidence of 95 %. More trials narrow that.`

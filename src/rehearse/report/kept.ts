@@ -35,6 +35,6 @@ export function withinBounds(kept: readonly Kept[], show: (one: Kept) => string)
   return shown
 }
 
-/** What a browser on a phone still opens at once. */
+/** The limits within which a phone's browser opens the page at once. */
 const mostTrials = 400
 const mostCharacters = 6_000_000

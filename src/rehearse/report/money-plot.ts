@@ -46,7 +46,7 @@ function marksOf({ timeline }: Trial): Mark[] {
   return [...found].map(([atMs, steps]) => ({ atMs, steps })).toSorted((one, other) => one.atMs - other.atMs)
 }
 
-/** What the plot shows, in words. */
+/** Describes the plot in words. */
 function told(points: readonly MoneyPoint[], first: MoneyPoint, last: MoneyPoint, marks: readonly Mark[]): string {
   const mostHeld = Math.max(...points.map(({ heldCents }) => heldCents))
   return [

@@ -79,7 +79,7 @@ function missing(trials: readonly Trial[], shown: ReadonlyMap<Trial, string>): s
   return words.length === 0 ? '' : `. Not told here: ${words.join(' and ')}`
 }
 
-/** What of the trials the page has no room for. */
+/** Renders a note on the trials that the page has no room for. */
 function leftOut(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === shown.size) return ''

@@ -32,7 +32,7 @@ function pairRow(pair: readonly ScenarioResults[], shown: ReadonlyMap<Trial, str
   return html`<tr role="row"${allPassed(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
 }
 
-/** What is left out while only what failed is shown. */
+/** Marks rows that are hidden while only failures are shown. */
 function allPassed(scenarios: readonly ScenarioResults[]): Html | string {
   return scenarios.every(({ trials }) => trials.every(({ passed }) => passed)) ? html` class="passed-only"` : ''
 }
@@ -66,7 +66,7 @@ export function passedOf(scenarios: readonly Pick<ScenarioResults, 'trials'>[]):
   return `${passed.toLocaleString('en-US')} of ${counted(trials.length, 'trial')} passed`
 }
 
-/** What shares a pair, together where the first of it stands; a trap is told first. */
+/** Groups scenarios by pair, at the position of the pair's first scenario. The trap comes first. */
 function pairsOf(scenarios: readonly ScenarioResults[]): ScenarioResults[][] {
   const pairs = new Map<string, ScenarioResults[]>()
   for (const one of scenarios) {

@@ -42,7 +42,7 @@ function cut(whole: string): { shown: string; length: number; lines: Html } {
   return { shown, length, lines: html`<div class="block" dir="auto">${shown}</div>${rest}` }
 }
 
-/** What was sent, as a program writes it; a plain text as it is. */
+/** Returns the sent value as JSON; plain text stays as it is. */
 export function sentText(sent: unknown): string {
   if (typeof sent === 'string') return sent
   const isEmpty = sent === undefined || sent === null || JSON.stringify(sent) === '{}'

@@ -16,7 +16,7 @@ const kinds = {
   time: { name: 'Time', answer: 'What happened' },
 } as const
 
-/** What happened on the sandbox's clock, a step each, and at its end what it was judged to be. */
+/** Renders the trial's events by the sandbox's clock, one step each, followed by the verdict. */
 export function timeline(id: string, trial: Trial): Html {
   const { timeline: entries } = trial
   const steps = entries.map((entry, index) => ({ entry, number: index + 1, before: entries[index - 1] }))
@@ -54,7 +54,7 @@ ${block(sentText(sent), 'Sent', { label: true })}${block(answer, kinds[kind].ans
 `
 }
 
-/** What went wrong on purpose, in words. */
+/** Descriptions of the injected faults. */
 const faults: Readonly<Record<FaultKind, string>> = {
   error: 'the answer is an error, and nothing was done',
   slow: 'the answer comes late',

@@ -1,4 +1,4 @@
-// What the page can do without a script too, made easier: it opens what an address names, and what is printed.
+// Opens the trials that an address names or that are printed. The page works without this script too.
 ;(() => {
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
