@@ -164,7 +164,7 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
 }
 
 /**
- * What the service of November 2026 asked of the database for one approved authorization, without its savepoints: the
+ * Runs the statements of the service of November 2026 for one approved authorization, without its savepoints: the
  * clock and what is due, the credential, the record of the key, the card, the permission, the wallet, then the effects
  * and the answer. It is frozen, so that what the service of today takes is held against the same work for good.
  */
