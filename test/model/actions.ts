@@ -193,7 +193,7 @@ const mostlyAgent = just('agent', 'agent', 'agent', 'party')
 
 type Weighted = fc.WeightedArbitrary<Action>
 
-/** What agents do for customers, who have nothing until they are funded. */
+/** Actions of agents for customers. Customers have no money until they are funded. */
 function acts(...all: Weighted[]): Weighted {
   const of = fc.oneof(...all).filter((action): action is Acted => action.type in needed)
   return { weight: 40, arbitrary: fc.record({ type: just('act'), pick, action: of }) }

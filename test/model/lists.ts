@@ -130,7 +130,7 @@ function requestLists(self: Party, { requests }: State, by: List['by']): List[] 
   ]
 }
 
-/** What the agent sees of a customer, where its grant lets it read. */
+/** Returns the customers' lists that the agent's grants let it read. */
 export function customerLists(self: Party, state: State): List[] {
   return self.customers.flatMap((customer) => {
     const { account, id } = customer
@@ -172,7 +172,7 @@ function subscriptionLists({ subscriptions }: Party): List[] {
   })
 }
 
-/** What was settled, what comes next and, of terms with an end, what comes after it. */
+/** Lists the settled payments, the next payment and, if the terms end, the payments after that. */
 function paymentsList(one: Subscription, by: List['by']): List {
   const { id, plan, amounts } = one
   const show = ({ attributes: { paymentNumber, status, amount, dueDate } }: Resource) => {

@@ -13,7 +13,7 @@ export interface State {
 /** The index of a party. */
 export type Side = 0 | 1
 
-/** What an agent may spend without an approval, in cents. Days and months are UTC. */
+/** An agent's spending limits without an approval, in cents. Days and months are UTC. */
 export interface Limits {
   perTransaction?: number
   perDay?: number
@@ -105,7 +105,7 @@ export interface Transfer {
   createdAtMs: number
   account: Account
   method: 'standard' | 'instant' | 'wire'
-  /** What the bank does next by itself, and when. */
+  /** The bank's next step, and its time. */
   next: { does: 'settle' | 'fail' | 'return'; atMs: number } | null
 }
 
