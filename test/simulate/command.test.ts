@@ -134,7 +134,7 @@ async function databaseFolders(): Promise<string[]> {
 
 const long = ['--agents', '2', '--purchases', '1000']
 
-/** Where there are no processes, a file tells that agents are being connected or at work. */
+/** Options for a database file, whose existence shows that agents are being connected or at work. */
 const inFile = () => ['--database-url', `sqlite:${join(folder, 'sandbox.sqlite')}`]
 
 /** The sandbox's database is there, so agents are being connected or at work. */
