@@ -15,7 +15,7 @@ export interface Action {
   /** The connection that makes the call, from 1. */
   agent: number
   tool: Tool
-  /** Whose party the call names as `customerPartyId`; `own` where it names none. */
+  /** The party that the call names as `customerPartyId`, or `own` if it names none. */
   party: PartyName
   /** The record acted on. */
   subject?: string

@@ -14,7 +14,7 @@ export function clockMovedByWaits(system: System): System {
     sleep: async (ms, signal) => {
       signal?.throwIfAborted()
       waitedMs += Math.max(0, ms)
-      // What else is due goes on first, as it would in any wait.
+      // Other due work runs first, as in any wait.
       await nextTurn()
     },
   }

@@ -8,7 +8,7 @@ interface ReportOptions {
   seed: string
   /** How many agents called at the same time; 1: they took turns. */
   concurrency: number
-  /** Where the run took place, in words. */
+  /** A description of the place of the run. */
   where: string
   logSha256: string
 }
@@ -32,12 +32,12 @@ export interface Summary extends ReportOptions {
   outcomes: Record<string, Record<string, number>>
   seconds: { start: number; calls: number; finalCheck: number; total: number }
   calls: { count: number; perSecond: number; latencyMs: { p50: number; p95: number; p99: number } }
-  /** Where the service and the model disagreed. */
+  /** The disagreement between the service and the model. */
   failure: Failure | null
 }
 
 export interface Failure {
-  /** What is wrong, where the next two do not show it. */
+  /** An explanation, if the next two fields do not show the mismatch. */
   what: string
   expected: string
   actual: string

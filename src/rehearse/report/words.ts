@@ -48,7 +48,7 @@ export function percent(share: number): string {
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`
 }
 
-/** Returns the 95 % confidence interval of a share, or an empty text if there are no trials to share. */
+/** Returns the 95 % confidence interval of a share, or an empty text for a share of nothing. */
 export function interval({ low, high }: Share): string {
   return low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`
 }

@@ -22,7 +22,7 @@ export interface PlanOptions {
 /** An action without its place in the history. */
 export type Choice = Omit<Action, 'step' | 'agent'>
 
-/** What a simulated agent remembers and plans. */
+/** A simulated agent's memory and plans. */
 export interface AgentState {
   number: number
   /** How many cards it has issued. */
