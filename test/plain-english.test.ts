@@ -16,8 +16,8 @@ const documents = [
 ]
 
 /** The folders whose comments are checked, without those of `unchecked`. */
-const folders = ['test', 'scripts', 'examples']
-const unchecked = ['test/model', 'test/simulate', 'test/plain-english.test.ts']
+const folders = ['src', 'tools', 'bench', 'test', 'scripts', 'examples']
+const unchecked = ['test/plain-english.test.ts']
 
 const firstWords = /^(What|Who|Whose|Whom|Whoever|Whatever|Whichever|Whenever|Which|Where|Those|Of)\b/
 
