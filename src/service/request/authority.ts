@@ -42,7 +42,7 @@ export function has({ actorType, grant, scopes: own }: Actor, scope: string): bo
   return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
 }
 
-/** Returns whether who asks has all of it, and so may be told what gives it. */
+/** Returns whether the caller has all of it, and so may receive what gives it. */
 export function mayGive(actor: Actor, giving: readonly string[]): boolean {
   return giving.every((scope) => has(actor, scope))
 }

@@ -12,7 +12,7 @@ import { applying, type TimedEffect, timedEffects } from './timed-effects.ts'
 export interface Opening {
   store: Store
   system: System
-  /** Is told of effects that fail. */
+  /** The log of effects that fail. */
   log?: Pick<Logger, 'error' | 'info'> | undefined
 }
 

@@ -143,7 +143,7 @@ async function hitBy(
   return { id: hit.id, fault: { kind, code, afterMs } }
 }
 
-/** Returns whether any rule that there is now is about the request. */
+/** Returns whether any current rule is about the request. */
 async function isAskedOf(tx: Transaction, request: Faulted): Promise<boolean> {
   return isCounted(await withOwners(tx, await allFaults(tx)), request)
 }

@@ -50,7 +50,7 @@ interface SentByActor extends Sent {
   instanceId?: string
 }
 
-/** The same for whom a page knows in another way, such as by the token in its address. */
+/** Does the same for an actor that a page knows in another way, such as by the token in its address. */
 export function asActor(
   dependencies: Dependencies,
   actor: Actor,

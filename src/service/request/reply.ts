@@ -4,7 +4,7 @@ import { maskForeignText, maskSecrets } from '../../core/masking.ts'
 import { type OperationDefinition, type Pagination, successStatus } from '../../core/operation.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
-/** An answer, its body already text: it is recorded, and replayed byte for byte. */
+/** An answer with its body as text: it is recorded, and replayed byte for byte. */
 export interface Reply {
   status: number
   body: string
@@ -17,7 +17,7 @@ export interface WithMeta<Data, Meta> {
   meta: Meta
 }
 
-/** Returns whether it was done, and the answer tells what. */
+/** Returns whether the request succeeded. */
 export function isSuccess({ status }: Pick<Reply, 'status'>): boolean {
   return status < 300
 }
@@ -28,7 +28,7 @@ export interface Page<Resource> {
   nextCursor: string | null
 }
 
-/** Renders what a handler gave, held against the operation's schema, so that nothing leaves that is not declared. */
+/** Renders a handler's result, checked against the operation's schema, so that only declared fields leave. */
 export function success(operation: OperationDefinition, result: unknown): Reply {
   const { output, meta } = operation
   const { data, meta: told } =

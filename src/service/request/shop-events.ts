@@ -12,7 +12,7 @@ import { insertShopCheckout } from '../store/shop-checkouts.ts'
 import { dueShopOrders, type ShopOrderRecord, saveShopOrder } from '../store/shop-orders.ts'
 import { findWallet } from '../store/wallets.ts'
 
-/** An order with the money that it is about. */
+/** An order with its purchase, card and wallet. */
 export interface Ordered extends Paid {
   order: ShopOrderRecord
   card: AgentCardRow
@@ -117,7 +117,7 @@ async function refundAll(
 
 const causeOf = ({ agentId, instanceId }: ShopOrderRecord) => ({ agentId, instanceId })
 
-/** Opens a checkout for what is left to be paid. */
+/** Opens a checkout for the rest of the price. */
 async function askAgain(
   { tx, system }: { tx: Transaction; system: System },
   { partyId, agentId, instanceId, shopId }: ShopOrderRecord,

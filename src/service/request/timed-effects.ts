@@ -18,7 +18,7 @@ import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/sub
 import { findWallet } from '../store/wallets.ts'
 import { letShopsAct } from './shop-events.ts'
 
-/** An effect that happens by itself when its time comes. */
+/** An effect that is applied when its time comes. */
 export interface TimedEffect {
   kind: TimedKind
   moments: Moments
@@ -28,7 +28,7 @@ export interface TimedEffect {
   happen(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
-/** Everything that happens by itself, in the order in which it happens to a party where several effects are due at once. */
+/** All timed effects, in the order in which they apply to a party if several are due at once. */
 export const timedEffects: readonly TimedEffect[] = [
   // Shops act first: a capture before its hold was to lapse happens, however late both are noticed.
   {

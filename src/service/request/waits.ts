@@ -165,7 +165,7 @@ export class Waits {
   }
 }
 
-/** Returns how many are left. */
+/** Returns the number left. */
 function oneLess(counts: Map<string, number>, key: string): number {
   const left = (counts.get(key) ?? 0) - 1
   if (left > 0) counts.set(key, left)
