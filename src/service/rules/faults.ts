@@ -17,7 +17,7 @@ export interface Faulted {
   instanceId: string | null
 }
 
-/** A rule with what was counted of it, and whose it is. */
+/** A rule with its counts and its party. */
 export interface CountedRule {
   id: string
   rule: FaultRule
@@ -81,7 +81,7 @@ function canBefall(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
-/** Returns whether such a fault means anything for the operation; undefined: any operation. */
+/** Returns whether such a fault suits the operation; undefined: any operation. */
 export function isSuited(fault: FaultKind, operation: Faulted['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'

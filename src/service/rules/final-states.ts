@@ -12,7 +12,7 @@ function noneLeadsOutOf(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
-/** Nobody waits for a bank to take back what arrived. */
+/** A possible later return by the bank is not waited for. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
 /** For each type of resource that can be waited for, which of its states are final. */

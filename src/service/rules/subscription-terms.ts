@@ -72,7 +72,7 @@ export function freezeTerms({
   return { ...common, totalAmount, paymentCount, payments }
 }
 
-/** Returns how many payments there are at the most. */
+/** Returns the maximum number of payments. */
 export function lastPaymentNumber(terms: Terms): number {
   return terms.paymentCount ?? Number.POSITIVE_INFINITY
 }
