@@ -63,7 +63,7 @@ export interface Ahead {
 }
 
 /**
- * Reads ahead. Call it under the party's lock: then no other request records anything under its keys or in its
+ * Locks the party and reads ahead behind that lock: then no other request records anything under its keys or in its
  * activity.
  */
 export function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
