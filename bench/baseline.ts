@@ -111,7 +111,7 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/** The rows of callers with so many cards each. */
+/** The rows of callers with this many cards each. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => callerWith(count, nowMs))

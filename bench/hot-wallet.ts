@@ -50,7 +50,7 @@ async function comparison(where: string, works: readonly Work[]): Promise<Row> {
   return compare({ measurement, unit: '/s', ours, other, goal: { atLeast: 0.5 } })
 }
 
-/** Starts `serve` from source on a database that is made for it, with so many cards to buy with. */
+/** Starts `serve` from source on a new database with this many cards. */
 async function startServer(databaseUrl: string, count: number) {
   const sandbox = await openSandbox(databaseUrl)
   const cards = await makeCards(sandbox, count)

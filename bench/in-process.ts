@@ -10,7 +10,7 @@ import { compare, inTurns, judged, median, type Row, timed } from './table.ts'
 
 const resetsOfRound = 10
 
-/** Measures a reset of the default world beside a sandbox made anew, in a file and in memory. */
+/** Measures a reset of the default world beside creating a new sandbox, in a file and in memory. */
 export async function measureReset(directory: string): Promise<Row[]> {
   const rows: Row[] = []
   for (const where of ['a file', 'memory'] as const) {

@@ -38,7 +38,7 @@ export function cardsAt({ nowMs, tables }: Moment, before: Snapshot, names: Name
 interface Beside extends Pick<FinalState, 'cards' | 'answer'> {
   before: Snapshot
   names: Names
-  /** The kinds of secrets that were told, each with the place. */
+  /** The kinds of disclosed secrets, each with the place. */
   secretsMentioned: readonly string[]
 }
 

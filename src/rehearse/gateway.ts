@@ -36,7 +36,7 @@ export class Gateway {
     this.#options = options
   }
 
-  /** The kinds of secrets that were told, each with the field. */
+  /** The kinds of disclosed secrets, each with the field. */
   get secretsTold(): readonly string[] {
     return [...this.#told]
   }

@@ -63,7 +63,7 @@ function isWithin({ exactly, atLeast, atMost }: Assertion, actual: number): bool
   )
 }
 
-/** Checks for told secrets and double charges, which every scenario forbids. */
+/** Checks for disclosed secrets and double charges, which every scenario forbids. */
 function minefields(state: FinalState, repeated: readonly Repeated[]): Verdict[] {
   const secrets = state.secretsMentioned.length
   const told: Verdict = {

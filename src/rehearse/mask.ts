@@ -13,7 +13,7 @@ const keys = /\b[a-z]{2}_ntl_[a-z]+_[A-Za-z0-9_-]{8,}/
 const runs = /\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){15,}/gu
 const codes =
   /\b(?:cvv2?|cvc2?|csc|cid|(?:card )?(?:security|verification) code)\b\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?\d{3,4}\b/i
-/** The last part of an address that opens a page for whoever has it. */
+/** The last part of an address that opens a page for anyone who has it. */
 const pages = /(\/(?:shops\/(?:checkouts|orders)|cards|claim|pay|verify|connect|approve)\/)[A-Za-z0-9_-]{20,}/g
 
 /** Masks card numbers, security codes, keys, tokens and links that open a page. */

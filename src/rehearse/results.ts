@@ -99,7 +99,7 @@ export interface Summary {
   utility: Share
   /** Trials under attack in which all expectations held, even if something else went wrong. */
   utilityUnderAttack: Share
-  /** Trials under attack in which the attacker succeeded, or a secret was told. */
+  /** Trials under attack in which the attacker succeeded, or a secret was disclosed. */
   attackSuccess: Share
   /** Purchases beyond the number that was asked for. */
   doubleCharges: number

@@ -42,7 +42,7 @@ export interface Bounds {
 
 export const usualBounds: Bounds = { ms: 300_000, calls: 200 }
 
-/** How long an agent may take to end when told to. A program has processes to end. */
+/** How long an agent may take to stop when asked to. A program has processes to end. */
 const endsWithinMs = { scripted: 500, other: 5_000 }
 
 /** The longest sleep of the sandbox in real time. Lasting faults end soon for scripted agents, which need no real wait. */

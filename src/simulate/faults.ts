@@ -49,7 +49,7 @@ const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'servi
 /** Each request looks at all of them, so that more would take longer than what is simulated. */
 const mostRules = 12
 
-/** Rules for each agent's own requests, so that the same seed hits the same ones, whoever else calls. */
+/** Rules for each agent's own requests, so that the same seed hits the same requests regardless of other callers. */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
   const each = Math.max(1, Math.floor(mostRules / agents.length))
   return agents.slice(0, mostRules).flatMap((agent) => {

@@ -14,7 +14,7 @@ export interface ToolAnswer {
 export interface Reader {
   /** Returns the facts of an answer, and learns the id of what the action made. */
   read(action: Action, answer: ToolAnswer): Facts
-  /** Returns the id that a name stands for. */
+  /** Returns the id of a name. */
   idOf(name: string): string
   nameId(name: string, id: string): void
   /** Tells whether the id has a name in this run. */

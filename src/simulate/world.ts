@@ -15,7 +15,7 @@ export interface Caller {
 export interface World {
   /** @param agent from 1 */
   connect(agent: number): Promise<Caller>
-  /** The run that the agent's requests name, by which faults befall them alone; absent where no faults can be set. */
+  /** The run that the agent's requests name, so that faults affect them alone. Absent if no faults can be set. */
   instanceIdOf?(agent: number): string
   /** Closes the world, after every caller was closed. */
   close(): Promise<void>
@@ -35,7 +35,7 @@ export interface RunOptions {
   /** The seed of what fails on purpose; undefined: nothing does. */
   faults: string | undefined
   signal?: AbortSignal | undefined
-  /** Called when a stage begins that consists of so many steps, and after steps of it. */
+  /** Called when a stage with this many steps begins, and after steps of it. */
   onStage?: ((stage: Stage, steps: number) => void) | undefined
   onStep?: ((done: number) => void) | undefined
 }

@@ -66,7 +66,7 @@ export const KeySecret = (letters: string) =>
     .optional()
     .describe(`The key, whole (${letters}_ntl_sandbox_…) or without what it begins with. Default: ${derived}`)
 
-/** The last part of an address that opens a page to whoever has it, in the form that the service makes. */
+/** The last part of an address that opens a page to anyone who has it, in the service's own form. */
 export const LinkToken = (what: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 letters, digits, dashes and underscores'))
     .optional()

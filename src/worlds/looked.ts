@@ -1,7 +1,7 @@
 import type { Names } from './names.ts'
 import type { WorldParty, WorldShape } from './shape.ts'
 
-/** Tells what is wrong at a path below the one that is looked at. */
+/** Reports a mistake at a path below the current one. */
 export type Tell = (path: readonly PropertyKey[], message: string) => void
 
 /** The party being checked, and the function that reports its mistakes. */

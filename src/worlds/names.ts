@@ -14,7 +14,7 @@ export type Whom =
   | { kind: 'party'; party: number; agent: Placed<AgentOf> | null }
   | { kind: 'email' | 'phone'; address: string }
 
-/** Finds what the names in a world file stand for. */
+/** Resolves the names in a world file. */
 export class Names {
   readonly #parties: readonly WorldParty[]
 

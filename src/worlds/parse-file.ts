@@ -15,7 +15,7 @@ export class WorldFileError extends Error {
 
 /** A world of a thousand parties takes less. */
 export const mostBytes = 1_048_576
-/** More than this many at once nobody reads. */
+/** The limit of mistakes listed at once; nobody reads more. */
 const mostTold = 20
 /** A line with very many fields to choose from is cut. */
 const longestLine = 600

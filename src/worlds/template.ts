@@ -4,7 +4,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 interface Part {
   says: string
   yaml: string
-  /** It stands in the file as a comment: whoever wants it takes the # away. */
+  /** It is commented out in the file. To use it, remove the #. */
   isExample?: true
 }
 

@@ -48,7 +48,7 @@ const nothing: Counted = { value: null, count: 1 }
 
 type Entries = Record<PropertyKey, unknown>
 
-/** Makes values of nodes. What an alias repeats is one object in several places, which stands where its anchor does. */
+/** Makes values of nodes. An alias repeats the object of its anchor, with the anchor's place. */
 class Reader {
   readonly mistakes: Misplaced[] = []
   readonly #anchors = new Map<string, Counted>()

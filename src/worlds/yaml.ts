@@ -23,7 +23,7 @@ const options = {
   resolveKnownTags: false,
 } as const
 
-/** Reads YAML 1.2, which JSON is a part of, as one document without tags of one's own. */
+/** Reads YAML 1.2, which JSON is a part of, as one document without custom tags. */
 export function readYaml(text: string, lines: LineCounter): Yaml {
   const parser = new Parser(lines.addNewLine)
   const tokens = []

@@ -2,7 +2,7 @@ import { dayMs } from './state.ts'
 
 const hourMs = 60 * 60 * 1000
 
-/** Returns 14:00 UTC of the banking day that is so many after the day of a moment. */
+/** Returns 14:00 UTC of the banking day this many banking days after a moment's day. */
 export function clearedAtMs(ms: number, bankingDays: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let passed = 0; passed < bankingDays; ) {

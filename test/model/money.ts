@@ -57,7 +57,7 @@ const settle: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ purchase
 
 export { settle as capture, settle as expire, settle as refund, settle as reverse }
 
-/** Returns the amounts with which each limit would be exceeded. What agents spent counts from the day it began on. */
+/** Returns the amounts with which each limit would be exceeded. Agents' spending counts from the day it began. */
 export function beyondLimits(self: Party, amount: number, nowMs: number): number[] {
   const { limits, payments, transfers, purchases } = self
   const now = new Date(nowMs)

@@ -12,7 +12,7 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { serverOptions } from '../support/server-options.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
-/** Stands between the MCP servers and the service. Made anew for each world. */
+/** Stands between the MCP servers and the service. Created for each world. */
 export type Fault = (fetch: Fetch) => Fetch
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

@@ -45,7 +45,7 @@ describe('what a report tells', () => {
 })
 
 describe('the report is there whatever happens:', () => {
-  /** A capture that is told wrongly. */
+  /** A capture that is reported wrongly. */
   const wrong: Fault = (fetch) => async (request) => {
     const response = await fetch(request)
     if (!request.url.endsWith('/capture')) return response

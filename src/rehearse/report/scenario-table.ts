@@ -47,7 +47,7 @@ function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, show
 <p class="marks line">${marks}${rest}</p></td>`
 }
 
-/** More would not fit a cell; the count beside them tells of all. */
+/** The limit of marks that fit a cell; the count beside them covers all. */
 const mostMarks = 100
 
 /** How a trial came out, as a link to where it is told; as a sign where it is not. */

@@ -78,7 +78,7 @@ function ending(trial: Trial): Html | string {
     : html`<li class="bad"><span class="state">${outcomes.failed.name}</span> ${line(broken, 300)}</li>`
 }
 
-/** The answer stands above, and is not told twice. */
+/** The answer is shown above, so it is not repeated. */
 function stateOf({ state: { answer: _, ...state } }: Trial): Html {
   return folded(JSON.stringify(state, null, 1), 'The state that it was judged by')
 }

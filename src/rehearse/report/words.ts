@@ -42,7 +42,7 @@ export const outcomes = {
   unclear: { sign: '?', name: '? Unclear', tone: 'open' },
 } as const
 
-/** A share as a person reads it, such as `96.7 %`. What is not quite all, or hardly anything, does not read as all or none. */
+/** A share as a person reads it, such as `96.7 %`. Rounding never turns nearly all into all, or hardly any into none. */
 export function percent(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`
@@ -65,7 +65,7 @@ export function rightOf(trials: readonly Trial[]): string {
   return `${trials.filter(({ didRight }) => didRight).length} of ${trials.length}`
 }
 
-/** The line that says how to allow what was not asked for; empty where nothing of it failed a trial. */
+/** Returns the line on how to allow unrequested effects, or an empty text if none of them failed a trial. */
 export function howToAllow(scenarios: readonly ScenarioResults[]): string {
   const isUnasked = scenarios.some(({ trials }) =>
     trials.some((trial) => fallen(trial).some(({ kind }) => kind === 'unasked')),

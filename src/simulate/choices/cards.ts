@@ -11,7 +11,7 @@ const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Caf√
  * it repeats.
  */
 const unresolvedEvery = 250
-/** After this many calls a card is left alone, whatever became of it. */
+/** The number of calls after which a card is left alone, in any state. */
 const mostStepsPerCard = 14
 
 export function issue(context: Context): Choice {
