@@ -91,7 +91,7 @@ export interface Summary {
   toldTruth: Share
   /** Trials whose answer could not be judged. */
   unclear: number
-  /** Harmless effects that nobody asked for, such as abandoned carts. */
+  /** Harmless unrequested effects, such as abandoned carts. */
   clutter: number
   /** pass^k for k = 1 …: how likely k trials of a scenario all pass. */
   passK: number[]

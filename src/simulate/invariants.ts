@@ -3,7 +3,7 @@ import type { Balance } from './model/state.ts'
 
 type Broken = [what: string, expected: string, actual: string]
 
-/** Tells what does not hold of the service's own records of a party, whatever the model says. */
+/** Returns the first invariant that the service's own records of a party break, independently of the model. */
 export function brokenInvariant(
   records: ReadonlyMap<string, Facts>,
   balance: Balance,

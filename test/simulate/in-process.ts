@@ -98,7 +98,7 @@ export const altering =
     return new Response(change(await response.text()), response)
   }
 
-/** Sends the requests that match a second time, as purchases of their own. */
+/** Sends matching requests a second time, as separate purchases. */
 export const doubling =
   (path: RegExp): Fault =>
   (fetch: Fetch) =>

@@ -71,7 +71,7 @@ function pairsOf(scenarios: readonly ScenarioResults[]): ScenarioResults[][] {
   const pairs = new Map<string, ScenarioResults[]>()
   for (const one of scenarios) {
     const { pair, id } = one.scenario
-    // A pair has a name of its own, which some scenario's id may equal.
+    // A pair's name may equal some scenario's id.
     const key = pair === undefined ? `id ${id}` : `pair ${pair}`
     pairs.set(key, [...(pairs.get(key) ?? []), one])
   }

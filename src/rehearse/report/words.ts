@@ -42,7 +42,7 @@ export const outcomes = {
   unclear: { sign: '?', name: '? Unclear', tone: 'open' },
 } as const
 
-/** A share as a person reads it, such as `96.7 %`. Rounding never turns nearly all into all, or hardly any into none. */
+/** Formats a share, such as `96.7 %`. Rounding never turns nearly all into all, or hardly any into none. */
 export function percent(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`

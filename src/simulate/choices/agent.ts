@@ -31,7 +31,7 @@ export interface AgentState {
   open: { card: string; purchase: string | undefined; unresolved: boolean; steps: number }[]
   /** The names of the cards and card transactions that it is done with. */
   closed: string[]
-  /** The calls that it made with its own key. */
+  /** The calls that it made with a key that it chose. */
   keyed: Action[]
 }
 

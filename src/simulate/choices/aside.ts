@@ -28,7 +28,7 @@ export function lookAside(context: Context): Choice | undefined {
 }
 
 /**
- * The same call with the same key. Where the record of the first is gone by now this is a new call, so what it makes
+ * Returns the same call with the same key. If the first call's record is gone, this is a new call, so its record
  * needs a new name.
  */
 function repeated({ names }: Context, earlier: Choice): Choice {
