@@ -10,6 +10,9 @@ import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { secretNames, secretTexts } from './samples.ts'
 
+/** Random ids and hashes, which now and then contain the digits of a sample. A card number alone contains no letter. */
+const randomHex = /(?=[\d-]*[a-f])[\da-f-]{16,}/g
+
 /** Puts each sample into every place of a request or call that is refused, so that no record contains it. */
 onEachDatabase('a secret that a caller sends', (database) => {
   let world: World
@@ -32,7 +35,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     await world.service.runLog.flush()
     const rows = JSON.stringify([...(await allTables(world.store))]).replaceAll('\\', '')
     for (const [place, text] of Object.entries({ said, rows, log: world.logged.join('\n') })) {
-      expect(text.includes(secret) ? place : 'nowhere').toBe('nowhere')
+      expect(text.replace(randomHex, '').includes(secret) ? place : 'nowhere').toBe('nowhere')
     }
   }
 
