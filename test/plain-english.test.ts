@@ -72,6 +72,6 @@ function sourcesBelow(folder: string): string[] {
   return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
     if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : sourcesBelow(path)
-    return /\.[cm]?[jt]s$/.test(path) ? [path] : []
+    return /\.(?:[cm]?[jt]s|css)$/.test(path) ? [path] : []
   })
 }
