@@ -14,7 +14,8 @@ interface ServerProcess {
 }
 
 /**
- * Starts an MCP server process and connects to it as an AI host does.
+ * Starts an MCP server process and connects to it as an AI host does. The caller's `close`, and a failure to connect,
+ * wait until the process has ended: until then it writes to its database.
  * @param begun Told how to kill the process, before it starts.
  */
 export async function connectOverStdio(
@@ -24,10 +25,21 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
+  // The transport's own `close` waits the first time only, and not after it killed the process.
+  const ended = new Promise<void>((resolve) => {
+    transport.onclose = resolve
+  })
   begun(() => {
     if (transport.pid !== null) process.kill(transport.pid, 'SIGKILL')
   })
-  return connectCaller(transport, agent)
+  const end = (close: () => Promise<void>) => Promise.all([close(), ended]).then(() => {})
+  try {
+    const caller = await connectCaller(transport, agent)
+    return { ...caller, close: () => end(caller.close) }
+  } catch (error) {
+    await end(() => transport.close())
+    throw error
+  }
 }
 
 /** Connects to an MCP server in this process, by the streams that are its stdout and stdin. */
