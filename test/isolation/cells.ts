@@ -5,13 +5,13 @@ import { type CredentialKind, credentialKinds, limitedGrants } from './places.ts
 import { expectedStatus, type Target } from './rules.ts'
 import { type Sample, samples } from './samples.ts'
 
-/** One request of the table, and its status by the rules. */
+/** A request of the table, and the status that the rules require. */
 export interface Cell {
   operation: OperationDefinition
   sample: Sample
   credential: CredentialKind
   target: Target
-  /** The name of the created id that narrows a list. */
+  /** The name of the created id by which a list is filtered. */
   filter?: string
   expected: number
 }
@@ -23,7 +23,7 @@ const wholeKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly 
 export function cellsOf(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   return credentialKinds.flatMap((credential) => {
-    // Scopes are checked before the target.
+    // Scopes are checked before the target, so one target is enough.
     const limited = (limitedGrants as readonly CredentialKind[]).includes(credential)
     const cells: Cell[] = (limited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
       const expected = expectedStatus(credential, sample, target, operation)
@@ -33,7 +33,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
     const foreign = ['granted, unnamed', 'stranger'] as const
     for (const filter of sample.filters ?? []) {
       for (const target of foreign) {
-        // A list narrowed by a foreign id is empty, not refused.
+        // A list filtered by a foreign id is empty, not refused.
         const expected = expectedStatus(credential, sample, 'own', operation)
         cells.push({ operation, sample, credential, target, filter, expected })
       }
@@ -42,7 +42,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Returns the targets of an operation. A list without ids concerns only the party that it names. */
+/** Returns the targets of an operation. A list without ids can only vary the party that it names. */
 function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sample): Target[] {
   const byPartyId =
     operation.query?.shape.partyId === undefined ? [] : (['granted, by partyId', 'stranger, by partyId'] as const)
@@ -56,7 +56,7 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
   return ['own', ...named, 'stranger', 'granted, unnamed', 'own, naming a customer']
 }
 
-/** Continues a page from a place in another party's list. */
+/** Returns requests that continue a list with a cursor from another party's list. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   return wholeKinds.map((credential) => {
@@ -65,7 +65,7 @@ export function cursorCells(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Sends a stranger's request again with the same key, by another party's credentials. */
+/** Returns requests that repeat a stranger's request, with the same idempotency key but another party's credentials. */
 export function replayOf(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   const target = sample.make === make.nothing ? 'own' : 'stranger'

@@ -11,7 +11,7 @@ import { samples } from './samples.ts'
 import { faults, listen } from './statements.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** Lists come first, before the caller's own activity contains foreign ids from its requests. */
+/** Lists run first: later, the caller's own activity contains the foreign ids of its requests. */
 const inOrder = [
   ...operations.filter(([, { result }]) => result === 'page'),
   ...operations.filter(([, { result }]) => result !== 'page'),
@@ -21,7 +21,10 @@ test('every operation has a sample', () => {
   expect(Object.keys(samples).sort()).toEqual(Object.keys(catalogue).sort())
 })
 
-/** All on SQLite. On PostgreSQL, which is slower, the two that may see and do the most. */
+/**
+ * The credentials tried on each database: all on SQLite; on the slower PostgreSQL, the two that may see and do the
+ * most.
+ */
 const tables = [
   { database: sqlite, name: 'sqlite', of: credentialKinds },
   {
@@ -55,7 +58,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
       const asked = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
-      // The selection differs for each operation, so that many operations meet each credential and each target.
+      // Each operation gets a different selection, so that each credential and each target meets many operations.
       const cells = sampleOf(asked, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
@@ -65,7 +68,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const [ofAll, ofOne] = [inOrder.filter(([, { alone }]) => alone), inOrder.filter(([, { alone }]) => !alone)]
     test.each(ofOne)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
 
-    // Lists of the whole sandbox belong to no other party.
+    // Lists of the whole sandbox belong to no party.
     const lists = inOrder.filter(([, { result, permission }]) => result === 'page' && permission !== 'sandbox.manage')
     test.each(lists)("%s takes no cursor of another party's", (_, operation) =>
       run(cursorCells(operation), prove.cursor),
@@ -86,7 +89,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       run(replayOf(operation), prove.replay),
     )
 
-    /** Statements are the same on both databases. */
+    /** Both databases get the same statements, so one run is enough. */
     test.runIf(database === sqlite)('each statement names the party of its rows', () => {
       expect(heard.texts.size).toBeGreaterThan(100)
       expect(faults(heard.texts)).toEqual([])

@@ -43,7 +43,7 @@ const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
 
 const shop = { id: 'plain-goods', name: 'Plain Goods', item: 'stoneware-mug', price: 1800 }
 
-/** Fills a cart at a shop as its agent, with a card for the shop's name. */
+/** Fills a cart at a shop as the place's agent, and issues a card for it. */
 export const shopCheckout: Maker = async (on, place) => {
   const { agentKey, acting } = place
   const card = { merchant: { name: shop.name }, maximumAmount: shop.price, ...usd, ...acting }
@@ -67,31 +67,31 @@ export const shopOrder: Maker = async (on, place) => {
 }
 
 export const nothing: Maker = async () => ({})
-/** A reset returns to the present state. */
+/** Keeps the present state as the one to which a reset returns. */
 export const filledAsIs: Maker = async ({ world: { store, system } }) => {
   await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
   return {}
 }
-/** The present state. */
+/** Saves a snapshot of the present state. */
 export const snapshot: Maker = async (on) => {
   const { attributes } = await made(on, '/simulations/snapshots', { name: 'as-it-is' }, on.world.apiKey)
   return { name: attributes.name }
 }
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
-/** Makes a wallet with an agent attached to it. */
+/** Returns a wallet and an agent attached to it. */
 export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
 /** Makes a wallet that nothing else uses, so that it may be frozen. */
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
   walletId: (await made(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
 })
-/** Makes an agent that may be detached from a wallet, because it does not need it. */
+/** Attaches the agent to another wallet, from which it can be detached because it doesn't need it. */
 export const attachment: Maker = async (on, place) => {
   const { agentId, apiKey } = place
   const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
   await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { walletId: id, agentId }
 }
-/** Makes a wallet with money, and returns another of the party's that the agent may use too. */
+/** Creates a second wallet that the agent may use, as the destination of a transfer from the first. */
 export const walletPair: Maker = async (on, { walletId, agentId, apiKey }) => {
   const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
   await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
@@ -126,7 +126,7 @@ export const cardAndPurchase: Maker = async (on, place) => {
 }
 
 export const payment: Maker = async (on, place) => ({ paymentId: (await payShop(on, place)).id })
-/** Makes a payment, and returns its event. */
+/** Makes a payment, and returns the ids of the payment and its event. */
 export const paymentAndEvent: Maker = async (on, place) => {
   const { paymentId } = await payment(on, place)
   const { data } = (await on.world.get('/events?eventType=payment.created&limit=1', { key: place.apiKey })).json
@@ -136,7 +136,7 @@ export const event: Maker = async (on, place) => {
   const { eventId = '' } = await paymentAndEvent(on, place)
   return { eventId }
 }
-/** Links one of two bank accounts of the place's party. */
+/** Links the party's two bank accounts, and returns the first. */
 export const externalAccount: Maker = async (on, { apiKey }) => {
   const processorToken = 'processor-sandbox-accounts'
   const [{ id }] = await made(on, '/external-accounts/processor-token', { processorToken }, apiKey)
@@ -188,9 +188,9 @@ async function askFor(on: Grounds, payer: object, key: string): Promise<string> 
   return (await made(on, '/payment-requests', { amount: 10, payer }, key)).id
 }
 
-/** Makes an approval of the party's own request, so that its agent may decide too. */
+/** Creates an approval of a payment by the party itself, which its agent may decide too. */
 export const approval: Maker = async (on, place) => {
-  // The limits that put it in review may have been cleared.
+  // An earlier test may have cleared the limits that send the payment to review.
   const limits = { key: place.apiKey, attributes: { perTransaction: limitCents } }
   const limited = await on.world.send('PUT', '/parties/me/limits', limits)
   if (limited.status !== 200) throw new Error(limited.text)
@@ -201,8 +201,8 @@ export const approval: Maker = async (on, place) => {
 }
 
 /**
- * Makes an approval of a payment that the place's agent requested for its customer; the two customers' places request
- * it themselves.
+ * Creates an approval of a payment by the place's agent for its customer. At the two customers' places, the party
+ * itself makes the payment.
  */
 export const askedOfCustomer: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
@@ -254,7 +254,7 @@ export const agentKeyOfAgent: Maker = async (on, place) => ({
   agentId: place.agentId,
 })
 
-/** Connects a customer to the place's agent; for the two customers' places, to the agent of the asking party. */
+/** Connects a customer to the place's agent; at the two customers' places, to the agent of the calling party. */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
   const { partyId } = await addPlainParty(world)
@@ -280,33 +280,33 @@ export const partyInvitation: Maker = async (on, { apiKey }) => {
 /** Returns an unused handle. */
 export const unusedHandle = () => `handle${people++}`
 
-/** Returns a card of the asking agent, or a record of the others' own. */
+/** Returns a card of the calling agent; at the other places, a payment by the party itself. */
 export const deed: Maker = async (on, place) =>
   place.name === 'own'
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
 
-/** Makes a payment whose recipient without an account gets a message; it is made by the own agent. */
+/** Pays a recipient without an account, who gets a message. At the caller's own place, its agent pays. */
 export const mailed: Maker = async (on, place) => {
   const attributes = { amount: 10, counterparty: { type: 'email', value: somebody() } }
   const own = place.name === 'own'
   return { resourceId: (await made(on, '/payments', attributes, own ? place.agentKey : place.apiKey)).id }
 }
 
-/** Returns well-formed ids of nothing. */
+/** Returns well-formed ids of records that don't exist. */
 export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   const unknown = (id: string) => (id.includes('_') ? newId(id.slice(0, 3), system, system.now()) : id)
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
 }
 
-/** A party can have at most a hundred, so a few are made, and another after a deletion. */
+/** Returns one of three webhooks, and creates it if there are fewer: a party can have at most a hundred. */
 export const webhook: Maker = async (on, { apiKey }) => {
   const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
   if (found.length === 3) return { webhookId: found[0].id }
   const attributes = { url: 'https://hooks.example.com/in', enabledEvents: ['*'] }
   return { webhookId: (await made(on, '/webhooks', attributes, apiKey)).id }
 }
-/** Makes a webhook with a waiting delivery. */
+/** Creates a webhook with a waiting delivery. */
 export const toldWebhook: Maker = async (on, place) => {
   const { webhookId } = await webhook(on, place)
   await tested(on, String(webhookId), place)

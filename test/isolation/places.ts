@@ -24,8 +24,8 @@ import {
 export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
 
 /**
- * A party, with the creator of its resources: its own keys, or the agent in the name of a customer that granted
- * everything.
+ * A party and the keys that create its resources: its own, or those of the agent that acts for it as a customer that
+ * granted everything.
  */
 export interface Place {
   name: PlaceName
@@ -41,11 +41,11 @@ export interface Place {
 const scopeNames = Object.keys(oauthScopes) as OAuthScope[]
 const grantActors = ['agent grant', 'user grant'] as const
 
-/** The limits of grants, besides those with every scope. */
+/** The names of grants without some scopes. */
 export type LimitedGrant =
   `${(typeof grantActors)[number]} ${`${'with only' | 'without'} ${OAuthScope}` | 'without scopes'}`
 
-/** Grants by an agent and by a user: with each scope alone, without each, and with none. */
+/** The names of an agent's and a user's grants with only one scope, with all but one, and with none. */
 export const limitedGrants: readonly LimitedGrant[] = grantActors.flatMap((actor) => [
   `${actor} without scopes` as const,
   ...scopeNames.flatMap((scope) => [`${actor} with only ${scope}`, `${actor} without ${scope}`] as const),
@@ -89,7 +89,7 @@ export interface Grounds {
   shop: OtherParty
 }
 
-/** The grant of the customer that withholds everything else. */
+/** The permissions of a customer that grants almost nothing. */
 export const uselessGrant = JSON.stringify(['party.read'])
 /**
  * The amount in cents above which a party's payments wait for an approval, and an amount above it that needs no second
@@ -98,12 +98,14 @@ export const uselessGrant = JSON.stringify(['party.read'])
 export const limitCents = 40_000
 export const reviewedCents = 45_000
 
-/** The asking party with its agent, two of its customers, one with a useless grant, and a stranger. */
+/**
+ * Creates the calling party with its agent, two of its customers (one with a useless grant), a stranger, and a shop.
+ */
 export async function grounds(database: TestDatabase, options?: WorldOptions): Promise<Grounds> {
   return groundsIn(await createWorld(database, options))
 }
 
-/** Makes the same in an existing world. */
+/** Creates these parties in an existing world. */
 export async function groundsIn(world: World): Promise<Grounds> {
   const { partyId, agentId } = await world.whoami()
   if (agentId === null) throw new Error('The seeded key is an agent key.')
@@ -173,7 +175,7 @@ async function allCredentials(world: World, own: Place): Promise<Grounds['creden
   }
 }
 
-/** A token of each kind of grant, as it is exchanged for access tokens. */
+/** Creates a grant of each kind, and returns the API's tokens for them. */
 async function grantTokens(world: World, { partyId, agentId }: Place) {
   const { userId } = await addUserToken(world, partyId)
   const add = (of: CredentialKind) => {
@@ -188,7 +190,7 @@ async function grantTokens(world: World, { partyId, agentId }: Place) {
   return { ...(tokens as Record<(typeof all)[number], string>), 'ended grant': ended.token }
 }
 
-/** Makes a grant as if a user had allowed it, and a token of it. */
+/** Creates a grant as if a user had consented, and a token for it. */
 export async function addGrant(
   { store, system }: Pick<World, 'store' | 'system'>,
   { scopes: granted, ...of }: { partyId: string; userId: string; agentId: string | null; scopes: readonly string[] },
@@ -207,7 +209,7 @@ export async function addGrant(
   return { grantId, token }
 }
 
-/** Its hash could be found, so only its environment is wrong. */
+/** Adds a key whose hash is in the database, so that only its environment is wrong. */
 async function addProductionKey({ store, system }: World, partyId: string, agentId: string): Promise<string> {
   const credential = `ak_ntl_prod_${newId('test', system, system.now())}`
   const row = { partyId, agentId, name: null, scopes: null, seeded: 0, revokedAtMs: null, expiresAtMs: null } as const

@@ -11,7 +11,7 @@ import { type AccountKind, addPlayed, askPayment, invite, payUnknown, type Stage
 interface Answering {
   path(stage: Stage): Promise<string>
   fields: { decision: string; [name: string]: string }
-  /** Saying no needs no password. */
+  /** A yes needs a password, a no does not. */
   isYes: boolean
 }
 
@@ -25,7 +25,10 @@ const joining = async ({ site: { world }, played, player }: Stage) => {
 }
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 
-/** Every route with a form: how it answers for a party, or why it doesn't. A new one fails until it has an entry. */
+/**
+ * Every route with a form: the answers that it can give for a party, or why it gives none. A new route fails until it
+ * has an entry.
+ */
 const routes: Record<string, readonly Answering[] | string> = {
   'POST /connect/:token': [
     { path: invitation, fields: { decision: 'accept' }, isYes: true },

@@ -131,7 +131,7 @@ onEachDatabase('a party that answers for itself', (database) => {
     const asked = await post('/payment-requests', { amount: 500, payer: { type: 'party_id', value: customerPartyId } })
     await post(`/simulations/payment-requests/${asked.data.id}/fulfill`)
     await post(`/simulations/customers/${customerPartyId}/agents/${agentId}/revoke`)
-    // The seeded customer has no accounts either.
+    // The seeded customer has no accounts, like `nobody`.
     const seeded = (await world.get('/customers')).json.data[0].id
     await post(`/simulations/customers/${seeded}/agents/${agentId}/revoke`)
     await world.drop()

@@ -5,12 +5,12 @@ import type { Catalogue, OperationKey } from '../../tools/index.ts'
 import type { PersonSite } from '../pages/person-site.ts'
 import { type Answer, addDelegation, addKey, addPlainParty, type Sent } from '../support/world.ts'
 
-/** The ways in which people or programs act for a party, and none. */
+/** The accounts that may act for a party. */
 export const accounts = ['an API key', 'a user with a password', 'nobody'] as const
 
 export type AccountKind = (typeof accounts)[number]
 
-/** The party that is played. */
+/** The party that a simulation plays. */
 export interface Played {
   partyId: string
   email: string
@@ -18,7 +18,7 @@ export interface Played {
   user: UserRow | undefined
 }
 
-/** The party that plays, with its agent. */
+/** The party that runs the simulation, with its agent. */
 export interface Player {
   partyId: string
   agentId: string
@@ -37,7 +37,7 @@ export type Play = (stage: Stage) => Promise<{ path: string; attributes?: object
 
 let people = 0
 
-/** Makes a funded party with people or programs that act for it in that way. */
+/** Creates a funded party with an account of that kind. */
 export async function addPlayed({ world, addUser }: PersonSite, kind: AccountKind): Promise<Played> {
   const email = `played${people++}@example.com`
   const party = { partyType: 'PERSON', displayName: 'Ann', email } as const
@@ -54,7 +54,7 @@ const done = (answer: Answer) => {
   return answer.json.data
 }
 
-/** Sends a request by the player's agent, or with an API key of it. */
+/** Returns a function that sends a request with the player's agent key or API key. */
 const as =
   (key: 'agentKey' | 'apiKey') =>
   async ({ site: { world }, player }: Stage, path: string, attributes: object, sent: Sent = {}) =>
@@ -109,8 +109,8 @@ type SimulationKey = {
 }[OperationKey]
 
 /**
- * Every simulation: how it plays another party, or which one it plays instead. A new one does not compile until it has
- * an entry.
+ * Every simulation with the request by which it plays another party, or a text that says whom it plays instead. A new
+ * simulation does not compile until it has an entry.
  */
 export const simulations: Record<SimulationKey, Play | string> = {
   simulateInvitationAcceptance: async (stage) => ({

@@ -20,12 +20,12 @@ export interface Prober {
 }
 
 export interface Asked {
-  /** Null sends no credential. */
+  /** `null` sends no credential. */
   key: string | null
   ids: Ids
   /** The party named as the customer to act for. */
   acting?: string | undefined
-  /** Reads may use either of two names for it. */
+  /** The parameter that names the customer. Reads accept both. */
   word?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string
@@ -139,7 +139,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const { stranger } = places
     const idempotencyKey = `shared key ${replays++}`
     const ids = await sample.make(on, stranger)
-    // Returns a body that is the same both times, including its addresses.
+    // Both requests have the same body, including its generated addresses.
     const attributes = sample.attributes?.(ids, on)
     const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
@@ -159,7 +159,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   }
 
   /**
-   * Returns every row that names the stranger, apart from the last use of its credentials and records of its own
+   * Returns every row that names the stranger, except for the last use of its credentials and the records of its own
    * requests.
    */
   const strangersRows = async () =>
@@ -172,7 +172,10 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   return { on, cell, cursor, replay, strangersRows, strangersRowsBefore: await strangersRows() }
 }
 
-/** Makes one resource of each kind at each place; only a bug would change one. Two, so that lists have another page. */
+/**
+ * Creates a resource of each kind at each place, which only a bug would change, and a second one of the stranger's, so
+ * that its lists have another page.
+ */
 async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample, Ids>>> {
   const all = {} as Record<PlaceName, Map<Sample, Ids>>
   for (const place of Object.values(on.places) as Place[]) {
@@ -185,7 +188,7 @@ async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample,
   return all
 }
 
-/** Builds a request by its operation: ids go where it has them, and the customer if it accepts one. */
+/** Sends an operation's request, with the ids where the operation takes them, and the customer if it accepts one. */
 export async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
   const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? sample.named?.[name] ?? '')
@@ -203,7 +206,9 @@ export async function send({ world, ...on }: Grounds, operation: OperationDefini
   })
 }
 
-/** Returns an answer without ids, which the caller itself sent, and without the support id. */
+/**
+ * Returns an answer as text. Ids are cut to their prefix: the caller sent some of them, and support ids always differ.
+ */
 function masked({ status, json }: Answer): string {
   return `${status} ${JSON.stringify(json).replaceAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1')}`
 }

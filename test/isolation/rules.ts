@@ -4,10 +4,10 @@ import { type CredentialKind, scopesOfGrant } from './places.ts'
 import { permittedStatus, type Sample } from './samples.ts'
 
 /**
- * The target of a request. `own` to `stranger` are resources of the party itself, of its customers, or of strangers;
- * acting for a customer names it. If an operation may name a customer, there are three more: a customer's resource
- * without naming it, an own one while naming a customer, and a stranger named as a customer. Reads of the published
- * client name it as `partyId`.
+ * The target of a request. `own` to `stranger` are resources of the party itself, of its customers, or of strangers; a
+ * request about a customer's resource names the customer. Operations that may name a customer have three more targets:
+ * a customer's resource without naming the customer, an own resource while naming a customer, and a stranger named as
+ * the customer. The published client's reads name the customer as `partyId`.
  */
 export const targets = [
   'own',
@@ -23,7 +23,7 @@ export const targets = [
 
 export type Target = (typeof targets)[number]
 
-/** The status by docs/service.md#credential-modes, #api-keys, #agent-policy and #nothing-of-others. */
+/** Returns the status by docs/service.md#credential-modes, #api-keys, #agent-policy and #nothing-of-others. */
 export function expectedStatus(
   credential: CredentialKind,
   sample: Sample,
@@ -48,19 +48,22 @@ export function expectedStatus(
   return target === 'own, naming a customer' ? 404 : 403
 }
 
-/** Reading and ending a connection needs only some grant of the customer. */
+/** Returns the status for reading or ending a connection, which any grant of the customer permits. */
 function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
 }
 
-/** A caller can neither give nor ask a customer for a permission it lacks. */
+/** Returns whether a caller lacks the permission that it would give, or ask a customer for. */
 function lacks(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | undefined): boolean {
   if (scopes === undefined || gives === undefined) return false
   return !scopes.some((scope) => scope === gives || (oauthScopes[scope].includes as readonly string[]).includes(gives))
 }
 
-/** Card operations need `cards:agent` (docs/service.md#oauth-scopes), whatever else a connection may do. */
+/**
+ * Returns whether the scopes permit an operation. All card operations need `cards:agent`
+ * (docs/service.md#oauth-scopes).
+ */
 function isAllowed(scopes: readonly string[] | undefined, { name, permission }: OperationDefinition): boolean {
   if (scopes === undefined) return true
   if (/card/.test(name) && !/subscription/.test(name)) return scopes.includes('cards:agent')

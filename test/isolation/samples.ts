@@ -6,7 +6,7 @@ import * as make from './makers.ts'
 import { type Grounds, limitCents } from './places.ts'
 
 /**
- * A request about a resource, and its permitted senders by docs/service.md. `who` is anyone with a working credential;
+ * A request about a resource, and its permitted senders by docs/service.md. They are anyone with a working credential;
  * anyone with the scope, including agents and users; agents only; or the party's own keys and users, never an agent.
  */
 export interface Sample {
@@ -18,23 +18,23 @@ export interface Sample {
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
   make: Maker
-  /** Shared ids in its path. */
+  /** Ids in its path that all targets share. */
   named?: Ids
   /** The required attributes; by default none. */
   attributes?: (ids: Ids, on: Grounds) => object
   /** The scope that an application needs to ask a customer for the requested permissions. */
   gives?: OAuthScope
-  /** Its query, whatever the target. */
+  /** The query for every target. */
   query?: Record<string, string>
   /** The status for an agent whose customer granted something else, if not 403. */
   ungranted?: number
-  /** The made ids that narrow a list. */
+  /** The created ids by which a list can be filtered. */
   filters?: readonly string[]
-  /** The created ids that the own list shows; by default all. */
+  /** The created ids that the caller's own list shows; by default all. */
   shown?: readonly string[]
   /** The status of a permitted request, if it differs from the declared one. */
   permitted?: number
-  /** The status of a customer request about the caller's own party, if not 404. */
+  /** The status if a request names the caller's own party as its customer, if not 404. */
   ownParty?: number
   /** The status for an agent that names another agent, if not 404: it may act for itself only. */
   otherAgent?: number
@@ -222,7 +222,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listSubscriptions: acting('payments.read', make.pending),
   listSubscriptionPayments: acting('payments.read', make.active, { shown: ['subscriptionId'] }),
   cancelSubscription: acting('payments.create', make.pending),
-  // This subscription needs no attention: the permission is checked before its state.
+  // This subscription needs no attention, hence 409; the permission is checked earlier.
   resumeSubscription: acting('payments.create', make.active, { permitted: 409 }),
   markSubscriptionPaymentPaid: acting('payments.create', make.active),
   simulateSubscriptionCheckout: acting('payments.create', make.pending, { attributes: () => ({ card: 'approves' }) }),
@@ -281,11 +281,10 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   sendTestEvent: owners(make.webhook),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
-  // The asking party is the first of its world, which manages the sandbox.
+  // The calling party is the first of its world, so it manages the sandbox.
   setSandboxFault: self('anyone', { attributes: () => ({ id: 'nowhere', path: '/nowhere', fault: 'reset' }) }),
   listSandboxFaults: self('anyone'),
   clearSandboxFaults: self('anyone'),
-  // The asking party is the world's first.
   resetSandbox: self('anyone', { make: make.filledAsIs }),
   saveSandbox: self('anyone', { attributes: () => ({ name: 'as-it-is' }) }),
   listSandboxSnapshots: self('anyone', { make: make.snapshot }),

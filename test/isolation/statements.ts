@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { keyOf, type Table } from '../../src/service/store/schema/table.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** Records every text that SQLite prepares, until `stop`. */
+/** Records every statement that SQLite prepares, until `stop` is called. */
 export function listen(): { texts: ReadonlySet<string>; stop(): void } {
   const texts = new Set<string>()
   const { prepare } = DatabaseSync.prototype
@@ -31,7 +31,7 @@ export function partiesUnsaid(text: string): string[] {
   })
 }
 
-/** The queries over all parties' rows, each by an index, with the reason. */
+/** The queries that may read all parties' rows, each with its reason. All of them use an index. */
 const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
   [/^select "offsetMs"/, 'the clock, and what is due next, are common to all'],
   [

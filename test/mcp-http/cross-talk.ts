@@ -4,7 +4,7 @@ export interface CrossTalk {
   answered: number
   cancelled: number
   progress: number
-  /** Messages that reached the wrong host, or none. */
+  /** Messages that reached the wrong host, or no host. */
   wrong: string[]
 }
 

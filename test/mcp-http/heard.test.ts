@@ -35,7 +35,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     await world.drop()
   })
 
-  /** A host of each era that watches these resources, and returns the next notified address. */
+  /** Connects a host of each era that watches these resources. */
   const watching = async (key: string, ids: readonly string[]) => {
     const uris = ids.map(uriOf)
     const passed = new Set<string>()
@@ -48,14 +48,14 @@ onEachDatabase('a host that watches a resource', (database) => {
     const streams = [eventsOf(await legacy.send('GET')), eventsOf(await later.post(body, headers))]
     for (const stream of streams) await stream.next()
     return {
-      /** Skips notifications of things created before the mark, and the mark. */
+      /** Skips all notifications up to the first one of the mark. */
       passes: async (id: string) => {
         passed.add(uriOf(id))
         for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
       /**
-       * Expects this notification next, apart from the mark: a watch may report a creation and later changes one by
-       * one.
+       * Expects this notification next, or after more of the mark: a watch may report a creation and later changes one
+       * by one.
        */
       hears: async (id: string) => {
         for (const stream of streams) {
@@ -94,7 +94,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     ok(await world.authorize(marks.second, 100, { key: second.agentKey }))
     ok(await world.authorize(marks.foreign, 100, { key: other.agentKey }))
     ok(await merchant(world).checkout(marks.subscription))
-    // Each host's own change comes first: nothing came before it.
+    // Every host gets its own change next, so nothing foreign came before it.
     for (const { mark, host } of deaf) await host.hears(mark)
     await Promise.all([...hearing, ...deaf.map(({ host }) => host)].map((host) => host.end()))
   })

@@ -86,7 +86,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
   return { url: `${listener.url}/mcp`, endpoint, credentials, logged, close }
 }
 
-/** Notifies nothing by itself: the test calls the endpoint's `notify`. */
+/** Changes that are never reported by themselves: the test calls the endpoint's `notify`. */
 const noChanges: EndpointDependencies['changes'] = {
   activity: {
     ends: async () => new Map(),
@@ -97,7 +97,7 @@ const noChanges: EndpointDependencies['changes'] = {
   mayRead: async () => false,
 }
 
-/** Returns a credential of that name alone. */
+/** Returns a credential and its principal, of that name. */
 export function principal(name: string, more: Partial<Principal> = {}): [string, Principal] {
   const credential = `token-of-${name}`
   return [
@@ -106,7 +106,7 @@ export function principal(name: string, more: Partial<Principal> = {}): [string,
   ]
 }
 
-/** Returns the way that SDK's host reaches an endpoint. */
+/** Returns the SDK's transport to an endpoint. */
 export function transportTo(
   sdk: 'v1' | 'v2',
   url: string,
@@ -134,7 +134,7 @@ export function transportTo(
     : new StreamableHTTPClientTransport(new URL(url), options)
 }
 
-/** Requests of a hand-written host, for messages that no SDK would send. */
+/** Returns a hand-written host, for messages that no SDK would send. */
 export function rawHost(url: string, credential = 'token-of-alice') {
   let sessionId: string | undefined
   const send = (method: string, body?: unknown, headers: Record<string, string | undefined> = {}) => {

@@ -155,7 +155,7 @@ describe.each(hosts)('$host, on a server that asks and lasts', ({ open, sdk }) =
         return told
       })
       .toContain('cards://1')
-    // The order shows it: foreign messages would have come first.
+    // Foreign messages would have come first.
     hosting.endpoint.notify({ kind: 'prompts_list_changed' }, 'bob')
     hosting.endpoint.notify({ kind: 'tools_list_changed' })
     await expect.poll(() => told).toContain('tools')

@@ -11,12 +11,15 @@ import { onEachDatabase } from '../support/databases.ts'
 import { allEvents, createHosting, eventsOf, type Hosting, rawHost } from './hosting.ts'
 import { gate } from './test-server.ts'
 
-/** Tests of the session data in the database: it has no secrets, and nothing outlives its use. */
+/** Tests of the session data in the database: it contains no secrets, and is deleted when it is no longer needed. */
 
 const canary = 'canary-4111-1111'
 const operations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
 
-/** Answers as the operation with the tool's name would, over a stream; `question` leads the person to a page. */
+/**
+ * Returns a server that answers like the operation of the called tool, over a stream. The tool `question` sends the
+ * person to a page.
+ */
 function telling(): Server {
   const server = new Server({ name: 'telling', version: '1' }, { capabilities: { tools: {}, resources: {} } })
   const progress = ({ mcpReq }: ServerContext) =>
@@ -46,7 +49,7 @@ onEachDatabase('what is kept', (database) => {
   let drop: () => Promise<void>
   let hosting: Hosting
   let host: ReturnType<typeof rawHost>
-  /** Each message that went into the store, because delivered ones are soon deleted there. */
+  /** Every message that was stored. The store soon deletes delivered ones. */
   let stored: string[]
   let aheadMs = 0
   const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }
@@ -149,7 +152,7 @@ onEachDatabase('what is kept', (database) => {
     expect(await mail()).toEqual([])
     await asking.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)
-    // Already answered: however often it is sent again, one copy is enough for anyone who still waits.
+    // The question was answered already. Further answers are stored once, for a server that still waits.
     for (let count = 0; count < 3; count++) await asking.post({ jsonrpc: '2.0', id, result: { count } })
     expect(await mail()).toHaveLength(1)
   })

@@ -7,13 +7,13 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { initializeMessage, modernRequest } from './hosting.ts'
 
-/** A host's requests count like API requests, whatever they are and in either era. */
+/** Every request of a host counts like an API request, in either era. */
 
 const address = 'http://127.0.0.1:4010'
 let world: World
 let site: Site
 beforeAll(async () => {
-  // Polling for mail would make a fake minute pass immediately.
+  // With a fake sleep, each poll for mail would let a minute pass.
   const standing = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
   world = await createWorld(sqlite, { system: standing, rateLimit: 10 })
   const { service, store, system } = world
@@ -45,7 +45,7 @@ describe('the limit of a credential', () => {
     const inSession = { 'Mcp-Session-Id': session, 'Mcp-Protocol-Version': '2025-11-25' }
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
     expect(JSON.stringify(await (await ask('POST', call, inSession)).json())).toContain('agent_key')
-    // The two above and this one.
+    // Two requests above, and this one, out of ten.
     expect((await world.get('/whoami')).headers.get('x-ratelimit-remaining')).toBe('7')
     for (let count = 0; count < 7; count++) await ask('POST', { ...call, method: 'ping' }, inSession)
     const modern = modernRequest('tools/list')

@@ -8,7 +8,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createHosting, eventsOf, type Hosting, jsonOf, rawHost, resultOf } from './hosting.ts'
 import { cancelled, gate } from './test-server.ts'
 
-/** Two endpoints with separate connections, which are like two processes. */
+/** Two endpoints with separate database connections stand in for two processes. */
 onEachDatabase('two processes', (database) => {
   let stores: Store[]
   let drop: () => Promise<void>
@@ -107,7 +107,7 @@ onEachDatabase('two processes', (database) => {
     const [first, second] = await both()
     const marker = `cancelled there on ${database.name}`
     const call = first.call('long', 'wait', { marker, wait: 'never' })
-    // Only then has the call begun for certain.
+    // The id is refused a second time only once the first call has begun.
     await expect.poll(async () => (await first.call('long', 'echo')).status).toBe(400)
     await second.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } })
     expect((await call).status).toBe(202)
@@ -122,7 +122,7 @@ onEachDatabase('two processes', (database) => {
     const [asked, askedToo] = [(await a.next()).value.message.id, (await b.next()).value.message.id]
     expect(asked).not.toBe(askedToo)
     const answer = (content: object) => ({ action: 'accept', content })
-    // Each is posted to the other endpoint.
+    // Each answer is posted to the other endpoint.
     await second.post({ jsonrpc: '2.0', id: asked, result: answer({ sure: true }) })
     await first.post({ jsonrpc: '2.0', id: askedToo, result: answer({ sure: false }) })
     expect(resultOf((await a.next()).value.message).content).toEqual({ sure: true })

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { HostContext } from '../../src/mcp/http/host-context.ts'
 
-/** Lets a test decide when a call continues. */
+/** The gates at which calls wait until a test opens them, by name. */
 export const gates = new Map<string, PromiseWithResolvers<void>>()
 
 export function gate(name: string): PromiseWithResolvers<void> {
@@ -19,7 +19,7 @@ export function gate(name: string): PromiseWithResolvers<void> {
   return found
 }
 
-/** Cancelled calls, by their marker. */
+/** The markers of cancelled calls. */
 export const cancelled = new Set<string>()
 
 type Arguments = Record<string, unknown>
@@ -49,7 +49,7 @@ const notifyProgress = async ({ steps = 0, marker }: Arguments, context: ServerC
   }
 }
 
-/** The tools that tests of the transport need: answers, progress, questions to the person, long calls. */
+/** The tools that the tests of the transport need: they answer, report progress, ask the person, or take long. */
 const tools: Record<string, Tool> = {
   echo: ({ marker }) => marker,
   connection: (_args, _context, { principal, instanceId, toolsets = 'none', readOnly, era }) => ({

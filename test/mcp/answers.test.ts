@@ -36,7 +36,7 @@ const exampleOf = (operation: OperationDefinition): Body => {
   return structuredClone(example ?? Object.values(examples)[0]?.value) as Body
 }
 
-/** Returns the document's example arguments of the tool. */
+/** Returns the tool's example arguments from the OpenAPI document. */
 function argumentsOf(operation: OperationDefinition): Record<string, unknown> {
   const { parameters, requestBody } = operationIn(document, operation)
   const required = parameters
@@ -65,12 +65,12 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
 const leftOut: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
   // The record has not changed since.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
-  // Only a program can compare them; detail "full" has them.
+  // Only a program can compare hashes; detail "full" has them.
   hash: () => true,
   previousHash: () => true,
-  // The amount's sign shows it.
+  // The dollar sign of the amount shows it.
   currency: (value) => value === 'USD',
-  // It is for the payer's browser only, and in no answer of the server.
+  // It is for the payer's browser only, and the MCP server never returns it.
   clientSecret: () => true,
 }
 
@@ -79,7 +79,7 @@ const amounts =
 const inDollars = (cents: number) =>
   `$${Math.floor(cents / 100).toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
 
-/** Returns each value with content, by its name. */
+/** Returns the name and text of each value that is not empty. */
 function valuesOf(value: unknown, name = '', record: object = {}): [string, string][] {
   if (value === null || value === undefined || leftOut[name]?.(value, record) === true) return []
   if (Array.isArray(value)) return value.flatMap((item) => valuesOf(item, name))
@@ -124,7 +124,7 @@ describe('one resource is shown in full', () => {
   })
 })
 
-/** Makes a page of ten, each with its own ids and times, apart from what ten records of one party share. */
+/** Returns a page of ten records with different ids and times. Ids that all records of one party share stay equal. */
 function tenOf(operation: OperationDefinition): Body {
   const { data } = exampleOf(operation)
   const shared = /^(pty|wal|agt|usr|agk)_/
@@ -138,10 +138,10 @@ function tenOf(operation: OperationDefinition): Body {
   return { data: records, meta: { pagination: { hasMore: true, nextCursor: 'bmV4dC1wYWdl' } } }
 }
 
-/** Returns a quarter of the text's bytes. */
+/** Estimates the number of tokens as a quarter of the text's bytes. */
 const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 4)
 
-/** The size limit for a page of ten. It is higher if a record has details that no other tool shows. */
+/** The limits of tools whose page of ten may be larger than others, because no other tool shows these details. */
 const most: Readonly<Record<string, number>> = {
   list_approvals: 690,
   list_card_transactions: 550,

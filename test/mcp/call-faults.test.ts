@@ -25,7 +25,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Makes a unique payment, and returns how often its money arrived. */
+  /** Returns the input of a unique payment. `times` returns how often its money arrived. */
   const payment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -45,7 +45,10 @@ onEachDatabase('a call that meets a fault', (database) => {
         open.push(meeting)
         return meeting
       }
-      /** Over HTTP the host notices a cut connection; over stdio it hears nothing, while other calls are answered. */
+      /**
+       * Expects that the call was lost. Over HTTP the host sees the cut connection; over stdio it gets no answer, but
+       * its other calls do.
+       */
       const isLost = async (meeting: Meeting, call: Promise<ToolResult>) => {
         if (door === 'over HTTP') return expect(call).rejects.toThrow()
         let isSettled = false
@@ -203,7 +206,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
 })
 
-/** Resolves after the server's turn: everything it had to say came before. */
+/** Makes another call, whose answer comes after everything that the server sent before. */
 async function answered(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

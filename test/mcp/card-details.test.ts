@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** A deployment of the API without such pages. */
+/** Answers like a deployment of the API that has no such pages. */
 const withoutPages = ({ url }: Request) => {
   if (!url.endsWith('/details-page')) return undefined
   const errors = [
@@ -94,7 +94,7 @@ test('the tool says what it does, in either way; production masks unless told ot
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
   expect(JSON.stringify(detailsTool(everyTool('production'))?.outputSchema)).toContain('cvv')
-  // The page's address would show the number to anyone who opens it as the person, so the model must not get it.
+  // Anyone who opens the page as the person sees the number, so the model must not get its address.
   const names = (cardDetails: 'masked' | 'reveal') =>
     toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
   expect(names('reveal')).toContain('create_agent_card_details_page')

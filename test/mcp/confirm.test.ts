@@ -122,7 +122,7 @@ onEachDatabase('the human decides,', (database) => {
       const slept: number[] = []
       const sleep = async (ms: number) => {
         slept.push(ms)
-        // On the page, in the second round.
+        // The person approves on the page, in the second round.
         if (slept.length === 10) ok(await self.approve(approvalId, { key: world.apiKey }))
       }
       const who = person([{ action: 'accept' }], { url: {} })
@@ -233,7 +233,7 @@ onEachDatabase('the human decides,', (database) => {
         system: { ...world.system, sleep },
       })
       expect(errorOf(waited.result)).toMatchObject({ code: 'mfa_required', status: 428 })
-      // It asks three times, each for less than the minute after which a host gives up.
+      // The server sends the page three times, and each time waits less than the minute after which a host gives up.
       expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
       expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
       expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)

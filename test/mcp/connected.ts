@@ -14,7 +14,7 @@ export const instanceId = 'run 7/a'
 type ConnectedOptions = Partial<GivenOptions> & {
   key?: string
   person?: Person
-  /** Without a person, the host answers by itself. */
+  /** Whether the host answers by itself, without a person. */
   hasty?: boolean
   /** Intercepts every request to the service. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
@@ -34,7 +34,7 @@ export interface Connected {
   close(): Promise<void>
 }
 
-/** A host connected to an MCP server with the real service. */
+/** Connects a host to an MCP server with the real service. */
 export async function connected(
   world: World,
   open: (typeof hosts)[number]['open'],
@@ -87,7 +87,7 @@ export async function connected(
     stdin: toServer,
     stdout: toHost,
   })
-  // A person thinks for a second; a host without one answers at once, like `hasty`.
+  // A person thinks for a second; a host that answers by itself takes no time.
   const answer: Person['answer'] = (question) => {
     if (!hasty) world.system.pass(1_000)
     return person?.answer(question) ?? no
@@ -103,7 +103,9 @@ export async function connected(
   return { host, server, sent, logged, close }
 }
 
-/** A person who gives these answers in order, repeating the last one, with the questions asked. */
+/**
+ * Returns a person who gives these answers in order, repeating the last one, and the questions that they were asked.
+ */
 export function person(
   answers: (PersonAnswer | ((asked: Asked) => PersonAnswer | Promise<PersonAnswer>))[],
   modes: Person['modes'] = { form: {}, url: {} },

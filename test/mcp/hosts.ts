@@ -15,7 +15,7 @@ export interface Host {
   connect(transport: Transport): Promise<void>
   listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
   callTool(name: string, input?: object, options?: CallOptions): Promise<ToolResult>
-  /** The requests with the same name in both SDKs' clients. */
+  /** The requests that have the same name in both SDKs' clients. */
   requests: Requests
   /** Subscribes to changes of these resources, and of the lists. */
   watch(uris: string[], told: (change: string) => void): Promise<void>
@@ -73,7 +73,7 @@ export interface Person {
 const identity = { name: 'test-host', version: '1' }
 const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {} : { elicitation: person.modes })
 
-/** A host of the 2025 era, the only one its SDK supports. */
+/** Creates a host of the 2025 era, the only era that its SDK supports. */
 function earlierHost(person?: Person): Host {
   const client = new EarlierClient(identity, {
     capabilities: capabilitiesOf(person),
@@ -169,7 +169,7 @@ export const hosts = [
 export function errorOf(result: ToolResult): Record<string, unknown> {
   if (result.isError !== true || result.structuredContent !== undefined) throw new Error('not a plain error result')
   const text = result.content[0]?.text ?? ''
-  // A sentence, followed by the fields on a separate line, so the whole is not JSON.
+  // The text is a sentence and, on a separate line, the fields as JSON.
   const [sentence, fields, ...more] = text.split('\n')
   const { error } = JSON.parse(fields ?? '')
   if (sentence !== error.detail || more.length > 0) throw new Error(`not a sentence and its fields: ${text}`)

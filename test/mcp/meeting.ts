@@ -10,10 +10,10 @@ import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** Connects a host to a server whose calls have faults, one after another. */
+/** A host connected to a server, and the faults that its calls meet. */
 export interface Meeting {
   host: Host
-  /** The faults for the next calls; later calls have none. */
+  /** The faults of the next calls, in order; later calls have none. */
   next: (Fault | undefined)[]
   /** Resolves when the first call is cut. */
   isCut: Promise<void>

@@ -25,7 +25,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
   })
 
   let runs = 0
-  /** Connects a host in its own run. Returns that run's entries, without the requests to the API. */
+  /** Connects a host in a run of its own. `kept` returns that run's entries, without the requests to the API. */
   async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)
@@ -82,7 +82,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       const { host, kept } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
       const { decision } = pendingOf(await host.callTool(operation, payment))
-      // Asked again, it is the same question.
+      // Repeating the call asks the same question.
       await host.callTool(operation, payment)
       expect((await kept()).map(short)).toEqual([byLink])
       await at.decide(decision, decided)

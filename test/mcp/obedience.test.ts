@@ -12,7 +12,7 @@ import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 type Values = Record<string, unknown>
 
-/** A model that follows `next` literally, and does nothing else. */
+/** The outcome for a model that follows `next` literally, and does nothing else. */
 interface Ending {
   /** `done`: the call succeeded. `looked`: it was told to read. `person`: it was told to ask its person. */
   how: 'done' | 'looked' | 'person'
@@ -49,7 +49,7 @@ async function obey(connection: Connected, tool: string, given: Values): Promise
   throw new Error(`never ends: ${ending.told.join(' | ')}`)
 }
 
-/** Returns the arguments of the next try, the tool to read with, or nothing if a model cannot continue. */
+/** Returns the arguments of the next try, the tool to read with, or `person` if the model cannot continue alone. */
 function afterwards(input: Values, next: string): Values | `look ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }
@@ -102,7 +102,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Refills the wallet, because following `next` can spend everything. */
+/** Refills the wallet, because a model that follows `next` can spend everything. */
 async function fund(): Promise<void> {
   const { status, text } = await world.post(`/simulations/customers/${us}/transfers/deposit`, { amount: 10_000 })
   if (status !== 200) throw new Error(text)

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Returns the lines of the question to a person who says no. */
+/** Makes a call, to which the person says no. Returns the lines of the question. */
 async function askedOf(tool: string, input: object, options: NonNullable<Parameters<typeof connected>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
@@ -40,7 +40,7 @@ test('irreversible operations ask, with the exceptions listed here', () => {
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
-  // A refusal moves no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
+  // Cancelling and denying move no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
   const others = [
     'cancel_payment',
     'cancel_payment_request',
@@ -214,7 +214,7 @@ test('banks, requests, people and webhooks: the question names the subject and t
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
-  // There is no such record: nobody is asked, and nothing is cleared.
+  // This record does not exist, so nobody is asked, and nothing is cleared.
   expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
 })
 

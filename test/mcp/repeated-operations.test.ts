@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
-/** Whether an equal call shortly afterwards counts as a repeat, for each operation that changes anything. */
+/** The operations that change anything, by why an equal call shortly afterwards does or doesn't count as a repeat. */
 const classes = {
   'moves money or makes a new thing': [
     'create_agent',
@@ -69,9 +69,9 @@ const classes = {
     'create_customer_invitation',
     'create_invitation_link',
   ],
-  // A cart costs nothing, and a paid one refuses another payment; an event has its own id.
+  // A cart costs nothing, a paid cart refuses a second payment, and an event has its own id.
   'does no harm a second time': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
-  // Its link opens once, so a recorded answer would have a used link.
+  // The page's link opens once, so a recorded answer would have a used link.
   'makes a link that is good for one look': ['create_agent_card_details_page'],
 } as const
 
@@ -86,7 +86,7 @@ test('every operation that changes anything is classified, and those that a repe
   const expected = [...classes['moves money or makes a new thing'], ...answers].sort()
   expect(guarded.map(({ name }) => name).sort()).toEqual(expected)
   expect(guarded.filter(({ method }) => method !== 'POST')).toEqual([])
-  // Elsewhere a call is repeated by its key.
+  // All other calls are repeated with their key.
   expect(
     guarded
       .filter(({ idempotency }) => idempotency === 'ignored')

@@ -10,10 +10,10 @@ import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** The course of a payment's request to the service and back. */
+/** A network's behavior for one payment request: it sends, loses, delays or refuses it. */
 type Way = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
-/** The ways of the next requests, in order; later requests go straight through. */
+/** The network's behavior for the next requests, in order; later requests go straight through. */
 export interface Line {
   ways: Way[]
   /** The number of payment requests sent. */
@@ -29,7 +29,7 @@ export const unavailable: Way = async (send, refuse) => {
   return refuse(503)
 }
 
-/** A way that holds a request, before or after the service gets it, and reports its arrival. */
+/** Holds a request, before or after the service gets it, and reports its arrival. */
 export function held(when: 'before' | 'after') {
   const [there, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ export function held(when: 'before' | 'after') {
     done.resolve()
     return answer
   }
-  /** Resolves when the held request has ended. */
+  /** Lets the held request continue. Resolves when it has ended. */
   const release = () => {
     released.resolve()
     return done.promise
@@ -66,7 +66,7 @@ interface DoorOptions {
   key?: string
 }
 
-/** A system whose waits take a fortieth of their time, without moving the world's clock. */
+/** Returns a system whose waits take a fortieth of their time, without moving the world's clock. */
 export const hurried = (system: System): System => ({
   ...system,
   sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),
@@ -75,7 +75,7 @@ export const hurried = (system: System): System => ({
 const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
-/** Returns the items in turn, endlessly. */
+/** Returns a function that returns the items in turn, endlessly. */
 function turns<Of>(all: readonly Of[]): () => Of {
   let count = 0
   return () => all[count++ % all.length] as Of
@@ -87,7 +87,10 @@ function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: 
   return way === undefined ? send() : way(send, refuse)
 }
 
-/** Over stdio: each host has a server process, which remembers calls in the database or, if remote, in a file. */
+/**
+ * Opens a connection over stdio: each host has a server process, which remembers calls in the database or, if remote,
+ * in a file.
+ */
 export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: DoorOptions, file?: string): Door {
   const line: Line = { ways: [], sent: 0 }
   const opened: { close(): Promise<void> }[] = []
@@ -132,7 +135,7 @@ export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: 
   }
 }
 
-/** Over HTTP: each process serves all hosts. */
+/** Opens a connection over HTTP: each process serves all hosts. */
 export async function httpDoor(
   { windowSeconds, worlds, key, host: { open, host, sdk } }: DoorOptions,
   headers: Record<string, string> = {},

@@ -33,7 +33,7 @@ onEachDatabase('a repeated call that the API knows no key of', (database) => {
 
   const opened = async (memory = inDatabase, between: Options['between'] = () => undefined) => {
     const repeats = { windowMs: 900_000, run: undefined, memory: async () => memory }
-    // Waits for an answer last as long as needed.
+    // Shortens the waits for an answer.
     const system = hurried(world.system)
     const connection = await connected(world, host.open, { key: world.apiKey, actor: 'user', repeats, between, system })
     open.push(connection)

@@ -32,7 +32,7 @@ interface Scene {
 interface Guarded {
   by: 'agent' | 'owner'
   arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
-  /** Each way in which the record becomes useless, by name; none if nothing undoes it. */
+  /** The ways to make the record useless, by name; empty if nothing can. */
   ends: Record<string, (scene: Scene, made: Made) => unknown>
 }
 
@@ -61,7 +61,7 @@ const bank = async ({ owner }: Scene) => {
 }
 const simulated = (path: string) => (scene: Scene, made: Made) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
-/** The service's time, which earlier tests moved. */
+/** Returns a time so many hours after the service's time, which earlier tests have advanced. */
 const inHours = async ({ owner }: Scene, hours: number) => {
   const { now } = (await owner('GET', '/simulations/clock')).attributes
   return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()
@@ -92,7 +92,7 @@ const invitationEnds: Guarded['ends'] = {
   'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
 }
 
-/** The call of each guarded tool, and the ways in which its record ends. */
+/** The call of each guarded tool, and the ways to end its record. */
 const guarded: Record<string, Guarded> = {
   create_payment: {
     by: 'agent',
@@ -266,7 +266,7 @@ async function follow(scene: Scene, host: Host, tool: string, given: Record<stri
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
   }
   if (told.includes('call list_agents')) return host.callTool('list_agents')
-  // The first call's record is unknown: a list shows it.
+  // If the first call's record is unknown, a list shows it.
   const [, list] = /Call (list_\w+) and decide anew/.exec(told) ?? []
   if (list !== undefined) return host.callTool(list)
   if (told.includes('pass a new idempotencyKey')) {
@@ -375,7 +375,7 @@ onEachDatabase('the repeat of a call', (database) => {
     await connection.close()
   })
 
-  /** The quick run takes every other path, each through one connection in turn. */
+  /** Returns the kinds of connection for a case: in the quick run, one in turn. */
   const doorsOf = (at: number) => (isDeep ? doorKinds : doorKinds.filter((_, door) => door === at % doorKinds.length))
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 
@@ -402,7 +402,7 @@ onEachDatabase('the repeat of a call', (database) => {
           expect(detail).toMatch(
             new RegExp(`^The equal call \\S+ \\w+ ago .*${madeBy(first).id}, which .* Nothing was done now\\.$`),
           )
-        // Only the advice leads on, however often the call is repeated.
+        // Repeating the call once more changes nothing; only following the advice does.
         expect(errorOf(await (await door.open()).callTool(tool, given)).detail).toBe(detail)
       }
       const told =

@@ -43,7 +43,7 @@ onEachDatabase('a call that is repeated', (database) => {
     open.push(connection)
     return { ...connection, call: (input: object) => connection.host.callTool('create_payment', input) }
   }
-  /** Makes a payment that no other test makes. */
+  /** Returns the input of a payment that no other test makes. */
   const newPayment = (more: object = {}) => {
     amount += 1
     return { amount, counterparty: { type: 'party_id', value: other.partyId }, ...more }
@@ -115,7 +115,7 @@ onEachDatabase('a call that is repeated', (database) => {
     const { call, host: at } = await opened()
     expect(errorOf(await call(rich)).code).toBe('conflict')
     const sent = async () => (await opened()).call(rich)
-    // The state left by a process that died: the refusal is recorded under a remembered key.
+    // Leaves the state of a process that died: the refusal is recorded, and its key is still remembered.
     const real = memory
     memory = async () => ({ ...(await real()), forget: async () => {} })
     expect(errorOf(await sent()).code).toBe('conflict')

@@ -8,7 +8,7 @@ import { addParty, anotherProcess, createWorld, type OtherParty, type World } fr
 import { type Host, hosts, type ToolResult } from './hosts.ts'
 import { type Door, held, httpDoor, lost, stdioDoor, unavailable } from './repeating.ts'
 
-/** The means of a scenario. */
+/** A connection to the service, and the payment to repeat over it. */
 interface Scene {
   door: Door
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
@@ -36,7 +36,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
     const slow = held('before')
     door.line.ways = [slow.way]
     await givenUp(pay, host, slow.there)
-    // It arrives first, so the answer is its own.
+    // The repeat arrives first, so its answer is not marked as a repeat's.
     const repeat = await pay(host)
     expect(repeat.structuredContent).not.toHaveProperty('repeated')
     await slow.release()
@@ -107,7 +107,7 @@ onEachDatabase('a repeated call', (database) => {
     const wallet = await worlds[0]?.get(`/wallets/${other.walletId}`, { key: other.apiKey })
     return wallet?.json.data.attributes.balance.total as number
   }
-  /** Returns how often the money arrived, and the answers to the repeats. */
+  /** Runs a scenario. Returns how often the money arrived, and the answers to the repeats. */
   const played = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
     doors.push(door)
     amount += 1

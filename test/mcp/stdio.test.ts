@@ -112,7 +112,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   })
 })
 
-/** Runs the process on some lines of input, after which the input ends. */
+/** Runs the process with these lines as its whole input. */
 async function run(lines: object[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli], { env: { PATH: process.env.PATH, ...environment, ...env } })
   const output = Promise.all([text(child.stdout), text(child.stderr)])

@@ -5,7 +5,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected } from './connected.ts'
 import { hosts } from './hosts.ts'
 
-/** Returns a tool's answer as the model sees it in a host that passes on texts only. */
+/** Calls a tool in a host that passes on only texts, and returns what the model sees. */
 type Told = (name: string, input?: object) => Promise<string>
 
 /**

@@ -79,7 +79,7 @@ describe('a host that drops bounds, forms and defaults', () => {
       }
       for (const [keyword, value] of Object.entries({ ...bounds, ...safe, format: format === 'date-time' && format })) {
         if (value === undefined || value === false || path.endsWith('tags/*')) continue
-        // Its only value is listed.
+        // The currency's only value is listed.
         if (path === '/currency') continue
         if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
         else expect(offered.get(path), `${path} ${keyword}`).toMatch(said[keyword]?.(value) ?? /never/)
@@ -102,7 +102,7 @@ describe('a host that drops bounds, forms and defaults', () => {
 describe('the strict functions of OpenAI', () => {
   const keywords = ['type', 'enum', 'const', 'anyOf', 'description', 'properties', 'required', 'items', 'format']
   keywords.push('additionalProperties', 'minimum', 'maximum', 'multipleOf', 'pattern', 'minItems', 'maxItems')
-  /** Keywords that a converter drops, because the description has them. */
+  /** Keywords that a converter drops; the description has their values. */
   const leftOut = ['default', 'minLength', 'maxLength']
 
   /**
@@ -199,7 +199,7 @@ function filled(schema: Schema): unknown {
   return prefix === undefined ? (texts[String(schema.pattern)] ?? 'Books') : `${prefix}${'0a'.repeat(16)}`
 }
 
-/** Recognizes strings with a pattern. */
+/** A valid text for each pattern. */
 const texts: Readonly<Record<string, string>> = {
   '^[A-Z]{2}$': 'US',
   '^[0-9]{9}$': '000000000',

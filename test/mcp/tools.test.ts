@@ -20,7 +20,7 @@ const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name,
 const ajv = new AjvJsonSchemaValidator()
 const validator = (schema: object = {}) => ajv.getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)
-/** These overwrite the earlier value, though it can be set again. */
+/** Tools that count as destructive because they overwrite a value, although it can be set again. */
 const setting = ['update_wallet', 'set_default_wallet', 'freeze_wallet', 'unfreeze_wallet', 'attach_wallet_agent']
 setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
 setting.push('resume_subscription', 'mark_subscription_payment_paid')

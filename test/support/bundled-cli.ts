@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The command line as `npm start` starts it. */
+/** The entry point that `npm start` runs. */
 export const commandLineSource = join(root, 'src/cli.ts')
 
 /**
@@ -16,9 +16,12 @@ export async function bundledCommandLine(): Promise<string> {
   return join(await bundled(commandLineSource), 'server/cli.js')
 }
 
-/** Named by its content, so that a parallel test run shares it, and Node.js finds it in its compile cache. */
+/**
+ * Bundles the entry into a folder named by a hash of its content, so that parallel test runs share it, and Node.js
+ * finds it in its compile cache.
+ */
 async function bundled(entry: string): Promise<string> {
-  // Loading the bundler takes half a second, which a run without the command line saves.
+  // Loading the bundler takes half a second, and many runs never start the command line.
   const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const made = join(cache, `made-by-${process.pid}`)

@@ -24,8 +24,8 @@ export const databases: readonly TestDatabase[] = [sqlite, postgres]
 export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
 
 /**
- * Declares tests that hold on every database. PostgreSQL is several times slower than SQLite, so it runs every eighth
- * test outside the deep run.
+ * Declares tests that must pass on every database. PostgreSQL is several times slower than SQLite, so outside the deep
+ * run it gets only every eighth test.
  */
 export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
   describe.each(databases)(`${name} on $name`, (database) => {
@@ -37,9 +37,10 @@ export function onEachDatabase(name: string, tests: (database: TestDatabase) => 
 export interface TestDatabase {
   name: 'sqlite' | 'postgres'
   /**
-   * Creates a database with only the schema. `drop` closes the store; on PostgreSQL it empties the database for this
-   * worker's next test, which costs a twentieth of another copy. A test may therefore have its own world. @param from a
-   * SQLite file to copy instead of the one with only the schema
+   * Creates a database that has the schema and nothing else. `drop` closes the store. On PostgreSQL it also empties the
+   * database for this worker's next test, which takes a twentieth of the time of a new copy, so every test can have its
+   * own world.
+   * @param from a SQLite file to copy instead of the one with only the schema
    */
   create(system?: System, from?: string): Promise<{ store: Store; url: string; drop(): Promise<void> }>
   /** Creates a database without a schema. Close the stores on it before `drop`. */
@@ -57,7 +58,10 @@ async function createSqlite(system: System = realSystem, from?: string) {
   return opened(database, system)
 }
 
-/** Makes a SQLite file with the schema once for each worker: copying it takes a twentieth of migrating. */
+/**
+ * Returns a SQLite file with the schema, created once per worker: copying it takes a twentieth of the time of a
+ * migration.
+ */
 export function sqliteTemplate(): Promise<string> {
   template ??= makeTemplate()
   return template
@@ -75,14 +79,14 @@ async function createEmptySqlite(): Promise<EmptyDatabase> {
   const directory = await mkdtemp(join(inject('fastDirectory'), 'payments-mcp-sqlite-'))
   return {
     url: `sqlite:${join(directory, 'payments.sqlite')}`,
-    // A store closed by another service may leave files for a moment.
+    // After another service closes its store, files may remain for a moment.
     drop: () => rm(directory, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
 
 async function createPostgres(system: System = realSystem) {
   const database = spare.pop() ?? (await createReusable())
-  // A transaction that waits to run again must not move a test's clock.
+  // Waiting before a transaction's retry must not advance a test's clock.
   const patient: System = isSerializable ? { ...system, sleep: realSystem.sleep } : system
   const store = await openStore({ url: database.url, system: patient })
   const drop = async () => {
@@ -98,19 +102,23 @@ interface Reusable extends EmptyDatabase {
   client: pg.Client
 }
 
-/** Databases that earlier tests of this worker released: creating one takes twenty times as long as emptying one. */
+/**
+ * Emptied databases of this worker's earlier tests, for reuse: creating one takes twenty times as long as emptying one.
+ */
 const spare: Reusable[] = []
 
 async function createReusable(): Promise<Reusable> {
   const database = await createPostgresFrom((await runResource('postgres')).template.name)
   const client = new pg.Client({ connectionString: database.url })
-  // A test may cut all connections: then the database is not used again.
+  // If a test cuts all connections, the database is not reused.
   client.on('error', () => {})
   await client.connect()
   return { ...database, client }
 }
 
-/** Deleted rows leave space that slows the next test down: above this number, a new copy is cheaper. */
+/**
+ * The number of deleted rows above which a new copy is cheaper: they leave dead space that slows the next test down.
+ */
 const mostDeleted = 5_000
 
 /**
@@ -134,7 +142,7 @@ function createEmptyPostgres(): Promise<EmptyDatabase> {
 
 async function createPostgresFrom(template: string): Promise<EmptyDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  // Copies the template's files, because going through the log takes several times as long.
+  // Copies the template's files, because copying through the write-ahead log takes several times as long.
   await administer(`create database ${name} template ${template} strategy file_copy`)
   const url = new URL((await runResource('postgres')).url)
   url.pathname = `/${name}`

@@ -1,5 +1,6 @@
 /**
- * Whether all cases run in full and loads last long, as in `.ci/run`; otherwise a part runs, which finds most problems.
+ * True in the deep run (`.ci/run`): every case runs, and load tests run long. Otherwise a sample runs, which finds most
+ * problems.
  */
 export const isDeep = process.env.TEST_DEPTH === 'deep'
 
@@ -7,8 +8,8 @@ export const isDeep = process.env.TEST_DEPTH === 'deep'
 export const tries = (deep: number): number => (isDeep ? deep : Math.ceil(deep / 10))
 
 /**
- * Returns the first of so many cases and each `nth` after it, with another offset for another table; in the deep run
- * all.
+ * Returns each `nth` case, shifted by `from` so that several tables sample different cases. The deep run gets all
+ * cases.
  */
 export const sampleOf = <T>(cases: readonly T[], nth: number, from = 0): readonly T[] =>
   isDeep ? cases : cases.filter((_, index) => (index + from) % nth === 0)

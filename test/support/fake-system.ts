@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto'
 import type { System } from '../../src/core/system.ts'
 
 export interface FakeSystem extends System {
-  /** Lets time pass. */
+  /** Advances all clocks. */
   pass(ms: number): void
-  /** Sets the machine's clock ahead, while no time passes; a database's clock stays right. */
+  /** Sets the machine's clock ahead without advancing time; the database's clock stays correct. */
   setAhead(ms: number): void
-  /** Lets the machine sleep: time passes, but not on its monotonic clock. */
+  /** Suspends the machine: time passes, except on its monotonic clock. */
   suspend(ms: number): void
-  /** The durations of all sleeps, in order. */
+  /** The durations passed to `sleep`, in order. */
   readonly slept: readonly number[]
 }
 
 const usualNow = Date.UTC(2026, 0, 15, 12)
 const usualSeed = 'seed'
 
-/** The number of random blocks drawn by each system. A copy with other members has none. */
+/** The number of random blocks that each system has generated. A copy with other members is not in the map. */
 const draws = new WeakMap<System, { usual: boolean; count: number }>()
 
-/** Returns a system's count of random blocks, if its time and seed are the defaults and nothing was drawn yet. */
+/** Returns a system's count of random blocks if its time and seed are the defaults and it has generated none yet. */
 export function untouchedDraws(system: System): { count: number } | undefined {
   const drawn = draws.get(system)
   return drawn?.usual && drawn.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
@@ -26,7 +26,10 @@ export function untouchedDraws(system: System): { count: number } | undefined {
     : undefined
 }
 
-/** A clock that moves only on request, sleeps that take no real time, and repeatable randomness. */
+/**
+ * Creates a system whose clock moves only on request, whose sleeps take no real time, and whose randomness is
+ * repeatable.
+ */
 export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSystem {
   let nowMs = now
   let aheadMs = 0
@@ -68,7 +71,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
   return system
 }
 
-/** A fake system whose clocks all follow `Date`, which the libraries read and a test sets. */
+/** Creates a fake system whose clocks all follow `Date`, for libraries that read it. The test sets `Date`. */
 export function dateSystem(): FakeSystem {
   const now = () => Date.now()
   return { ...fakeSystem(), now, elapsed: now, uptime: now, databaseNow: now }

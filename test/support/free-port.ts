@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Systems use ports from here on for outgoing connections (Linux: from 32768, others from 49152). */
+/** Ports below those that operating systems use for outgoing connections (Linux: from 32768, others: from 49152). */
 const ports = { from: 20_000, to: 32_000 }
 
-/** Returns a free port of this machine that no outgoing connection will get in the meantime. */
+/** Returns a free port of this machine that no outgoing connection can take before the test uses it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(ports.from, ports.to)

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { expect } from 'vitest'
 
 /**
- * Holds a statement's locks in a PostgreSQL database, so that requests block there and a test decides what happens
- * meanwhile. `stopped` waits until so many statements block; `release` lets them continue in order.
+ * Runs a statement in a PostgreSQL transaction and keeps its locks, so that requests block there until the test
+ * releases them. `stopped` waits until that many statements block; `release` commits, and they continue in order.
  */
 export async function holding(url: string, statement: string) {
   const [holder, watcher] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]

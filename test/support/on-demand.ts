@@ -9,16 +9,19 @@ import type { PostgresServer } from './postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The directory of the tests' files, in memory if there is room. */
+    /** The directory for temporary files, in memory if there is room. */
     fastDirectory: string
-    /** Returns a subdirectory that is deleted when the run ends. */
+    /** A subdirectory of `fastDirectory` that is deleted when the run ends. */
     runDirectory: string
-    /** The address that answers with `RunResources`. */
+    /** The URL that serves the `RunResources`. */
     onDemand: string
   }
 }
 
-/** Prepared once a run, when a test first asks for it, because most runs of a few files need neither. */
+/**
+ * Resources that all tests of a run share. Each is prepared when a test first asks for it, because most runs of a few
+ * files need neither.
+ */
 export interface RunResources {
   postgres: PostgresServer
   /** The file that tests start as the command line. */
@@ -59,7 +62,10 @@ function once<T>(make: () => Promise<T>) {
   return call
 }
 
-/** Memory, if Linux has room for a few hundred databases: creating one there takes a twentieth of the time. */
+/**
+ * Returns a directory in memory if Linux has room there for a few hundred databases: creating one there takes a
+ * twentieth of the time.
+ */
 async function fastDirectory(): Promise<string> {
   const memory = '/dev/shm'
   try {

@@ -15,16 +15,16 @@ export interface PostgresServer {
 
 interface PostgresTemplate {
   name: string
-  /** The number of columns of its tables and indexes, and the statement that counts those of a database. */
+  /** The number of columns of the template's tables and indexes, and the query that counts a database's columns. */
   columns: string
   countColumns: string
-  /** Statements that restore a copy to the template, whatever rows it has. */
+  /** SQL that restores a copy's rows to the template's. */
   restore: string
 }
 
 /** Starts a PostgreSQL with its files in the directory, and prepares the template. */
 export async function startPostgres(directory: string): Promise<{ server: PostgresServer; stop(): Promise<void> }> {
-  // As root, the server runs as the user `postgres`, who must be able to reach its files in here.
+  // If the tests run as root, the server runs as the user `postgres`, which needs access to its files here.
   await chmod(directory, 0o711)
   const port = await freePort()
   const log: string[] = []
@@ -40,7 +40,7 @@ export async function startPostgres(directory: string): Promise<{ server: Postgr
   })
   const stop = async () => {
     // The package exits the process with 0 when its event loop is empty, whatever the tests' result. So exit first,
-    // with their code.
+    // with the tests' exit code.
     process.prependOnceListener('beforeExit', () => process.exit())
     await server.stop()
   }
@@ -62,13 +62,13 @@ const template = 'payments_template'
 async function describeTemplate(url: string): Promise<PostgresTemplate> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  // The server's own tables have lower numbers.
+  // System tables have lower object ids.
   const countColumns = 'select count(*) from pg_attribute where attrelid >= 16384 and not attisdropped'
   const { rows: counted } = await client.query(countColumns)
   const { rows: tables } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
   )
-  // A process that a test killed may still be connected, and must not write any more.
+  // The connection of a process that a test killed may still be open. It must not write any more.
   const statements = [
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     ...tables.map(({ tablename }) => `delete from "${tablename}"`),
@@ -83,7 +83,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   return { name: template, columns: counted[0].count, countColumns, restore: statements.join(';\n') }
 }
 
-/** Nothing has to survive: no flush, and minimal memory and processes. */
+/** No durability, because nothing has to survive the run, and little memory and few processes. */
 const serverSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -2,9 +2,9 @@ import type { Action, Tool } from '../../src/simulate/action.ts'
 import { createModel } from '../../src/simulate/model/model.ts'
 
 /**
- * The one model of card purchases that tests compare the service with: that of the simulation, which is written from
- * the specification's text and may import nothing of the service (test/house-rules.test.ts). Names are ids here. What
- * the model says is held against a table in test/simulate/model.test.ts.
+ * The model of card purchases that tests compare the service with. It wraps the simulation's model, which follows the
+ * specification's text and may import nothing from the service (test/house-rules.test.ts). Names in that model are ids
+ * here. test/simulate/model.test.ts checks the model against a table.
  */
 export class Purchases {
   readonly #model
@@ -39,7 +39,7 @@ export class Purchases {
     })
   }
 
-  /** Returns the held and captured amounts of later purchases, which count toward limits. */
+  /** Returns the total held and captured by purchases since that time, which counts toward limits. */
   spentSince(sinceMs: number): number {
     const since = this.transactions.filter(({ id }) => (this.#madeMs.get(id) ?? 0) >= sinceMs)
     return since.reduce((sum, { status, held, captured }) => sum + (status === 'refunded' ? 0 : held + captured), 0)
@@ -50,8 +50,8 @@ export class Purchases {
   }
 
   /**
-   * Applies the change, and returns the HTTP status of its answer. `makes` is the id of the record that the service
-   * created.
+   * Applies the action to the model. Returns the HTTP status that the service must answer. `makes` is the id of the
+   * record that the service created.
    */
   act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
     const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })

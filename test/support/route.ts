@@ -2,15 +2,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A network path between a TCP client and a server that can fail as networks do. */
 export interface Route {
-  /** The address of this end. */
+  /** The address that the client connects to. */
   url: string
-  /** The number of connection attempts since the last change. */
+  /** The number of connection attempts since the last call of a method below. */
   attempts(): number
   /** Swallows every byte from now on, in both directions, including disconnects. */
   fallSilent(): void
   /** Ends all connections, and refuses new ones. */
   refuse(): void
-  /** Forwards again, to another server if one is given. Swallowed bytes stay lost, and so do their connections. */
+  /**
+   * Forwards again, to another server if one is given. Swallowed bytes stay lost, and their connections stay silent.
+   */
   open(url?: string): void
   close(): Promise<void>
 }

@@ -1,20 +1,21 @@
 import pg from 'pg'
 
 /**
- * The average failure rate of a statement and a commit: more than any real load causes, and less than exhausts a
- * store's attempts.
+ * The failure rates: one in this many statements and one in this many commits. Higher than any real load causes, but
+ * too low to exhaust a store's attempts.
  */
 const oneIn = { statement: 100, commit: 30 } as const
 
-/** Fails on the server like a transaction that has to give way. */
+/** SQL that fails on the server with a serialization failure. */
 const givingWay = "do $$ begin raise exception 'injected by the tests' using errcode = '40001'; end $$"
 const begins = /^(begin|start transaction) isolation level read committed/
 const changing = 'query that gives way'
 const isControl = /^(rollback|savepoint|set|release)\b/
 
 /**
- * `TEST_POSTGRES=serializable`: a store's transactions are serializable, and their statements and commits fail with
- * 40001 at random. The server itself fails, so the transaction is really undone, and all later statements are refused.
+ * Makes all transactions serializable, and their statements and commits fail with 40001 at random, for
+ * `TEST_POSTGRES=serializable`. The server itself fails, so it really rolls back the transaction and refuses all later
+ * statements.
  */
 export function makeSerializable(): void {
   // Test modules are loaded again for each file, but the driver is not.
@@ -36,14 +37,14 @@ export function makeSerializable(): void {
     if (!inside.has(this)) return send(config)
     const isCommit = text === 'commit'
     if (isCommit || text === 'rollback') inside.delete(this)
-    // A failed commit has ended the transaction too.
+    // A failed commit also ends the transaction.
     if (isCommit) return random() * oneIn.commit < 1 ? fail(`rollback; ${givingWay}`) : send(config)
     return !isControl.test(text) && random() * oneIn.statement < 1 ? fail(givingWay) : send(config)
   }
   pg.Client.prototype.query = Object.defineProperty(changed, 'name', { value: changing }) as typeof query
 }
 
-/** Returns the same numbers for the same seed (mulberry32). */
+/** Returns a generator of random numbers that repeats for the same seed (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

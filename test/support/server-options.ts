@@ -22,7 +22,7 @@ type Flat = Omit<McpServerOptions, 'choice' | 'api' | 'people' | 'run' | 'change
   Omit<People, 'states'> &
   Changes
 
-/** The parts of an MCP server's options that a test may give, without the names of the parts. */
+/** The options of an MCP server that a test may set, as one flat object. */
 export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[Name] | undefined } & {
   instanceId?: () => string
   note?: Run['note']
@@ -30,7 +30,7 @@ export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[N
   principal?: string
 }
 
-/** Returns the options of an MCP server. Missing ones have the default of their setting, or do nothing. */
+/** Returns the options of an MCP server. Missing ones get their setting's default, or do nothing. */
 export function serverOptions({ environment = 'sandbox', ...given }: GivenOptions): McpServerOptions {
   const { cardDetails, confirm, confirmAbove } = loadConfig({
     env: { PAYMENTS_ENVIRONMENT: environment },

@@ -11,7 +11,10 @@ function slowdown(): number {
   }
 }
 
-/** Returns the time a step would have taken on an idle machine, if it took longer than promised. */
+/**
+ * Returns the time that a step would have taken on an idle machine. Measures the load only if the step took longer than
+ * promised.
+ */
 export function apartFromLoad(tookMs: number, promisedMs: number): number {
   return tookMs < promisedMs ? tookMs : tookMs / slowdown()
 }

@@ -6,7 +6,7 @@ const framing = /^(begin|commit|rollback|savepoint|release|set )/i
 
 type Call = (this: unknown, ...given: never[]) => unknown
 
-/** Hears the text of every statement that this process runs on SQLite or PostgreSQL, until `stop`. */
+/** Records the text of every statement that this process runs on SQLite or PostgreSQL, until `stop` is called. */
 export function hearStatements(): { texts: string[]; stop(): void } {
   const texts: string[] = []
   const { all, run, get } = StatementSync.prototype

@@ -1,10 +1,14 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether util-linux can make a terminal here, which saves a package that has to be compiled. */
+/**
+ * Whether util-linux's `script` can create a terminal here; the alternative would be a package that has to be compiled.
+ */
 export const hasTerminal =
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 
-/** Runs a command on a terminal until it ends, and types `typed`. Returns both of its outputs as one. */
+/**
+ * Runs a command on a terminal until it ends, typing `typed`. Returns stdout and stderr as one text, and the exit code.
+ */
 export function onTerminal(
   command: readonly string[],
   { env = {}, typed = '' }: { env?: Record<string, string>; typed?: string },

@@ -24,13 +24,13 @@ import { type FakeSystem, fakeSystem, untouchedDraws } from './fake-system.ts'
 
 /** The parts of a request that a test sets; everything but the method and path has a default. */
 export interface Sent {
-  /** Null sends none. */
+  /** `null` sends no credential. */
   key?: string | null
-  /** Null sends none; undefined a new one. */
+  /** `null` sends no key, `undefined` a new one. */
   idempotencyKey?: string | null
   instanceId?: string | null
   attributes?: unknown
-  /** Sent unchanged, instead of attributes in their envelope. */
+  /** The body to send unchanged, instead of `attributes` in their envelope. */
   body?: string
   headers?: Record<string, string>
 }
@@ -64,7 +64,10 @@ export interface World {
   authorize(cardId: string, amount: number, sent?: Sent): Promise<Answer>
   whoami(key?: string): Promise<{ partyId: string; agentId: string | null; keyId: string }>
   customerPartyId(): Promise<string>
-  /** Ends the world. @throws if a refusal was never looked at, or its operation does not declare it. */
+  /**
+   * Ends the world.
+   * @throws if the test never read a refusal, or the service logged a bug
+   */
   drop(): Promise<void>
 }
 
@@ -78,7 +81,7 @@ export interface WorldOptions {
   world?: ServiceOptions['world']
   /** Sends webhooks' messages; by default as the product does. */
   send?: ServiceOptions['send']
-  /** False if the test counts database queries, which entries of runs would add to. */
+  /** False if the test counts database queries, because recording runs adds some. */
   keepsRuns?: boolean
 }
 
@@ -100,19 +103,19 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const log = { debug: line, info: line, warn: alarm, error: alarm }
   const { publicUrl, clientMetadata, send } = options
   const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }), ...(send && { send }) }
-  // Production begins without a world, so it gets the records that a test needs.
+  // Production starts empty, so it is filled with the records that tests need.
   const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options
   const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   if (draws && filled) draws.count = filled.drawn
   const unheard = new Set<string>()
   const drop = async () => {
-    // As at a process's end, because entries of runs are written next to all requests.
+    // As when a process ends, because entries of runs are written in the background.
     await service.runLog.flush()
     await dropDatabase()
     const bugs = alarms.filter((line) => line.startsWith('Bug:'))
     if (bugs.length > 0) throw new Error(bugs.join('\n'))
-    // The test that looks at it may be skipped in the quick run.
+    // In the quick run, the test that reads the refusal may be skipped.
     if (unheard.size > 0 && (isDeep || database.name === 'sqlite'))
       throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
   }
@@ -120,7 +123,10 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   return { store, environment, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
 }
 
-/** Makes the default world in a SQLite file once for each worker: copying it takes a third of seeding. */
+/**
+ * Returns a SQLite file with the default world, created once per worker: copying it takes a third of the time of
+ * seeding.
+ */
 function seededFile(): Promise<Seeded> {
   seeded ??= seedFile()
   return seeded
@@ -128,7 +134,7 @@ function seededFile(): Promise<Seeded> {
 
 interface Seeded {
   file: string
-  /** The number of random blocks drawn by seeding. */
+  /** The number of random blocks that seeding generates. */
   drawn: number
 }
 
@@ -149,8 +155,9 @@ async function seedFile(): Promise<Seeded> {
 }
 
 /**
- * Requires a look at every refusal, because a test that continues after an unexpected one tests something else. 503 is
- * exempt: a busy machine may answer it to any of many simultaneous requests, and it does nothing.
+ * Makes the test fail if it never reads this refusal, because a test that continues after an unexpected refusal tests
+ * something else. 503 is exempt: a busy machine may answer it to any of many simultaneous requests, and it changes
+ * nothing.
  */
 function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
   if (answer.status < 400 || answer.status === 503) return answer
@@ -158,14 +165,17 @@ function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
   unheard.add(what)
   return new Proxy(answer, {
     get: (target, name, receiver) => {
-      // `await` reads `then`, which doesn't count as looking at the answer.
+      // `await` reads `then`, which doesn't count as reading the answer.
       if (name !== 'then') unheard.delete(what)
       return Reflect.get(target, name, receiver)
     },
   })
 }
 
-/** Starts another process on the world's database, on a machine with that clock. `drop` ends the process only. */
+/**
+ * Starts a service like another process: on the same database, on a machine with that clock. `drop` ends only this
+ * process.
+ */
 export async function anotherProcess(world: World, system: FakeSystem): Promise<World> {
   const store = await openStore({ url: world.url, system })
   const logged: string[] = []
@@ -228,7 +238,7 @@ export interface OtherParty {
   agentKey: string
 }
 
-/** Makes another organization with a funded wallet, an agent and keys, as the seed does. */
+/** Creates another organization with a funded wallet, an agent and keys, as the seed does. */
 export async function addParty(
   grounds: World,
   {
@@ -249,7 +259,9 @@ export async function addParty(
   return { partyId, agentId, walletId, apiKey, agentKey }
 }
 
-/** Makes the same without an agent and keys: nobody acts for it, so the sandbox plays it. */
+/**
+ * Creates an organization with a funded wallet but no agent and no keys. Nobody acts for it, so the sandbox plays it.
+ */
 export async function addPlainParty(
   { store, system }: Grounds,
   { party = {}, fundsCents = 100_000 }: { party?: Partial<PartyRow>; fundsCents?: number } = {},
@@ -261,7 +273,7 @@ export async function addPlainParty(
   return { partyId, walletId: wallet.id }
 }
 
-/** By default the environment is the sandbox. */
+/** The database to create records in; its environment is the sandbox by default. */
 type Grounds = Pick<World, 'store' | 'system'> & Partial<Pick<World, 'environment'>>
 
 export async function addAgent(grounds: Grounds, partyId: string, walletId: string, holds: readonly string[]) {
