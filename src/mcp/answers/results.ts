@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { type Telling, textOf } from './texts.ts'
-import { shownToModels } from './withheld.ts'
+import { shownToModels } from './withheld-attributes.ts'
 
 interface Answer {
   data: unknown

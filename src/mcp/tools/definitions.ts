@@ -10,7 +10,7 @@ import {
 } from '../../core/operation.ts'
 import { pageOf } from '../answers/list-page.ts'
 import { maskedCardDetails } from '../answers/masked-card.ts'
-import { shownSchema } from '../answers/withheld.ts'
+import { shownSchema } from '../answers/withheld-attributes.ts'
 import type { Dependencies, OfferedChoice } from '../dependencies.ts'
 import { toolsetIcons } from './icons.ts'
 import { inputSchema, orNull, takesDecision } from './inputs.ts'

@@ -4,7 +4,7 @@ import { withheldFromModels } from '../../core/secret-names.ts'
 
 /** Returns the data of an API answer without the attributes withheld from models. Every tool and resource uses it. */
 export function shownToModels(data: unknown): unknown {
-  return Array.isArray(data) ? data.map(withoutWithheld) : withoutWithheld(data)
+  return Array.isArray(data) ? data.map(withoutWithheldAttributes) : withoutWithheldAttributes(data)
 }
 
 /** Returns the schema of a resource without the withheld attributes. */
@@ -15,7 +15,7 @@ export function shownSchema(output: OperationDefinition['output']): OperationDef
   return output.extend({ attributes: z.object(Object.fromEntries(kept)) })
 }
 
-function withoutWithheld(resource: unknown): unknown {
+function withoutWithheldAttributes(resource: unknown): unknown {
   const { attributes } = (resource ?? {}) as { attributes?: Record<string, unknown> }
   if (attributes === undefined) return resource
   const kept = Object.entries(attributes).filter(([name]) => !withheldFromModels.includes(name))
