@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { foreignName, foreignText, mixesAlphabets, shortForeignText } from '../../src/core/foreign-text.ts'
-import { quoted } from '../../src/mcp/answers/shown-text.ts'
+import { quoted } from '../../src/mcp/answers/quoted-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
 describe('a foreign text', () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { money, quoted, quotedWhole } from '../../src/mcp/answers/shown-text.ts'
+import { money, quoted, quotedWhole } from '../../src/mcp/answers/quoted-text.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import * as shownTexts from '../../src/mcp/answers/shown-text.ts'
+import * as shownTexts from '../../src/mcp/answers/quoted-text.ts'
 import * as guard from '../../src/mcp/tools/guard.ts'
 import type { Agent } from '../../src/rehearse/agent.ts'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'

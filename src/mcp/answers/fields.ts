@@ -5,7 +5,7 @@ import { remembered } from '../../core/remembered.ts'
 import { amountNames, namesOf } from '../../core/schema-fields.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
-import { money, quoted, quotedWhole } from './shown-text.ts'
+import { money, quoted, quotedWhole } from './quoted-text.ts'
 
 /** The values of a record in words. A name is an attribute, with dots before inner ones, or a relationship. */
 export type Fields = ReadonlyMap<string, string>

@@ -1,7 +1,7 @@
 import type { OperationDefinition } from '../../core/operation.ts'
 import { columns, hashes } from './columns.ts'
 import { type Fields, fieldsOf, idInWords, metaFields, type Sent } from './fields.ts'
-import { word } from './shown-text.ts'
+import { word } from './quoted-text.ts'
 
 /** The purpose of a text. */
 export interface Telling {

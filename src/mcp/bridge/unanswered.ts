@@ -2,7 +2,7 @@ import { isJSONRPCErrorResponse, type JSONRPCRequest } from '@modelcontextprotoc
 import { brokenBy } from '../../client/send.ts'
 import { foreignText, shortened } from '../../core/foreign-text.ts'
 import { maskForeignText } from '../../core/masking.ts'
-import { quoted } from '../answers/shown-text.ts'
+import { quoted } from '../answers/quoted-text.ts'
 
 interface RpcError {
   code: number

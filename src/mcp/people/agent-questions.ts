@@ -1,7 +1,7 @@
 import { agentKeys } from '../../../tools/agent-keys.ts'
 import { agents } from '../../../tools/agents.ts'
 import { apiKeys } from '../../../tools/api-keys.ts'
-import { money, quoted, word } from '../answers/shown-text.ts'
+import { money, quoted, word } from '../answers/quoted-text.ts'
 import { type Arguments, type Question, type Read, related } from './question.ts'
 
 export async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<Question> {

@@ -1,6 +1,6 @@
 import { parties } from '../../../tools/parties.ts'
 import { webhooks } from '../../../tools/webhooks.ts'
-import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
+import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import type { Arguments, Question, Read } from './question.ts'
 
 const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a month' } as const

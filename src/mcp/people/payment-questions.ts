@@ -1,6 +1,6 @@
 import { externalAccounts } from '../../../tools/external-accounts.ts'
 import { paymentRequests } from '../../../tools/payment-requests.ts'
-import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
+import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import { type Arguments, onBehalf, optional, type Question, type Read, reason, wallet } from './question.ts'
 
 export async function paying({ amount, currency, counterparty, ...rest }: Arguments, read: Read): Promise<Question> {

@@ -2,7 +2,7 @@ import { customers } from '../../../tools/customers.ts'
 import { wallets } from '../../../tools/wallets.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { Client } from '../../client/client.ts'
-import { quoted, word } from '../answers/shown-text.ts'
+import { quoted, word } from '../answers/quoted-text.ts'
 
 /** The question to a person before a call is carried out. */
 export interface Question {

@@ -3,7 +3,7 @@ import { type Approval, approvals } from '../../../tools/approvals.ts'
 import { customers } from '../../../tools/customers.ts'
 import { payments } from '../../../tools/payments.ts'
 import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
-import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
+import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import {
   changingLimits,
   deletingAgent,
