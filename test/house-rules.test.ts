@@ -66,11 +66,11 @@ const mcpRooms = {
       'host.ts',
       'dependencies.ts',
       'subscriptions.ts',
-      'listened.ts',
+      'listen-request.ts',
     ],
   ],
-  'http/': ['resources/', 'listened.ts'],
-  'stdio.ts': ['lines.ts', 'listened.ts'],
+  'http/': ['resources/', 'listen-request.ts'],
+  'stdio.ts': ['lines.ts', 'listen-request.ts'],
   'bridge/': ['stdio.ts', 'answers/'],
   'tools/': ['people/', 'resources/', 'answers/', 'noted.ts', 'dependencies.ts'],
   'people/': ['resources/', 'answers/', 'noted.ts', 'host.ts', 'dependencies.ts'],
@@ -83,7 +83,7 @@ const mcpRooms = {
   'dependencies.ts': ['subscriptions.ts'],
   'subscriptions.ts': [],
   'lines.ts': [],
-  'listened.ts': [],
+  'listen-request.ts': [],
   'ui/': [],
 }
 

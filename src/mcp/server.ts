@@ -4,7 +4,7 @@ import { nextTurn } from '../core/system.ts'
 import { asksPeople, type Dependencies, type McpServerOptions, type ToolChoice } from './dependencies.ts'
 import { ofRequest } from './host.ts'
 import { instructionsFor } from './instructions.ts'
-import type { Listening } from './listened.ts'
+import type { Listening } from './listen-request.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { serverIcons } from './tools/icons.ts'
 

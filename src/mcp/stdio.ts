@@ -10,7 +10,7 @@ import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server
 import type { Log } from '../client/client.ts'
 import type { System } from '../core/system.ts'
 import { createLineReader } from './lines.ts'
-import { type Listening, listenedAddresses } from './listened.ts'
+import { type Listening, listenedAddresses } from './listen-request.ts'
 
 interface StdioOptions {
   /**
