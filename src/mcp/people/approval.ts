@@ -2,8 +2,8 @@ import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelc
 import { approvalPagePath, approvals } from '../../../tools/approvals.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { noteQuestion } from '../noted.ts'
 import { announceChanges } from '../resources/changes.ts'
+import { noteQuestion } from '../run-notes.ts'
 import {
   answerTo,
   askNoMore,

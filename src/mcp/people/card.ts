@@ -6,7 +6,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import { maskedCard } from '../answers/masked-card.ts'
 import { success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { note, noteAnswer, noteQuestion } from '../noted.ts'
+import { note, noteAnswer, noteQuestion } from '../run-notes.ts'
 import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, openPage, stateOf } from './elicitation.ts'
 
 interface CardRequest {

@@ -8,7 +8,7 @@ import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed } from '../answers/results.ts'
 import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
-import { noteAnswer, noteQuestion, refused } from '../noted.ts'
+import { noteAnswer, noteQuestion, refused } from '../run-notes.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
 import {
   answerTo,

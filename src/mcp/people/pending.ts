@@ -4,7 +4,7 @@ import { timestamp } from '../../core/system.ts'
 import { failed } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
 import { hostOf } from '../host.ts'
-import { noteAnswer, noteQuestion, refused } from '../noted.ts'
+import { noteAnswer, noteQuestion, refused } from '../run-notes.ts'
 import { answerTo, askNoMore, isNotShown, mostRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
 /** Less than the minute that hosts give a silent request. */

@@ -3,7 +3,7 @@ import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
 import { failed } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
-import { noteAnswer, noteQuestion } from '../noted.ts'
+import { noteAnswer, noteQuestion } from '../run-notes.ts'
 import {
   type AskedState,
   answerTo,

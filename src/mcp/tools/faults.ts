@@ -4,7 +4,7 @@ import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../.
 import type { OperationDefinition } from '../../core/operation.ts'
 import { idempotencyMetaKey } from '../answers/results.ts'
 import type { RunNote } from '../dependencies.ts'
-import { note } from '../noted.ts'
+import { note } from '../run-notes.ts'
 import type { Answer, Done, Known, Planned } from './phases.ts'
 
 /**
