@@ -49,7 +49,7 @@ export function createMcpServer(options: McpServerOptions): Listening {
   answerPrompts(dependencies)
   server.listens = (addresses) => {
     dependencies.subscriptions.addTaken(addresses)
-    hearOfOthers(dependencies)
+    followChanges(dependencies)
   }
   return server
 }
@@ -94,7 +94,7 @@ const loaded = {
   definitions: once(() => import('./tools/definitions.ts')),
   call: once(() => import('./tools/call.ts')),
   resources: once(() => import('./resources/resources.ts')),
-  heard: once(() => import('./resources/heard.ts')),
+  followChanges: once(() => import('./resources/follow-changes.ts')),
   prompts: once(() => import('./prompts.ts')),
   completions: once(() => import('./resources/completions.ts')),
 }
@@ -133,7 +133,7 @@ function answerResources(dependencies: Dependencies): void {
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     dependencies.subscriptions.add(params.uri)
-    hearOfOthers(dependencies)
+    followChanges(dependencies)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {
@@ -142,8 +142,8 @@ function answerResources(dependencies: Dependencies): void {
   })
 }
 
-function hearOfOthers(dependencies: Dependencies): void {
-  void loaded.heard().then(({ hearOfOthers }) => hearOfOthers(dependencies))
+function followChanges(dependencies: Dependencies): void {
+  void loaded.followChanges().then(({ followChanges }) => followChanges(dependencies))
 }
 
 function answerPrompts(dependencies: Dependencies): void {

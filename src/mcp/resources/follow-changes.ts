@@ -6,7 +6,7 @@ import { isReadable } from './resources.ts'
  * Notifies the host, from the first call on, of changes by anyone to the resources that it watches and can read.
  * Changes by its own calls are also announced at once (`announceChanges`).
  */
-export function hearOfOthers(dependencies: Dependencies): void {
+export function followChanges(dependencies: Dependencies): void {
   const { changes, subscriptions, log } = dependencies
   if (subscriptions.isFollowing) return
   subscriptions.isFollowing = true
