@@ -2,7 +2,7 @@ import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelc
 import { approvalPagePath, approvals } from '../../../tools/approvals.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { announceChanges } from '../resources/changes.ts'
+import { announceChanges } from '../resources/announce-changes.ts'
 import { noteQuestion } from '../run-notes.ts'
 import {
   answerTo,
