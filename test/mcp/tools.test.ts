@@ -11,7 +11,7 @@ import {
 } from '../../src/core/operation.ts'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
-import { operationsOf } from '../../src/mcp/tools/offered.ts'
+import { operationsOf } from '../../src/mcp/tools/offered-operations.ts'
 import { catalogue } from '../../tools/index.ts'
 
 const environments: Environment[] = ['sandbox', 'production']

@@ -14,7 +14,7 @@ import { shownSchema } from '../answers/withheld-attributes.ts'
 import type { Dependencies, OfferedChoice } from '../dependencies.ts'
 import { toolsetIcons } from './icons.ts'
 import { inputSchema, orNull, takesDecision } from './inputs.ts'
-import { offeredBy, operationNamed } from './offered.ts'
+import { operationNamed, operationsByTool } from './offered-operations.ts'
 
 /** Returns a page of the tools, each with its icon and, if it has one, the view of its results. */
 export function toolPage(dependencies: Dependencies, cursor: string | undefined): ListToolsResult {
@@ -30,7 +30,7 @@ function dressed(dependencies: Dependencies, tool: Tool): Tool {
 
 /** Returns the tools of a choice. */
 export function toolList(choice: OfferedChoice): Tool[] {
-  const operations = offeredBy(choice)
+  const operations = operationsByTool(choice)
   let tools = kept.get(operations)
   if (tools === undefined) {
     tools = [...operations.values()].map((operation) => toolOf(described(operation, choice.cardDetails), choice))

@@ -4,7 +4,7 @@ import { idPrefixOf } from '../../core/accepted.ts'
 import { answersList, inputParts, type OperationDefinition, onlyReads } from '../../core/operation.ts'
 import { remembered } from '../../core/remembered.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { operationsOf } from './offered.ts'
+import { operationsOf } from './offered-operations.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 

@@ -3,7 +3,7 @@ import { type Bounds, type ErrorCode, type ErrorSource, errorTable, type Failure
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
-import { operationNamed } from './offered.ts'
+import { operationNamed } from './offered-operations.ts'
 
 /** A refused call, and the connection whose tools help to go on. */
 interface Refused {

@@ -3,7 +3,7 @@ import { show } from '../../core/errors.ts'
 import { mostLike } from '../../core/nearest.ts'
 import { toolsets } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { operationsOf } from './offered.ts'
+import { operationsOf } from './offered-operations.ts'
 
 /** Explains why a tool cannot be called: this connection does not offer it, with the remedy, or its name is unknown. */
 export function notOffered({ choice, api }: Dependencies, name: string): string {

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { newKey } from '../people/elicitation.ts'
 import { type Standing, statusOf } from './made-records.ts'
-import { operationNamed } from './offered.ts'
+import { operationNamed } from './offered-operations.ts'
 
 /**
  * The refusal of a repeat whose first answer is no longer useful. It says what happened since, and which call helps.

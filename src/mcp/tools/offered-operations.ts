@@ -5,16 +5,16 @@ import { isChosen, mayCall, type OfferedChoice } from '../dependencies.ts'
 
 /** Lists the operations that are tools, in the catalogue's order. */
 export function operationsOf(choice: OfferedChoice): OperationDefinition[] {
-  return [...offeredBy(choice).values()].filter((operation) => choice.allows(operation))
+  return [...operationsByTool(choice).values()].filter((operation) => choice.allows(operation))
 }
 
 /** Returns the operation of the tool of this name; undefined if the choice has none, whatever the credential allows. */
 export function operationNamed(choice: OfferedChoice, name: string): OperationDefinition | undefined {
-  return offeredBy(choice).get(name)
+  return operationsByTool(choice).get(name)
 }
 
 /** Returns the operations by tool name, whatever the credential allows. Equal choices share one map. */
-export function offeredBy(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
+export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
   const { environment, toolsets, actor, readOnly, cardDetails, decides } = choice
   // `decides` changes only the arguments of the tools, but those are cached by this map.
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
