@@ -17,13 +17,13 @@ import { faultOfAnswer, meetFaultAfter, meetFaultBefore } from './faults.ts'
 import { guardOf } from './guard.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { keyToRepeat, nextStep } from './next-steps.ts'
-import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered-operations.ts'
 import { OverBefore } from './over-before.ts'
 import { answerBefore, inTurn, parse } from './parse.ts'
 import type { Answer, Answered, Arrived, Decided, Done, Known, Parsed, Planned } from './phases.ts'
 import { progressOf } from './progress.ts'
 import { RefusedBefore } from './repeats.ts'
+import { explainUnknownTool } from './unknown-tool.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
 /**
@@ -53,7 +53,7 @@ function find(call: Arrived): Known {
   const { dependencies, name } = call
   const operation = operationNamed(dependencies.choice, name)
   if (operation !== undefined) return { ...call, operation }
-  const message = notOffered(dependencies, name)
+  const message = explainUnknownTool(dependencies, name)
   noteRefused({ ...call, name: shortForeignText(name) }, { code: 'unknown_tool', message })
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
 }
