@@ -12,10 +12,10 @@ import { decide } from '../people/decide.ts'
 import { isVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/announce-changes.ts'
 import { note } from '../run-notes.ts'
-import { beyondFunds } from './beyond-funds.ts'
 import { faultOfAnswer, meetFaultAfter, meetFaultBefore } from './faults.ts'
 import { guardOf } from './guard.ts'
 import { recordReaderOf } from './id-kinds.ts'
+import { insufficientFundsRemark } from './insufficient-funds.ts'
 import { keyToRepeat, nextStep } from './next-steps.ts'
 import { operationNamed } from './offered-operations.ts'
 import { OverBefore } from './over-before.ts'
@@ -139,7 +139,7 @@ async function tell(call: Answered): Promise<Answer> {
   const { replayed, repeated, idempotencyKey } = result
   const reader = recordReaderOf(dependencies, operation)
   const { signal } = context.mcpReq
-  const remark = result.remark ?? (await beyondFunds(dependencies, operation, result, { input, signal }))
+  const remark = result.remark ?? (await insufficientFundsRemark(dependencies, operation, result, { input, signal }))
   return success(operation, result, { replayed, repeated, idempotencyKey, reader, remark, ignored, withHashes })
 }
 

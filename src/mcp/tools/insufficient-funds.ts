@@ -11,7 +11,7 @@ import { related } from '../people/question.ts'
  * Returns a remark on a card whose maximum exceeds the balance of its wallet. The service issues such cards, and a
  * purchase then needs more money. Undefined if there is enough, or the balance cannot be read.
  */
-export async function beyondFunds(
+export async function insufficientFundsRemark(
   { api, log }: Dependencies,
   operation: OperationDefinition,
   { data }: CallResult<OperationDefinition>,
