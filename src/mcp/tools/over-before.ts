@@ -4,7 +4,7 @@ import { Failure } from '../../core/errors.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { newKey } from '../people/elicitation.ts'
-import { type Standing, statusOf } from './made-records.ts'
+import { type RecordState, statusOf } from './created-records.ts'
 import { operationNamed } from './offered-operations.ts'
 
 /**
@@ -23,19 +23,19 @@ export class OverBefore extends Failure {
 export function toldOver(
   dependencies: Dependencies,
   call: ToolCall,
-  standings: readonly Standing[],
+  states: readonly RecordState[],
   when: string,
 ): { detail: string; next: string } | undefined {
-  if (standings.length === 0 || standings.some(({ over }) => over === undefined)) return undefined
-  const fates = standings.slice(0, mostTold).map(({ answered, over }) => `${answered.id}, which ${over}`)
-  const more = standings.length > mostTold ? `, and ${standings.length - mostTold} more of which none is of use` : ''
+  if (states.length === 0 || states.some(({ over }) => over === undefined)) return undefined
+  const fates = states.slice(0, mostTold).map(({ answered, over }) => `${answered.id}, which ${over}`)
+  const more = states.length > mostTold ? `, and ${states.length - mostTold} more of which none is of use` : ''
   const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
-  return { detail, next: [mend(dependencies, standings), another(dependencies, call, standings)].join('').trim() }
+  return { detail, next: [mend(dependencies, states), another(dependencies, call, states)].join('').trim() }
 }
 
 /** Describes how records differ from their recorded answer; empty if they do not. */
-export function toldChanges(standings: readonly Standing[]): string {
-  const changed = standings.filter(({ answered, now, over }) => {
+export function toldChanges(states: readonly RecordState[]): string {
+  const changed = states.filter(({ answered, now, over }) => {
     return over !== undefined || (now != null && statusOf(now) !== statusOf(answered))
   })
   return changed
@@ -54,17 +54,17 @@ const mending: Readonly<Record<string, { tool: string; call: string }>> = {
   'webhook DISABLED': { tool: 'update_webhook', call: 'update_webhook with status ENABLED' },
 }
 
-function mend(dependencies: Dependencies, [standing, ...others]: readonly Standing[]): string {
-  if (standing == null || others.length > 0) return ''
-  const { answered, now } = standing
+function mend(dependencies: Dependencies, [state, ...others]: readonly RecordState[]): string {
+  if (state == null || others.length > 0) return ''
+  const { answered, now } = state
   const way = mending[`${answered.type} ${statusOf(now)}`]
   if (way === undefined || operationNamed(dependencies.choice, way.tool) === undefined) return ''
   return `To go on with it, call ${way.call}. `
 }
 
-function another(dependencies: Dependencies, call: ToolCall, [standing]: readonly Standing[]): string {
+function another(dependencies: Dependencies, call: ToolCall, [state]: readonly RecordState[]): string {
   const { operation, input, held } = call
-  const { answered, now, over } = standing as Standing
+  const { answered, now, over } = state as RecordState
   if (over?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
   const agent = answered.relationships?.agent?.data?.id
   const key = JSON.stringify(newKey(dependencies))

@@ -9,8 +9,8 @@ import type { Repeated } from '../answers/results.ts'
 import type { CallMemory, Dependencies, KeptCall, RepeatSettings } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { canonical, newKey } from '../people/elicitation.ts'
+import { readRecordStates, withCurrentValues } from './created-records.ts'
 import { shapeOf } from './inputs.ts'
-import { asTheyStand, standingsOf } from './made-records.ts'
 import { OverBefore, toldChanges, toldOver } from './over-before.ts'
 import { isRefusal, isUndone, runsStill } from './refusals.ts'
 
@@ -143,12 +143,12 @@ export class RepeatGuard {
   /** Returns the answer of the equal call while it is useful. @throws {OverBefore} */
   async #asItStands(kept: Kept, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
-    const standings = await standingsOf(this.#dependencies, { operation, input, signal: this.#signal }, result)
-    const over = toldOver(this.#dependencies, this.#call, standings, `The equal call ${agoOf(kept)} ago`)
+    const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
+    const over = toldOver(this.#dependencies, this.#call, states, `The equal call ${agoOf(kept)} ago`)
     if (over !== undefined) throw new OverBefore(over)
     const { at, next } = this.#toldOf(kept)
-    const data = asTheyStand(operation, result.data, standings)
-    return { ...result, data, repeated: { at, next: `${next}${toldChanges(standings)}` } }
+    const data = withCurrentValues(operation, result.data, states)
+    return { ...result, data, repeated: { at, next: `${next}${toldChanges(states)}` } }
   }
 
   /**
@@ -157,9 +157,9 @@ export class RepeatGuard {
    */
   async #withStanding(result: Result): Promise<Sent> {
     const { operation, input } = this.#call
-    const standings = await standingsOf(this.#dependencies, { operation, input, signal: this.#signal }, result)
-    const over = toldOver(this.#dependencies, this.#call, standings, 'That call')
-    const remark = over === undefined ? toldChanges(standings).trim() : `${over.detail} ${over.next}`
+    const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
+    const over = toldOver(this.#dependencies, this.#call, states, 'That call')
+    const remark = over === undefined ? toldChanges(states).trim() : `${over.detail} ${over.next}`
     return remark === '' ? result : { ...result, remark }
   }
 

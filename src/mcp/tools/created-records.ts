@@ -13,7 +13,7 @@ import { overStatuses } from './over-statuses.ts'
 
 type Result = CallResult<OperationDefinition>
 
-interface MadeRecord {
+interface CreatedRecord {
   type: string
   id: string
   attributes: Record<string, unknown>
@@ -21,11 +21,11 @@ interface MadeRecord {
 }
 
 /** A record that a call created, and its current state. */
-export interface Standing {
+export interface RecordState {
   /** The record in the call's answer. */
-  answered: MadeRecord
+  answered: CreatedRecord
   /** Null if the record is gone; undefined if that is unknown. */
-  now: MadeRecord | null | undefined
+  now: CreatedRecord | null | undefined
   /** Why the answer is no longer useful, such as "is used now"; undefined while it is useful. */
   over: string | undefined
 }
@@ -37,15 +37,15 @@ interface Call {
 }
 
 /** Reads the records that a call created. A record that the connection may not read counts as unchanged. */
-export async function standingsOf(dependencies: Dependencies, call: Call, { data }: Pick<Result, 'data'>) {
-  const answered = [data].flat() as unknown as MadeRecord[]
-  const standings: Standing[] = []
+export async function readRecordStates(dependencies: Dependencies, call: Call, { data }: Pick<Result, 'data'>) {
+  const answered = [data].flat() as unknown as CreatedRecord[]
+  const states: RecordState[] = []
   for (const record of answered.slice(0, mostRead)) {
     const now = await quietly(dependencies, () => readNow(dependencies, call, record))
     const over = now === undefined ? undefined : await overOf(dependencies, call, record, now)
-    standings.push({ answered: record, now, over })
+    states.push({ answered: record, now, over })
   }
-  return standings
+  return states
 }
 
 /** The most records of one call that are read; later ones are not checked. */
@@ -54,10 +54,14 @@ const mostRead = 20
 /**
  * Returns the answer with the records' current values. Secrets are shown only once, so those of the first answer stay.
  */
-export function asTheyStand(operation: OperationDefinition, data: Result['data'], standings: readonly Standing[]) {
+export function withCurrentValues(
+  operation: OperationDefinition,
+  data: Result['data'],
+  states: readonly RecordState[],
+) {
   const secrets = secretFields(operation)
-  const records = ([data].flat() as unknown as MadeRecord[]).map((record, at) => {
-    const { attributes, relationships } = standings[at]?.now ?? record
+  const records = ([data].flat() as unknown as CreatedRecord[]).map((record, at) => {
+    const { attributes, relationships } = states[at]?.now ?? record
     return {
       ...record,
       attributes: updated(record.attributes, attributes, secrets),
@@ -73,12 +77,12 @@ function updated<Values extends Record<string, unknown>>(before: Values, now: Va
 }
 
 /** Returns the status of a record, if it has one. Only the effective status of an invitation shows that it expired. */
-export function statusOf(record: MadeRecord | null | undefined): string | undefined {
+export function statusOf(record: CreatedRecord | null | undefined): string | undefined {
   const { status, effectiveStatus = status } = record?.attributes ?? {}
   return typeof effectiveStatus === 'string' ? effectiveStatus : undefined
 }
 
-async function overOf(dependencies: Dependencies, call: Call, answered: MadeRecord, now: MadeRecord | null) {
+async function overOf(dependencies: Dependencies, call: Call, answered: CreatedRecord, now: CreatedRecord | null) {
   if (now === null) return 'is not there any more'
   const deleted = await deletedAgent(dependencies, call, now)
   if (deleted !== undefined) return `is for ${deleted}, an agent that was deleted`
@@ -97,7 +101,7 @@ async function overOf(dependencies: Dependencies, call: Call, answered: MadeReco
 /**
  * Returns the deleted agent behind a key, an invitation or a link; of several agents, the first if all were deleted.
  */
-async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: MadeRecord) {
+async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: CreatedRecord) {
   if (!ofAgents.has(record.type)) return undefined
   const proposed = record.attributes.proposedAgents as { agentId: string }[] | undefined
   const ids = proposed?.map(({ agentId }) => agentId) ?? [record.relationships?.agent?.data?.id ?? '']
@@ -135,7 +139,7 @@ async function quietly<Value>({ log }: Dependencies, read: () => Promise<Value>)
   }
 }
 
-async function readNow(dependencies: Dependencies, call: Call, { id, relationships }: MadeRecord) {
+async function readNow(dependencies: Dependencies, call: Call, { id, relationships }: CreatedRecord) {
   const reading = readingOf(id)
   if (reading === undefined) return undefined
   const { reader, parameter } = reading
@@ -146,8 +150,8 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
     const input = takenBy(reader, { ...(parameter === undefined ? listed : { [parameter]: id }), ...acting })
     const found = await orNull(() => send(reader, input, { signal: call.signal }))
     if (found === null) continue
-    if (parameter !== undefined) return found.data as unknown as MadeRecord
-    const record = (found.data as unknown as MadeRecord[]).find((one) => one.id === id)
+    if (parameter !== undefined) return found.data as unknown as CreatedRecord
+    const record = (found.data as unknown as CreatedRecord[]).find((one) => one.id === id)
     return record ?? (found.meta?.pagination?.hasMore === false ? null : undefined)
   }
   // A deployment may lack an extension, so a missing record then proves nothing.
