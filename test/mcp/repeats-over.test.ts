@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { databaseMemories } from '../../src/commands/database-memory.ts'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { newId } from '../../src/core/system.ts'
-import { overStatuses } from '../../src/mcp/tools/over-statuses.ts'
+import { obsoleteStatuses } from '../../src/mcp/tools/obsolete-statuses.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
@@ -279,7 +279,7 @@ test('every guarded tool is walked, and every kind of record that one makes has 
   const operations = Object.values<OperationDefinition>(catalogue).filter(({ adds }) => adds === true)
   expect(Object.keys(guarded).sort()).toEqual(operations.map(({ name: tool }) => tool).sort())
   const types = operations.map(({ output }) => [...(output.shape.type as { values: Set<string> }).values][0] ?? '')
-  expect(types.filter((type) => !Object.hasOwn(overStatuses, type))).toEqual([])
+  expect(types.filter((type) => !Object.hasOwn(obsoleteStatuses, type))).toEqual([])
 })
 
 const doorKinds = ['HTTP', 'stdio, embedded', 'stdio, against a remote API'] as const

@@ -9,7 +9,7 @@ import { secretFields } from '../../core/secret-fields.ts'
 import { parseTimestamp } from '../../core/system.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answeredPrefix, prefixOf, readsOne } from './id-kinds.ts'
-import { overStatuses } from './over-statuses.ts'
+import { obsoleteStatuses } from './obsolete-statuses.ts'
 
 type Result = CallResult<OperationDefinition>
 
@@ -87,7 +87,8 @@ async function overOf(dependencies: Dependencies, call: Call, answered: CreatedR
   const deleted = await deletedAgent(dependencies, call, now)
   if (deleted !== undefined) return `is for ${deleted}, an agent that was deleted`
   const status = statusOf(now)
-  const statuses: Readonly<Record<string, boolean>> = overStatuses[answered.type as keyof typeof overStatuses] ?? {}
+  const statuses: Readonly<Record<string, boolean>> =
+    obsoleteStatuses[answered.type as keyof typeof obsoleteStatuses] ?? {}
   if (status !== undefined && statuses[status] === true) return `is ${status} now`
   if (answered.type === 'webhook' && now.attributes.updatedAt !== answered.attributes.updatedAt) {
     return 'was changed since, so its signing secret may be another by now'

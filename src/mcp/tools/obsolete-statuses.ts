@@ -13,12 +13,12 @@ import type { Wallet } from '../../../tools/wallets.ts'
 import type { webhookStatuses } from '../../../tools/webhooks.ts'
 
 /** For each status of a record, whether the answer that created the record is no longer useful. */
-type Over<Statuses extends readonly string[]> = Readonly<Record<Statuses[number], boolean>>
-type OverOf<Record_ extends z.ZodType<{ attributes: { status: string } }>> = Over<
+type ByStatus<Statuses extends readonly string[]> = Readonly<Record<Statuses[number], boolean>>
+type ByStatusOf<Record_ extends z.ZodType<{ attributes: { status: string } }>> = ByStatus<
   readonly z.output<Record_>['attributes']['status'][]
 >
 
-const payment: Over<typeof paymentStatuses> = {
+const payment: ByStatus<typeof paymentStatuses> = {
   CREATED: false,
   PROCESSING: false,
   PENDING_CLAIM: false,
@@ -30,7 +30,7 @@ const payment: Over<typeof paymentStatuses> = {
   APPROVAL_DENIED: true,
 }
 
-const invitation: Over<typeof invitationStatuses> = {
+const invitation: ByStatus<typeof invitationStatuses> = {
   PENDING: false,
   ACCEPTED: false,
   DECLINED: true,
@@ -39,7 +39,7 @@ const invitation: Over<typeof invitationStatuses> = {
 }
 
 /** The table by record type (docs/hosts.md#a-call-that-is-repeated). */
-export const overStatuses = {
+export const obsoleteStatuses = {
   payment,
   transfer: payment,
   paymentRequest: {
@@ -51,8 +51,8 @@ export const overStatuses = {
     CANCELED: true,
     DECLINED: true,
     EXPIRED: true,
-  } satisfies Over<typeof paymentRequestStatuses>,
-  agentCard: { active: false, frozen: true, used: true, expired: true } satisfies Over<typeof agentCardStatuses>,
+  } satisfies ByStatus<typeof paymentRequestStatuses>,
+  agentCard: { active: false, frozen: true, used: true, expired: true } satisfies ByStatus<typeof agentCardStatuses>,
   subscription: {
     pending: false,
     active: false,
@@ -60,13 +60,13 @@ export const overStatuses = {
     needs_attention: false,
     canceled: true,
     completed: true,
-  } satisfies Over<typeof subscriptionStatuses>,
-  wallet: { active: false, frozen: true, closed: true } satisfies OverOf<typeof Wallet>,
-  agent: { ACTIVE: false, REVOKED: true } satisfies OverOf<typeof Agent>,
-  webhook: { ENABLED: false, DISABLED: true } satisfies Over<typeof webhookStatuses>,
-  apiKey: { ACTIVE: false, REVOKED: true } satisfies OverOf<typeof ApiKey>,
-  agentKey: { ACTIVE: false, REVOKED: true } satisfies OverOf<typeof AgentKey>,
+  } satisfies ByStatus<typeof subscriptionStatuses>,
+  wallet: { active: false, frozen: true, closed: true } satisfies ByStatusOf<typeof Wallet>,
+  agent: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof Agent>,
+  webhook: { ENABLED: false, DISABLED: true } satisfies ByStatus<typeof webhookStatuses>,
+  apiKey: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof ApiKey>,
+  agentKey: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof AgentKey>,
   agentDelegationInvitation: invitation,
-  customerInvitation: { ...invitation, ACTIVE: false, REVOKED: true } satisfies OverOf<typeof AgentCustomerInvite>,
-  invitationLink: { ACTIVE: false, REVOKED: true } satisfies Over<typeof linkStatuses>,
+  customerInvitation: { ...invitation, ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof AgentCustomerInvite>,
+  invitationLink: { ACTIVE: false, REVOKED: true } satisfies ByStatus<typeof linkStatuses>,
 }
