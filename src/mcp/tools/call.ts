@@ -17,8 +17,8 @@ import { guardOf } from './guard.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { insufficientFundsRemark } from './insufficient-funds.ts'
 import { keyToRepeat, nextStep } from './next-steps.ts'
+import { ObsoleteAnswer } from './obsolete-answer.ts'
 import { operationNamed } from './offered-operations.ts'
-import { OverBefore } from './over-before.ts'
 import { answerBefore, inTurn, parse } from './parse.ts'
 import type { Answer, Answered, Arrived, Decided, Done, Known, Parsed, Planned } from './phases.ts'
 import { progressOf } from './progress.ts'
@@ -167,7 +167,7 @@ function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
 
 function failure({ dependencies, operation }: Known, error: ApiError | Failure, decision?: string): CallToolResult {
   const { code, status, source, message: detail } = error
-  if (error instanceof WrongArguments || error instanceof OverBefore) {
+  if (error instanceof WrongArguments || error instanceof ObsoleteAnswer) {
     return failed({ code, status, detail, source, next: error.next })
   }
   const supportId = 'supportId' in error ? error.supportId : undefined

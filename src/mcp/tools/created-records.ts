@@ -27,7 +27,7 @@ export interface RecordState {
   /** Null if the record is gone; undefined if that is unknown. */
   now: CreatedRecord | null | undefined
   /** Why the answer is no longer useful, such as "is used now"; undefined while it is useful. */
-  over: string | undefined
+  obsolete: string | undefined
 }
 
 interface Call {
@@ -42,8 +42,8 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
   const states: RecordState[] = []
   for (const record of answered.slice(0, mostRead)) {
     const now = await quietly(dependencies, () => readNow(dependencies, call, record))
-    const over = now === undefined ? undefined : await overOf(dependencies, call, record, now)
-    states.push({ answered: record, now, over })
+    const obsolete = now === undefined ? undefined : await whyObsolete(dependencies, call, record, now)
+    states.push({ answered: record, now, obsolete })
   }
   return states
 }
@@ -82,7 +82,7 @@ export function statusOf(record: CreatedRecord | null | undefined): string | und
   return typeof effectiveStatus === 'string' ? effectiveStatus : undefined
 }
 
-async function overOf(dependencies: Dependencies, call: Call, answered: CreatedRecord, now: CreatedRecord | null) {
+async function whyObsolete(dependencies: Dependencies, call: Call, answered: CreatedRecord, now: CreatedRecord | null) {
   if (now === null) return 'is not there any more'
   const deleted = await deletedAgent(dependencies, call, now)
   if (deleted !== undefined) return `is for ${deleted}, an agent that was deleted`

@@ -11,7 +11,7 @@ import type { ToolCall } from '../people/decide.ts'
 import { canonical, newKey } from '../people/elicitation.ts'
 import { readRecordStates, withCurrentValues } from './created-records.ts'
 import { shapeOf } from './inputs.ts'
-import { OverBefore, toldChanges, toldOver } from './over-before.ts'
+import { changesInWords, explainObsolete, ObsoleteAnswer } from './obsolete-answer.ts'
 import { isRefusal, isUndone, runsStill } from './refusals.ts'
 
 type Result = CallResult<OperationDefinition>
@@ -140,15 +140,15 @@ export class RepeatGuard {
     }
   }
 
-  /** Returns the answer of the equal call while it is useful. @throws {OverBefore} */
+  /** Returns the answer of the equal call while it is useful. @throws {ObsoleteAnswer} */
   async #asItStands(kept: Kept, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
-    const over = toldOver(this.#dependencies, this.#call, states, `The equal call ${agoOf(kept)} ago`)
-    if (over !== undefined) throw new OverBefore(over)
+    const obsolete = explainObsolete(this.#dependencies, this.#call, states, `The equal call ${agoOf(kept)} ago`)
+    if (obsolete !== undefined) throw new ObsoleteAnswer(obsolete)
     const { at, next } = this.#toldOf(kept)
     const data = withCurrentValues(operation, result.data, states)
-    return { ...result, data, repeated: { at, next: `${next}${toldChanges(states)}` } }
+    return { ...result, data, repeated: { at, next: `${next}${changesInWords(states)}` } }
   }
 
   /**
@@ -158,8 +158,8 @@ export class RepeatGuard {
   async #withStanding(result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
-    const over = toldOver(this.#dependencies, this.#call, states, 'That call')
-    const remark = over === undefined ? toldChanges(states).trim() : `${over.detail} ${over.next}`
+    const obsolete = explainObsolete(this.#dependencies, this.#call, states, 'That call')
+    const remark = obsolete === undefined ? changesInWords(states).trim() : `${obsolete.detail} ${obsolete.next}`
     return remark === '' ? result : { ...result, remark }
   }
 

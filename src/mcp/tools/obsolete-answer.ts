@@ -10,7 +10,7 @@ import { operationNamed } from './offered-operations.ts'
 /**
  * The refusal of a repeat whose first answer is no longer useful. It says what happened since, and which call helps.
  */
-export class OverBefore extends Failure {
+export class ObsoleteAnswer extends Failure {
   readonly next: string
 
   constructor(told: { detail: string; next: string }) {
@@ -20,27 +20,27 @@ export class OverBefore extends Failure {
 }
 
 /** Explains that an answer is no longer useful, and how to go on; undefined while any part of it is useful. */
-export function toldOver(
+export function explainObsolete(
   dependencies: Dependencies,
   call: ToolCall,
   states: readonly RecordState[],
   when: string,
 ): { detail: string; next: string } | undefined {
-  if (states.length === 0 || states.some(({ over }) => over === undefined)) return undefined
-  const fates = states.slice(0, mostTold).map(({ answered, over }) => `${answered.id}, which ${over}`)
+  if (states.length === 0 || states.some(({ obsolete }) => obsolete === undefined)) return undefined
+  const fates = states.slice(0, mostTold).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
   const more = states.length > mostTold ? `, and ${states.length - mostTold} more of which none is of use` : ''
   const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
   return { detail, next: [mend(dependencies, states), another(dependencies, call, states)].join('').trim() }
 }
 
 /** Describes how records differ from their recorded answer; empty if they do not. */
-export function toldChanges(states: readonly RecordState[]): string {
-  const changed = states.filter(({ answered, now, over }) => {
-    return over !== undefined || (now != null && statusOf(now) !== statusOf(answered))
+export function changesInWords(states: readonly RecordState[]): string {
+  const changed = states.filter(({ answered, now, obsolete }) => {
+    return obsolete !== undefined || (now != null && statusOf(now) !== statusOf(answered))
   })
   return changed
     .slice(0, mostTold)
-    .map(({ answered, now, over }) => ` ${answered.id} ${over ?? `is ${statusOf(now)} now`}.`)
+    .map(({ answered, now, obsolete }) => ` ${answered.id} ${obsolete ?? `is ${statusOf(now)} now`}.`)
     .join('')
 }
 
@@ -64,8 +64,8 @@ function mend(dependencies: Dependencies, [state, ...others]: readonly RecordSta
 
 function another(dependencies: Dependencies, call: ToolCall, [state]: readonly RecordState[]): string {
   const { operation, input, held } = call
-  const { answered, now, over } = state as RecordState
-  if (over?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
+  const { answered, now, obsolete } = state as RecordState
+  if (obsolete?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
   const agent = answered.relationships?.agent?.data?.id
   const key = JSON.stringify(newKey(dependencies))
   // A key can be rotated only once, and this one was.
