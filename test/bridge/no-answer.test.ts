@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it, test } from 'vitest'
-import { unansweredError } from '../../src/mcp/bridge/unanswered.ts'
+import { missingAnswerError } from '../../src/mcp/bridge/missing-answer.ts'
 import { freePort } from '../support/free-port.ts'
 import { bridged, endpoint, event, json, key, messageOf, stream } from './bridged.ts'
 
@@ -110,7 +110,7 @@ test.each([
   ['https://example.com/pay/mcp/', 'https://example.com/pay'],
 ])('of %s the sign-in is at %s', (url, base) => {
   const request = { jsonrpc: '2.0', id: 1, method: 'ping' } as const
-  const { message } = unansweredError({ request, url: new URL(url), status: 401 })
+  const { message } = missingAnswerError({ request, url: new URL(url), status: 401 })
   expect(message).toContain(`payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in`)
 })
 

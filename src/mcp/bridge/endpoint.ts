@@ -11,7 +11,7 @@ import type { Log } from '../../client/client.ts'
 import { modernVersion } from '../../core/mcp-versions.ts'
 import type { System } from '../../core/system.ts'
 import { boundedResponse, isEventStream } from './bounds.ts'
-import { shownError, type Unanswered, unansweredError } from './unanswered.ts'
+import { type MissingAnswer, missingAnswerError, shownError } from './missing-answer.ts'
 
 export interface EndpointOptions {
   url: URL
@@ -32,7 +32,7 @@ interface Exchange {
 }
 
 /** The reason why a request has no answer: in words, or as the transport's error. */
-type Why = Pick<Unanswered, 'reason' | 'isTooLarge' | 'error'>
+type Why = Pick<MissingAnswer, 'reason' | 'isTooLarge' | 'error'>
 
 const unwritable = 'it cannot be passed on'
 
@@ -204,7 +204,7 @@ export class Endpoint {
   }
 
   #errorFor({ request, status }: Exchange, why: Why): JSONRPCMessage {
-    const error = unansweredError({ ...why, request, status, url: this.#options.url })
+    const error = missingAnswerError({ ...why, request, status, url: this.#options.url })
     return { jsonrpc: '2.0', id: request.id, error }
   }
 }

@@ -11,7 +11,7 @@ interface RpcError {
 }
 
 /** A request without an answer, and its outcome. */
-export interface Unanswered {
+export interface MissingAnswer {
   request: JSONRPCRequest
   url: URL
   /** The HTTP status of the last response; undefined if none came. */
@@ -25,7 +25,7 @@ export interface Unanswered {
 }
 
 /** The code that JSON-RPC 2.0 leaves to implementations, and that the endpoint uses too. */
-const unansweredCode = -32_000
+const missingAnswerCode = -32_000
 
 /** Long enough for all of our sentences, and short enough for a model. */
 const longestMessage = 1_000
@@ -43,10 +43,10 @@ const reading = /^(initialize|ping|server\/discover|completion\/complete|.+\/(li
 /**
  * Returns the error that a host gets instead of an answer: what happened, whether it was carried out, and what to do.
  */
-export function unansweredError(found: Unanswered): RpcError {
+export function missingAnswerError(found: MissingAnswer): RpcError {
   const said = found.reason === undefined ? refusalIn(found.error) : undefined
   if (said !== undefined) return found.status === 401 ? { ...said, message: `${said.message} ${next(found)}` } : said
-  return { code: unansweredCode, message: `${happened(found)} ${carriedOut(found)} ${next(found)}` }
+  return { code: missingAnswerCode, message: `${happened(found)} ${carriedOut(found)} ${next(found)}` }
 }
 
 /** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
@@ -80,7 +80,7 @@ function textOf(error: unknown): string | undefined {
   return typeof text === 'string' && text.trim() !== '' ? text : undefined
 }
 
-function happened({ status, reason, error }: Unanswered): string {
+function happened({ status, reason, error }: MissingAnswer): string {
   if (reason !== undefined) return noAnswer(reason)
   if (status === undefined) return noAnswer(brokenBy(error).reason)
   if (status === 202) return noAnswer('it took the request with status 202, which promises none')
@@ -98,20 +98,20 @@ function noAnswer(reason: string): string {
   return `No answer came from the endpoint (${reason}).`
 }
 
-function carriedOut(found: Unanswered): string {
+function carriedOut(found: MissingAnswer): string {
   if (isCertain(found)) return 'Nothing was carried out.'
   if (reading.test(found.request.method)) return 'The request only reads.'
   return 'Whether the call was carried out is not known.'
 }
 
 /** Returns whether the request was certainly not carried out: it was never sent, or it was rejected. */
-function isCertain({ status, reason, error }: Unanswered): boolean {
+function isCertain({ status, reason, error }: MissingAnswer): boolean {
   if (reason !== undefined) return false
   if (status === undefined) return brokenBy(error).unreached
   return refused.has(status) || (status >= 300 && status < 400)
 }
 
-function next(found: Unanswered): string {
+function next(found: MissingAnswer): string {
   const { url, status, isTooLarge, request } = found
   if (status === 401) {
     const base = url.origin + url.pathname.replace(/\/mcp(\/.*)?$/, '')
