@@ -23,7 +23,7 @@ import {
   seal,
   stateOf,
 } from './elicitation.ts'
-import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision } from './pending.ts'
+import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision } from './pending-decisions.ts'
 import type { Question as Drafted } from './question.ts'
 import { questions } from './questions.ts'
 
