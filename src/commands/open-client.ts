@@ -163,7 +163,7 @@ function openRemoteClient(
   const { key } = config
   const store = createTokenStore({ directory: dataDirectory().path, system })
   const signedIn = async () => {
-    const { subjectOf } = await import('../auth/signed-in.ts')
+    const { subjectOf } = await import('../auth/login-subject.ts')
     return `login ${subjectOf((await store.read()).logins[baseUrl])}`
   }
   let known: { principal: string; memory: CallMemory } | undefined
