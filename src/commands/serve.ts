@@ -4,13 +4,13 @@ import { type Config, names } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
 import type { Readiness } from '../service/request/readiness.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
-import { aboutServe } from './about.ts'
 import { servedAddress } from './addresses.ts'
 import { configured, configuredFaults, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import { listenOrExplain, untilStopped } from './listening.ts'
 import type { Metrics } from './metrics.ts'
+import { serveInfo } from './serve-info.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
 import { printed, ready, shown } from './welcome.ts'
 
@@ -27,7 +27,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const metrics = await metricsOf(config)
     const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl, {
       observe: metrics?.observe,
-      about: aboutServe(config),
+      about: serveInfo(config),
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)

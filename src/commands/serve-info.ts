@@ -8,7 +8,7 @@ import { version } from './version.ts'
 import { absoluteDatabase } from './welcome.ts'
 
 /** Returns the facts about `serve` that its pages and documents show. */
-export function aboutServe({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
+export function serveInfo({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
   // The host's own process can open a file. The address of another database may contain a password.
   const isFile = /^sqlite:(?!:memory:$)/.test(databaseUrl)
   const canStart = environment === 'sandbox' && secret === undefined && isFile
