@@ -3,13 +3,13 @@ import { createLogger } from '../config/log.ts'
 import { describeText, parseBaseUrl } from '../config/values.ts'
 import { realSystem } from '../core/system.ts'
 import { bridgeOverStdio } from '../mcp/bridge/bridge.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { orExplain } from './explain.ts'
 
 /** Bridges MCP over stdio, for hosts that only start servers: passes each message on to an HTTP endpoint unchanged. */
 export async function bridge(flags: Flags, given?: string): Promise<void> {
   await orExplain(async () => {
-    const { key, logLevel } = configured('bridge', flags)
+    const { key, logLevel } = commandConfig('bridge', flags)
     const address = addressOf(given)
     if (key === undefined) {
       throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key that the endpoint is called with.')

@@ -1,7 +1,7 @@
 import { createLogger } from '../config/log.ts'
 import { realSystem } from '../core/system.ts'
 import { embeddedAddress } from './addresses.ts'
-import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
+import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import { listenOrExplain, untilStopped } from './listening.ts'
@@ -16,7 +16,7 @@ type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
  */
 export async function openConsole(flags: ConsoleFlags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('console', flags)
+    const config = commandConfig('console', flags)
     refuseEmbeddedProduction(config)
     const { baseUrl, databaseUrl } = config
     if (baseUrl !== undefined) return show(`${baseUrl}/console`, flags)

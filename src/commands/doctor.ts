@@ -3,14 +3,14 @@ import { maskSecrets } from '../core/masking.ts'
 import { checkApi } from './check-api.ts'
 import { checkHosts } from './check-hosts.ts'
 import { checkSandbox } from './check-sandbox.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { orExplain } from './explain.ts'
 import { type Finding, ok, orFinding } from './finding.ts'
 
 /** Checks everything that a start needs, and gives advice. It changes nothing. */
 export async function doctor(flags: Flags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('doctor', flags)
+    const config = commandConfig('doctor', flags)
     const findings: Finding[] = [ok('Node.js', `${process.versions.node} (${process.execPath})`)]
     for (const [about, check] of checksFor(config)) findings.push(...(await orFinding(about, check)))
     process.stdout.write(findings.map(written).join(''))

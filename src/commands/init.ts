@@ -5,7 +5,7 @@ import { ConfigError } from '../config/load.ts'
 import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 import { worldTemplate } from '../worlds/template.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import { commandLine } from './own-start.ts'
@@ -51,7 +51,7 @@ async function initWorld(file: string): Promise<void> {
 async function initProduction(flags: InitFlags, file: string | undefined): Promise<void> {
   if (file !== undefined) throw new ConfigError(`init --production got ${show(file)}; it writes no file.`)
   const owner = ownerOf(flags)
-  const config = configured('init', { ...flags, environment: 'production' })
+  const config = commandConfig('init', { ...flags, environment: 'production' })
   const { databaseUrl } = config
   const { service, close } = await openKept('init --production', config, true)
   try {

@@ -9,7 +9,7 @@ import { foreignText } from '../core/foreign-text.ts'
 import { maskSecrets } from '../core/masking.ts'
 import { secretPrefix, signedHeaders } from '../core/standard-webhooks.ts'
 import { realSystem, type System } from '../core/system.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { orExplainFailure } from './explain-failure.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
@@ -21,7 +21,7 @@ type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string
 /** Follows the events that the credential may read, prints each, and forwards it as a webhook would. */
 export async function listen(flags: ListenFlags): Promise<void> {
   await orExplainFailure(async () => {
-    const config = configured('listen', flags)
+    const config = commandConfig('listen', flags)
     const types = flags.events?.split(',').map((type) => type.trim())
     const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
     const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo)

@@ -12,7 +12,7 @@ import { fileOf, madeReport } from '../service/pages/console/report/report-page.
 import type { Store } from '../service/store/engine/store.ts'
 import { newestRuns, runsNamed } from '../service/store/runs.ts'
 import type { RunRow } from '../service/store/schema/runs.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
@@ -21,7 +21,7 @@ type ReportFlags = Flags & { run: string; format?: string; output?: string; part
 /** Writes the report of a run in the configured database, beside the processes that use it. */
 export async function report(flags: ReportFlags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('report', flags)
+    const config = commandConfig('report', flags)
     const format = formatOf(flags)
     if (config.baseUrl !== undefined) {
       const path = flags.run.startsWith('run_') ? `/console/runs/${encodeURIComponent(flags.run)}/report` : '/console'

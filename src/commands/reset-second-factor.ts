@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import { realSystem } from '../core/system.ts'
 import { resetSecondFactor } from '../service/operations/steps/reset-second-factor.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
@@ -10,7 +10,7 @@ type ResetFlags = Flags & { email: string }
 /** Removes a user's authenticator app in the configured database, beside the processes that use it. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('reset-second-factor', flags)
+    const config = commandConfig('reset-second-factor', flags)
     if (config.baseUrl !== undefined) {
       throw new ConfigError(
         `PAYMENTS_BASE_URL (--base-url) got ${config.baseUrl}; reset-second-factor works on a database only. Run it on the machine of that service, with PAYMENTS_DATABASE_URL.`,

@@ -1,5 +1,5 @@
 import type { Service } from '../service/service.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded.ts'
 import { orExplain } from './explain.ts'
 
@@ -8,7 +8,7 @@ type RotateFlags = Flags & { retire?: boolean }
 /** Creates new keys in the configured database, for the running processes too; with `retire`, removes older ones. */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('rotate-keys', flags)
+    const config = commandConfig('rotate-keys', flags)
     const { databaseUrl } = config
     const { service, close } = await openKept('rotate-keys', config)
     const told = await (flags.retire === true ? retired(service) : rotated(service)).finally(close)

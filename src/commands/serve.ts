@@ -5,7 +5,7 @@ import { realSystem } from '../core/system.ts'
 import type { Readiness } from '../service/request/readiness.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
 import { servedAddress } from './addresses.ts'
-import { configured, configuredFaults, type Flags } from './configured.ts'
+import { commandConfig, configuredFaultRules, type Flags } from './command-config.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import { listenOrExplain, untilStopped } from './listening.ts'
@@ -19,8 +19,8 @@ type ServeFlags = Flags & { json?: boolean }
 /** Runs the service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: ServeFlags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('serve', flags)
-    const faults = await configuredFaults(config)
+    const config = commandConfig('serve', flags)
+    const faults = await configuredFaultRules(config)
     const log = createLogger({ level: config.logLevel, terminal: process.stderr.isTTY === true })
     let url = servedAddress(config)
     const publicUrl = () => config.publicUrl ?? url

@@ -16,7 +16,7 @@ import { maskSecrets } from '../core/masking.ts'
 import { nearest } from '../core/nearest.ts'
 import { firstQuestion } from '../core/product.ts'
 import { servedAddress } from './addresses.ts'
-import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
+import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
 import { orExplain } from './explain.ts'
 import { openWorldFile } from './given-file.ts'
@@ -30,7 +30,7 @@ type SetupFlags = Flags & { yes?: boolean; http?: boolean }
 /** Writes the MCP server into a host's configuration, after showing the entry and asking. */
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {
   await orExplain(async () => {
-    const config = configured('setup', flags)
+    const config = commandConfig('setup', flags)
     await openWorldFile(config)
     const reach = reachOf(config, flags)
     const name = named === undefined ? await chooseHost() : hostNamed(named)

@@ -4,7 +4,7 @@ import { show } from '../core/errors.ts'
 import { realSystem } from '../core/system.ts'
 import { simulate as runSimulation, type SimulationResult } from '../simulate/simulate.ts'
 import type { Stage } from '../simulate/world.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { codeOf, orExplain } from './explain.ts'
 import { openWorldFile } from './given-file.ts'
 import { integerOption } from './integer-option.ts'
@@ -28,7 +28,7 @@ type SimulateFlags = Flags & {
 /** Runs simulated agents that buy with cards through real MCP connections, and checks every answer. */
 export async function simulate(flags: SimulateFlags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('simulate', flags)
+    const config = commandConfig('simulate', flags)
     if (config.environment === 'production') {
       throw new ConfigError('PAYMENTS_ENVIRONMENT (--environment) got production; simulate accepts sandbox.')
     }

@@ -10,7 +10,7 @@ import { createRequestStates } from '../mcp/people/request-states.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
-import { configured, configuredFaults, type Flags, refuseEmbeddedProduction } from './configured.ts'
+import { commandConfig, configuredFaultRules, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { orExplain } from './explain.ts'
 import type { LoopbackDecisions } from './loopback-decisions.ts'
 import type { ClientConfig, OpenClient } from './open-client.ts'
@@ -20,9 +20,9 @@ import { isWrongDatabase } from './wrong-database.ts'
 /** Runs the MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: Flags): Promise<void> {
   await orExplain(async () => {
-    const config = configured('stdio', flags)
+    const config = commandConfig('stdio', flags)
     refuseEmbeddedProduction(config)
-    const faults = await configuredFaults(config)
+    const faults = await configuredFaultRules(config)
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
     const api = openWhenAsked({ ...config, rules: faults }, instanceId, log)

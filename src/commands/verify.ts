@@ -6,7 +6,7 @@ import { show } from '../core/errors.ts'
 import { type Verified, verifyReport } from '../service/pages/console/report/verify-report.ts'
 import { activityAfter, activityHead, headIsSealed } from '../service/store/activity.ts'
 import type { Store } from '../service/store/engine/store.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { orExplain } from './explain.ts'
 import { openToRead } from './report.ts'
 
@@ -15,7 +15,7 @@ type VerifyFlags = Flags & { againstDatabase?: boolean }
 /** Recomputes a report. Exits with 1 if it does not match, and with 2 if the file is no report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await orExplain(async () => {
-    const config = configured('verify', flags)
+    const config = commandConfig('verify', flags)
     const verified = await verifyReport(linesOf(path))
     if (verified.result === 'no report') throw new ConfigError(`${show(path)} is no report of payments-mcp report.`)
     const compares = flags.againstDatabase === true || flags.databaseUrl !== undefined

@@ -5,7 +5,7 @@ import { dataDirectory } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
-import { configured, type Flags } from './configured.ts'
+import { commandConfig, type Flags } from './command-config.ts'
 import { orExplainFailure } from './explain-failure.ts'
 import { openClient } from './open-client.ts'
 
@@ -14,7 +14,7 @@ type Identity = z.infer<typeof Whoami>
 /** Shows the actor of the MCP server under this configuration. */
 export async function whoami(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
-    const config = configured('whoami', flags)
+    const config = commandConfig('whoami', flags)
     // A person reads this, and needs only the outcome.
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     try {

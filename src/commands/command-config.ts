@@ -7,7 +7,7 @@ import type { Service } from '../service/service.ts'
 export type Flags = NonNullable<ConfigSources['flags']>
 
 /** Loads the settings of the command that this process runs. Warns on stderr about variables that it does not read. */
-export function configured(command: CommandName, flags: Flags): Config {
+export function commandConfig(command: CommandName, flags: Flags): Config {
   return configFor(command, { flags }, (line) => process.stderr.write(`payments-mcp: ${line}\n`))
 }
 
@@ -20,7 +20,7 @@ export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void
 }
 
 /** Reads the rules of the file of faults, if one is given. @throws ConfigError */
-export async function configuredFaults({ faults: path }: Config): Promise<FaultRules | undefined> {
+export async function configuredFaultRules({ faults: path }: Config): Promise<FaultRules | undefined> {
   return path === undefined ? undefined : (await import('./fault-file.ts')).readFaults(path)
 }
 
