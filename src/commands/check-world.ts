@@ -3,7 +3,7 @@ import type { Config } from '../config/settings.ts'
 import { otherWorld } from '../worlds/digest.ts'
 import type { World } from '../worlds/schema.ts'
 import { bad, type Finding, ok } from './finding.ts'
-import { openWorldFile, waysOut } from './given-file.ts'
+import { openWorldFile, waysOut } from './setting-file.ts'
 
 /**
  * Checks the world file, and that the database holds its world; `held` is undefined if the database was not filled yet.

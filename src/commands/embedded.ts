@@ -16,7 +16,7 @@ import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { servedAddress } from './addresses.ts'
 import { orExplainWorld } from './explain-world.ts'
-import { openWorldFile } from './given-file.ts'
+import { openWorldFile } from './setting-file.ts'
 
 export interface Embedded {
   service: Service

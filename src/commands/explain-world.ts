@@ -5,7 +5,7 @@ import { AnotherWorldError } from '../service/seed.ts'
 import { WorldMistakeError } from '../worlds/mistake.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
-import { refusedFile, waysOut } from './given-file.ts'
+import { refusedFile, waysOut } from './setting-file.ts'
 
 /**
  * Runs work that fills an empty database with the world of the file.

@@ -6,9 +6,9 @@ import { simulate as runSimulation, type SimulationResult } from '../simulate/si
 import type { Stage } from '../simulate/world.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { codeOf, orExplain } from './explain.ts'
-import { openWorldFile } from './given-file.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
+import { openWorldFile } from './setting-file.ts'
 import { placeOf } from './simulate-target.ts'
 
 type SimulateFlags = Flags & {

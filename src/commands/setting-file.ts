@@ -12,14 +12,14 @@ import type { World } from '../worlds/schema.ts'
 export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Promise<ParsedFile<World> | undefined> {
   if (path === undefined) return undefined
   const { parseWorldFile } = await import('../worlds/parse.ts')
-  return openGivenFile('world', path, parseWorldFile)
+  return openSettingFile('world', path, parseWorldFile)
 }
 
 /**
  * Reads the file that a setting names. The parser is loaded only if there is such a file.
  * @throws ConfigError with a line for each mistake in it.
  */
-export async function openGivenFile<Value>(
+export async function openSettingFile<Value>(
   setting: SettingKey,
   path: string,
   parse: (text: string, name: string) => Value,
