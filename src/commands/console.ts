@@ -4,8 +4,8 @@ import { embeddedAddress } from './addresses.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
-import { listenOrExplain, untilStopped } from './listening.ts'
 import { openBrowser } from './open-browser.ts'
+import { listenOrExplain, untilStopped } from './process-lifecycle.ts'
 import { withoutCredentials } from './welcome.ts'
 
 type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
