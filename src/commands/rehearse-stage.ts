@@ -3,13 +3,13 @@ import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { isOffered } from '../rehearse/agent-access.ts'
 import type { Stage, StageSetting } from '../rehearse/stage.ts'
-import { openHosted } from './hosted.ts'
+import { openHostedSandbox } from './hosted-sandbox.ts'
 
 /** Opens the sandbox of one trial: in memory, with the given world and the tools of a rehearsal. */
 export async function openRehearsalStage({ world, confirm, system }: StageSetting): Promise<Stage> {
   const config = configOf(confirm)
   const log = createLogger({ level: config.logLevel })
-  const hosted = await openHosted({ config, system, log, given: world, keepsUp: false, offers: isOffered })
+  const hosted = await openHostedSandbox({ config, system, log, given: world, keepsUp: false, offers: isOffered })
   const { service, store, publicUrl: url, fetch, listen, close } = hosted
   const { agentKey } = hosted.credentials
   if (agentKey !== null) return { store, service, agentKey, url, fetch, listen: (door) => listen(0, door), close }

@@ -1,5 +1,5 @@
 import { createClient } from '../client/client.ts'
-import { openHosted } from '../commands/hosted.ts'
+import { openHostedSandbox } from '../commands/hosted-sandbox.ts'
 import { createLogger } from '../config/log.ts'
 import { type Fetch, inProcessFetch, networkFailure } from '../core/in-process-fetch.ts'
 import { requireNode } from '../core/node-version.ts'
@@ -70,7 +70,7 @@ async function open(options: SandboxOptions) {
   const log = createLogger({ level: config.logLevel })
   const ending = new AbortController()
   const system = waitingUntil(ending.signal)
-  const hosted = await openHosted({ config, system, log, given })
+  const hosted = await openHostedSandbox({ config, system, log, given })
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= hosted.close()

@@ -11,7 +11,7 @@ import { openEmbedded } from './embedded.ts'
 import type { McpOverHttp } from './mcp-over-http.ts'
 import { createSite, type Site } from './site.ts'
 
-interface HostedOptions extends Pick<McpOverHttp, 'offers'> {
+interface HostedSandboxOptions extends Pick<McpOverHttp, 'offers'> {
   config: Config
   system: System
   log: Logger
@@ -26,7 +26,7 @@ const closeWithinMs = 250
 /**
  * Opens a sandbox in this process with everything that `serve` answers. It listens on no port until `listen` is called.
  */
-export async function openHosted({ config, system, log, given, keepsUp = true, ...site }: HostedOptions) {
+export async function openHostedSandbox({ config, system, log, given, keepsUp = true, ...site }: HostedSandboxOptions) {
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
   const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { given, keepsUp })
