@@ -7,7 +7,7 @@ import type { Signals } from '../service/store/engine/signals.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { embeddedAddress } from './addresses.ts'
-import { openEmbedded } from './embedded.ts'
+import { openEmbedded } from './embedded-service.ts'
 import type { McpOverHttp } from './mcp-over-http.ts'
 import { createSite, type Site } from './site.ts'
 

@@ -116,7 +116,7 @@ export function openEmbeddedClient(
 
 /** Opens the embedded sandbox for the credential of this connection. */
 export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
-  const { openEmbedded } = await import('./embedded.ts')
+  const { openEmbedded } = await import('./embedded-service.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
   // A key of a world file is known only after the database is filled.
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)

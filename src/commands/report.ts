@@ -13,7 +13,7 @@ import type { Store } from '../service/store/engine/store.ts'
 import { newestRuns, runsNamed } from '../service/store/runs.ts'
 import type { RunRow } from '../service/store/schema/runs.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { openEmbedded } from './embedded.ts'
+import { openEmbedded } from './embedded-service.ts'
 import { orExplain } from './explain.ts'
 
 type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }

@@ -2,7 +2,7 @@ import { ConfigError } from '../config/load.ts'
 import { realSystem } from '../core/system.ts'
 import { resetSecondFactor } from '../service/operations/steps/reset-second-factor.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { openKept } from './embedded.ts'
+import { openKept } from './embedded-service.ts'
 import { orExplain } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }

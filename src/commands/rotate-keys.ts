@@ -1,6 +1,6 @@
 import type { Service } from '../service/service.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { openKept } from './embedded.ts'
+import { openKept } from './embedded-service.ts'
 import { orExplain } from './explain.ts'
 
 type RotateFlags = Flags & { retire?: boolean }

@@ -8,7 +8,7 @@ import { type Config, names } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import type { Target } from '../simulate/world.ts'
-import { openEmbedded } from './embedded.ts'
+import { openEmbedded } from './embedded-service.ts'
 import { instanceIdOf, openHere } from './simulate-here.ts'
 
 /** The world to simulate on, and its name in the report. */
