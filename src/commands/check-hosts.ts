@@ -5,7 +5,7 @@ import { type HostName, type HostSetup, hostNames, hostSetups } from '../core/ho
 import { serverIn, UnreadableFile } from './edit-host-file.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
 import { hostFiles } from './host-files.ts'
-import { commandLine } from './own-start.ts'
+import { commandLine } from './start-command.ts'
 import { readWhole } from './whole-file.ts'
 
 /** Checks that the hosts' files can be read, and that the programs they start exist. */

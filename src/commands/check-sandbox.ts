@@ -10,7 +10,7 @@ import { servedAddress } from './addresses.ts'
 import { checkActivity } from './check-activity.ts'
 import { checkWorld } from './check-world.ts'
 import { bad, clockFinding, type Finding, note, ok, orFinding } from './finding.ts'
-import { commandLine } from './own-start.ts'
+import { commandLine } from './start-command.ts'
 
 /** Checks the embedded sandbox: its database and content, and the port of `serve`. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {

@@ -8,7 +8,7 @@ import { worldTemplate } from '../worlds/template.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded-service.ts'
 import { orExplain } from './explain.ts'
-import { commandLine } from './own-start.ts'
+import { commandLine } from './start-command.ts'
 import { withoutCredentials } from './welcome.ts'
 
 type InitFlags = Flags & { production?: boolean; email?: string; name?: string }

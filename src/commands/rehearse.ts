@@ -23,7 +23,6 @@ import { WorldFileError } from '../worlds/parse-file.ts'
 import { orExplain } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
-import { ownStart } from './own-start.ts'
 import { rehearseMutants } from './rehearse-mutants.ts'
 import { openRehearsalStage } from './rehearse-stage.ts'
 import {
@@ -34,6 +33,7 @@ import {
   resultsFile,
   writeReport,
 } from './report-folder.ts'
+import { startCommand } from './start-command.ts'
 
 export interface RehearseFlags {
   agent?: string
@@ -190,7 +190,7 @@ function agentOf(given: string | undefined): Agent {
     )
   }
   if (Object.hasOwn(baselines, given)) return baselines[given as keyof typeof baselines]
-  const start = ownStart({})
+  const start = startCommand({})
   if (given === 'wait') return waitingAgent({ input: process.stdin, output: process.stdout, start })
   const meant = nearest(given, [...names, 'wait'])
   // A typo would otherwise fail every trial, one by one, as a missing command.

@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { Config } from '../config/settings.ts'
 import { modernVersion } from '../core/mcp-versions.ts'
 import type { About } from '../openapi/discovery.ts'
-import { ownStart } from './own-start.ts'
+import { startCommand } from './start-command.ts'
 import { version } from './version.ts'
 import { absoluteDatabase } from './welcome.ts'
 
@@ -18,6 +18,6 @@ export function serveInfo({ toolsets, readOnly, environment, databaseUrl, secret
     protocolVersions: [modernVersion, ...SUPPORTED_PROTOCOL_VERSIONS],
     toolsets,
     readOnly,
-    start: canStart ? ownStart({ PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl) }) : undefined,
+    start: canStart ? startCommand({ PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl) }) : undefined,
   }
 }

@@ -20,8 +20,8 @@ import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-c
 import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
 import { orExplain } from './explain.ts'
 import { hostFiles, isFound } from './host-files.ts'
-import { commandLine, ownStart } from './own-start.ts'
 import { openWorldFile } from './setting-file.ts'
+import { commandLine, startCommand } from './start-command.ts'
 import { absoluteDatabase } from './welcome.ts'
 import { readWhole, writeWhole } from './whole-file.ts'
 
@@ -52,7 +52,7 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
   // A host is rarely started from the shell that sets the data folder.
   const { XDG_DATA_HOME: folder } = userMachine().env
   if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder
-  return { start: ownStart(env) }
+  return { start: startCommand(env) }
 }
 
 function hostNamed(text: string): HostName {

@@ -3,7 +3,7 @@ import { type Config, names, type SettingKey } from '../config/settings.ts'
 import { hostBlock, hostNames, hostSetups, type Start } from '../core/host-setups.ts'
 import { firstQuestion } from '../core/product.ts'
 import type { SeededCredentials } from '../service/seed.ts'
-import { commandLine, ownStart } from './own-start.ts'
+import { commandLine, startCommand } from './start-command.ts'
 
 /** The facts that `serve` prints at its start. */
 export interface Welcome {
@@ -113,7 +113,7 @@ export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[m
 function hostStart({ environment, databaseUrl, world, secret }: Config, url: string, agentKey: string | null): Start {
   // The host's own process opens a sandbox on disk, and needs no secret in the host's files for it.
   const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
-  return ownStart(
+  return startCommand(
     shareable
       ? {
           PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl),

@@ -6,7 +6,7 @@ import type { Start } from '../core/host-setups.ts'
 const cli = realpathSync(process.argv[1] ?? fileURLToPath(import.meta.url))
 
 /** Returns the command with which an AI host starts this checkout or installation, under the current Node.js. */
-export function ownStart(env: Start['env']): Start {
+export function startCommand(env: Start['env']): Start {
   return { command: process.execPath, args: [cli], env }
 }
 
