@@ -3,14 +3,14 @@ import { signInWithDevice } from '../auth/device-sign-in.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { orExplainFailure } from './explain-failure.ts'
 import { openBrowser } from './open-browser.ts'
-import { atSignInPlace } from './sign-in-place.ts'
+import { withSignInOptions } from './sign-in-options.ts'
 
 type LoginFlags = Flags & { device?: boolean }
 
 /** Signs in at a payments API, and stores the login for the MCP server. */
 export async function login(flags: LoginFlags): Promise<void> {
   await orExplainFailure(async () => {
-    await atSignInPlace(commandConfig('login', flags), async (options) => {
+    await withSignInOptions(commandConfig('login', flags), async (options) => {
       if (flags.device === true) await signInWithDevice(options, showCode)
       else await signInWithBrowser(options, showAddress)
       process.stdout.write(`You are signed in. The MCP server uses it with PAYMENTS_BASE_URL=${options.baseUrl}

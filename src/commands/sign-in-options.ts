@@ -8,7 +8,10 @@ import { realSystem } from '../core/system.ts'
 import { servedAddress } from './addresses.ts'
 
 /** Runs `work` with this user's logins and a network client, for the configured address. */
-export async function atSignInPlace(config: Config, work: (options: SignInOptions) => Promise<void>): Promise<void> {
+export async function withSignInOptions(
+  config: Config,
+  work: (options: SignInOptions) => Promise<void>,
+): Promise<void> {
   const baseUrl = signInAddress(config)
   const remote = createRemoteFetch()
   const store = createTokenStore({ directory: dataDirectory().path, system: realSystem })
