@@ -9,7 +9,7 @@ import { realSystem } from '../core/system.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import type { Target } from '../simulate/world.ts'
 import { openEmbedded } from './embedded-service.ts'
-import { instanceIdOf, openHere } from './simulate-here.ts'
+import { instanceIdOf, openInProcess } from './simulate-in-process.ts'
 
 /** The world to simulate on, and its name in the report. */
 export interface Place {
@@ -26,7 +26,7 @@ export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
   const on = (env: Record<string, string>): Target => {
     const settings = { ...serverSettings(config), ...env }
-    return { isolated: false, open: () => (processes ? openProcessesOn(config, settings) : openHere(settings)) }
+    return { isolated: false, open: () => (processes ? openProcessesOn(config, settings) : openInProcess(settings)) }
   }
   if (baseUrl !== undefined) return { target: on({ PAYMENTS_BASE_URL: baseUrl }), where: baseUrl }
   if (databaseUrl === memoryUrl && processes) {
@@ -46,7 +46,7 @@ export function placeOf(config: Config, processes: boolean): Place {
 /** Uses memory: nothing outlives the run, so nothing waits for a disk. */
 function ownMemory(config: Config): Target {
   const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
-  return { isolated: true, open: () => openHere(settings, { isolated: true }) }
+  return { isolated: true, open: () => openInProcess(settings, { isolated: true }) }
 }
 
 /** Uses a file that several processes open. */

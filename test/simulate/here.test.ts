@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openHere } from '../../src/commands/simulate-here.ts'
+import { openInProcess } from '../../src/commands/simulate-in-process.ts'
 import { realSystem } from '../../src/core/system.ts'
 
 const settings = {
@@ -11,7 +11,7 @@ const settings = {
 
 /** How much further than real time the sandbox's clock went while purchases were resolved that have to be repeated. */
 async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
-  const world = await openHere(settings, { isolated })
+  const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)
   const asked = async (tool: string, input = {}) => {
     const { isError, content } = await caller.call(tool, input)
@@ -44,7 +44,7 @@ it('waits in real time on a sandbox that others may use', async () => {
 })
 
 it('serves agents of both eras on the same sandbox, with a run each', async () => {
-  const world = await openHere(settings, { isolated: true })
+  const world = await openInProcess(settings, { isolated: true })
   const [first, second] = [await world.connect(1), await world.connect(2)]
   try {
     const input = { merchant: { name: 'Books' }, currency: 'USD', maximumAmount: 500 }

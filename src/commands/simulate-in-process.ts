@@ -12,7 +12,7 @@ import { serveConnection } from './stdio.ts'
  * Opens a world in this process. Each agent has its own MCP server, on streams instead of a process's stdin and stdout.
  * All of them share one payments service.
  */
-export async function openHere(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
+export async function openInProcess(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
   const config = loadConfig({ env })
   const log = createLogger({ level: config.logLevel })
   const system = isolated ? clockMovedByWaits(realSystem) : realSystem
