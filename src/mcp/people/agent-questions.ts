@@ -4,7 +4,7 @@ import { apiKeys } from '../../../tools/api-keys.ts'
 import { money, quoted, word } from '../answers/quoted-text.ts'
 import { type Arguments, type Question, type Read, related } from './question.ts'
 
-export async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<Question> {
+export async function askToRevokeApiKey({ keyId }: Arguments, read: Read): Promise<Question> {
   const { name, apiKeyPrefix, lastUsedAt } = (await read(apiKeys.getApiKey, { keyId })).data.attributes
   return {
     facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
@@ -13,7 +13,7 @@ export async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<
   }
 }
 
-export async function endingAgentKey(
+export async function askToEndAgentKey(
   { keyId, expiresInSeconds }: Arguments,
   read: Read,
   what: string,
@@ -34,7 +34,7 @@ export async function endingAgentKey(
   }
 }
 
-export async function deletingAgent({ agentId }: Arguments, read: Read): Promise<Question> {
+export async function askToDeleteAgent({ agentId }: Arguments, read: Read): Promise<Question> {
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
@@ -44,7 +44,7 @@ export async function deletingAgent({ agentId }: Arguments, read: Read): Promise
 }
 
 /** Asks about changed limits. A name may change without asking, but only the person decides what an agent may spend. */
-export async function changingLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
+export async function askToChangeLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
   if (limits === undefined) return undefined
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   const windows = Object.entries((limits ?? {}) as Record<string, unknown>).map(
@@ -60,7 +60,7 @@ export async function changingLimits({ agentId, limits }: Arguments, read: Read)
   }
 }
 
-export async function makingApiKey({ name, scopes }: Arguments): Promise<Question> {
+export async function askToCreateApiKey({ name, scopes }: Arguments): Promise<Question> {
   const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may'
   return {
     facts: [`Make an API key ${quoted(name)}`, `It may: ${held}`],
@@ -69,7 +69,7 @@ export async function makingApiKey({ name, scopes }: Arguments): Promise<Questio
   }
 }
 
-export async function makingAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
+export async function askToCreateAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Make a key of the agent ${quoted(name)} (${word(agentId)})`],

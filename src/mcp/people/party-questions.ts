@@ -6,7 +6,7 @@ import type { Arguments, Question, Read } from './question.ts'
 const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a month' } as const
 
 /** Asks about every window, because an omitted one has no limit from then on. */
-export async function settingPartyLimits(limits: Arguments): Promise<Question> {
+export async function askToSetPartyLimits(limits: Arguments): Promise<Question> {
   const told = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
   )
@@ -17,7 +17,7 @@ export async function settingPartyLimits(limits: Arguments): Promise<Question> {
   }
 }
 
-export async function clearingPartyLimits(_input: Arguments, read: Read): Promise<Question | undefined> {
+export async function askToClearPartyLimits(_input: Arguments, read: Read): Promise<Question | undefined> {
   const { limits } = (await read(parties.getPartyLimits, {})).data.attributes
   // There is no limit to clear.
   if (limits === null) return undefined
@@ -32,7 +32,7 @@ export async function clearingPartyLimits(_input: Arguments, read: Read): Promis
   }
 }
 
-export async function removingMember({ userId }: Arguments, read: Read): Promise<Question> {
+export async function askToRemoveMember({ userId }: Arguments, read: Read): Promise<Question> {
   const { data } = await read(parties.listPartyMembers, { limit: 100 })
   const member = data.find(({ id }) => id === userId)?.attributes
   const who = member === undefined ? word(userId) : `${quoted(member.email ?? 'somebody')} (${word(userId)})`
@@ -43,7 +43,7 @@ export async function removingMember({ userId }: Arguments, read: Read): Promise
   }
 }
 
-export async function invitingPeople({ invitations }: Arguments): Promise<Question> {
+export async function askToInvite({ invitations }: Arguments): Promise<Question> {
   const people = (invitations as { email: string; role: string }[]).map(
     ({ email, role }) => `${quotedWhole(email)} as ${word(role)}`,
   )
@@ -54,7 +54,7 @@ export async function invitingPeople({ invitations }: Arguments): Promise<Questi
   }
 }
 
-export async function creatingWebhook({ url, enabledEvents }: Arguments): Promise<Question> {
+export async function askToCreateWebhook({ url, enabledEvents }: Arguments): Promise<Question> {
   return {
     facts: [`Tell an address of your events: ${quotedWhole(url)}`, `Which: ${eventsInWords(enabledEvents)}`],
     effect: 'It is sent your payments, wallets and customers as they change, until the webhook is deleted.',
@@ -63,7 +63,7 @@ export async function creatingWebhook({ url, enabledEvents }: Arguments): Promis
 }
 
 /** Asks about receivers and events. Name and notes may change without asking, but a person decides who learns what. */
-export async function changingWebhook(
+export async function askToChangeWebhook(
   { webhookId, url, enabledEvents }: Arguments,
   read: Read,
 ): Promise<Question | undefined> {
@@ -80,7 +80,7 @@ export async function changingWebhook(
   }
 }
 
-export async function endingWebhook(
+export async function askToEndWebhook(
   { webhookId, expiresInSeconds }: Arguments,
   read: Read,
   what: 'Delete' | 'Replace the secret of',

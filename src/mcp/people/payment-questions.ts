@@ -3,7 +3,7 @@ import { paymentRequests } from '../../../tools/payment-requests.ts'
 import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import { type Arguments, onBehalf, optional, type Question, type Read, reason, wallet } from './question.ts'
 
-export async function paying({ amount, currency, counterparty, ...rest }: Arguments, read: Read): Promise<Question> {
+export async function askToPay({ amount, currency, counterparty, ...rest }: Arguments, read: Read): Promise<Question> {
   return {
     facts: [
       `Pay ${money(amount, currency)}`,
@@ -17,7 +17,7 @@ export async function paying({ amount, currency, counterparty, ...rest }: Argume
   }
 }
 
-export async function wiring({ amount, currency, beneficiary, ...rest }: Arguments, read: Read): Promise<Question> {
+export async function askToWire({ amount, currency, beneficiary, ...rest }: Arguments, read: Read): Promise<Question> {
   const { name, accountNumber, routingNumber } = beneficiary
   return {
     facts: [
@@ -31,7 +31,7 @@ export async function wiring({ amount, currency, beneficiary, ...rest }: Argumen
   }
 }
 
-export async function transferring(
+export async function askToTransfer(
   { amount, sourceWalletId, destWalletId, ...rest }: Arguments,
   read: Read,
 ): Promise<Question> {
@@ -48,7 +48,7 @@ export async function transferring(
   }
 }
 
-export async function issuing(
+export async function askToIssueCard(
   { merchant, maximumAmount, currency, ...rest }: Arguments,
   read: Read,
 ): Promise<Question> {
@@ -63,7 +63,7 @@ export async function issuing(
   }
 }
 
-export async function depositing(
+export async function askToDeposit(
   { amount, externalAccountId, walletId, ...rest }: Arguments,
   read: Read,
 ): Promise<Question> {
@@ -80,7 +80,7 @@ export async function depositing(
   }
 }
 
-export async function withdrawing(
+export async function askToWithdraw(
   { amount, externalAccountId, walletId, ...rest }: Arguments,
   read: Read,
 ): Promise<Question> {
@@ -98,7 +98,7 @@ export async function withdrawing(
 }
 
 /** Asks about paying a request. Amount and requester come from the service, not from what the model was told. */
-export async function fulfilling(
+export async function askToFulfill(
   { paymentRequestId, paymentSource, ...rest }: Arguments,
   read: Read,
 ): Promise<Question | undefined> {

@@ -5,67 +5,67 @@ import { payments } from '../../../tools/payments.ts'
 import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
 import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import {
-  changingLimits,
-  deletingAgent,
-  endingAgentKey,
-  makingAgentKey,
-  makingApiKey,
-  revokingApiKey,
+  askToChangeLimits,
+  askToCreateAgentKey,
+  askToCreateApiKey,
+  askToDeleteAgent,
+  askToEndAgentKey,
+  askToRevokeApiKey,
 } from './agent-questions.ts'
 import {
-  changingWebhook,
-  clearingPartyLimits,
-  creatingWebhook,
-  endingWebhook,
-  invitingPeople,
-  removingMember,
-  settingPartyLimits,
+  askToChangeWebhook,
+  askToClearPartyLimits,
+  askToCreateWebhook,
+  askToEndWebhook,
+  askToInvite,
+  askToRemoveMember,
+  askToSetPartyLimits,
 } from './party-questions.ts'
 import {
+  askToDeposit,
+  askToFulfill,
+  askToIssueCard,
+  askToPay,
+  askToTransfer,
+  askToWire,
+  askToWithdraw,
   bankAccount,
-  depositing,
-  fulfilling,
-  issuing,
-  paying,
-  transferring,
-  wiring,
-  withdrawing,
 } from './payment-questions.ts'
 import { type Arguments, onBehalf, optional, type Question, type QuestionRule, type Read, related } from './question.ts'
 
 /** The calls that a person decides, by tool name. */
 export const questions: Readonly<Record<string, QuestionRule>> = {
-  approve_approval: { ask: approving },
-  cancel_subscription: { ask: canceling },
-  remove_customer: { ask: removing },
-  remove_customer_agent: { ask: removing },
-  remove_agent_customer: { ask: removing },
-  revoke_api_key: { ask: revokingApiKey },
-  revoke_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Revoke an agent key') },
-  rotate_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Replace an agent key') },
-  delete_agent: { ask: deletingAgent },
-  delete_external_account: { ask: unlinking },
-  remove_party_member: { ask: removingMember },
-  create_party_invitations: { ask: invitingPeople },
-  set_party_limits: { ask: settingPartyLimits },
-  clear_party_limits: { ask: clearingPartyLimits },
-  create_webhook: { ask: creatingWebhook },
-  update_webhook: { ask: changingWebhook },
-  delete_webhook: { ask: (input, read) => endingWebhook(input, read, 'Delete') },
-  rotate_webhook_secret: { ask: (input, read) => endingWebhook(input, read, 'Replace the secret of') },
-  update_agent: { ask: changingLimits },
-  create_api_key: { ask: makingApiKey },
-  create_agent_key: { ask: makingAgentKey },
-  create_payment: { amount: 'amount', ask: paying },
-  create_wire: { amount: 'amount', ask: wiring },
-  create_internal_transfer: { amount: 'amount', ask: transferring },
-  create_deposit: { amount: 'amount', ask: depositing },
-  create_withdrawal: { amount: 'amount', ask: withdrawing },
-  fulfill_payment_request: { ask: fulfilling },
-  issue_agent_card: { amount: 'maximumAmount', ask: issuing },
+  approve_approval: { ask: askToApprove },
+  cancel_subscription: { ask: askToCancel },
+  remove_customer: { ask: askToRemove },
+  remove_customer_agent: { ask: askToRemove },
+  remove_agent_customer: { ask: askToRemove },
+  revoke_api_key: { ask: askToRevokeApiKey },
+  revoke_agent_key: { ask: (input, read) => askToEndAgentKey(input, read, 'Revoke an agent key') },
+  rotate_agent_key: { ask: (input, read) => askToEndAgentKey(input, read, 'Replace an agent key') },
+  delete_agent: { ask: askToDeleteAgent },
+  delete_external_account: { ask: askToUnlink },
+  remove_party_member: { ask: askToRemoveMember },
+  create_party_invitations: { ask: askToInvite },
+  set_party_limits: { ask: askToSetPartyLimits },
+  clear_party_limits: { ask: askToClearPartyLimits },
+  create_webhook: { ask: askToCreateWebhook },
+  update_webhook: { ask: askToChangeWebhook },
+  delete_webhook: { ask: (input, read) => askToEndWebhook(input, read, 'Delete') },
+  rotate_webhook_secret: { ask: (input, read) => askToEndWebhook(input, read, 'Replace the secret of') },
+  update_agent: { ask: askToChangeLimits },
+  create_api_key: { ask: askToCreateApiKey },
+  create_agent_key: { ask: askToCreateAgentKey },
+  create_payment: { amount: 'amount', ask: askToPay },
+  create_wire: { amount: 'amount', ask: askToWire },
+  create_internal_transfer: { amount: 'amount', ask: askToTransfer },
+  create_deposit: { amount: 'amount', ask: askToDeposit },
+  create_withdrawal: { amount: 'amount', ask: askToWithdraw },
+  fulfill_payment_request: { ask: askToFulfill },
+  issue_agent_card: { amount: 'maximumAmount', ask: askToIssueCard },
 }
 
-async function approving({ approvalId }: Arguments, read: Read): Promise<Question | undefined> {
+async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Question | undefined> {
   const { data } = await read(approvals.getApproval, { approvalId })
   const { status, payment, wire, customer, initiator, reasons } = data.attributes
   // Already decided, and the service will say so.
@@ -105,7 +105,7 @@ function asker({ actorType, agent }: NonNullable<z.output<typeof Approval>['attr
   return agent === null ? word(actorType) : `agent ${quoted(agent.name ?? 'without a name')} (${word(agent.id)})`
 }
 
-async function canceling({ subscriptionId, ...acting }: Arguments, read: Read): Promise<Question | undefined> {
+async function askToCancel({ subscriptionId, ...acting }: Arguments, read: Read): Promise<Question | undefined> {
   const { data } = await read(subscriptions.getSubscription, { subscriptionId, ...acting })
   const { status, terms, currency, nextPayment } = data.attributes
   if (status === 'canceled' || status === 'completed') return undefined
@@ -129,7 +129,7 @@ function price(terms: z.output<typeof Subscription>['attributes']['terms'], curr
   return `${money(terms.totalAmount, currency)} in ${Number(terms.paymentCount)} payments, ${every}`
 }
 
-async function removing({ customerId, agentId }: Arguments, read: Read): Promise<Question> {
+async function askToRemove({ customerId, agentId }: Arguments, read: Read): Promise<Question> {
   const { data } = await read(customers.getCustomer, { customerId })
   const customer = `the customer ${quoted(data.attributes.name)} (${word(customerId)})`
   return {
@@ -139,7 +139,7 @@ async function removing({ customerId, agentId }: Arguments, read: Read): Promise
   }
 }
 
-async function unlinking({ externalAccountId, ...acting }: Arguments, read: Read): Promise<Question> {
+async function askToUnlink({ externalAccountId, ...acting }: Arguments, read: Read): Promise<Question> {
   return {
     facts: [`Unlink the bank account ${await bankAccount(externalAccountId, acting, read)}`],
     effect: 'What waits for a review is canceled. Only whoever signs in at the bank links it again.',
