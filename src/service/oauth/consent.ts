@@ -4,7 +4,7 @@ import { newId, sha256 } from '../../core/system.ts'
 import { actOfUser } from '../request/activity.ts'
 import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import type { ChangeContext, SettledContext } from '../request/due.ts'
-import { requireStanding, standingOf } from '../request/standing.ts'
+import { findPartyStatus, requireNotStopped } from '../request/stopped-parties.ts'
 import { activeAgents, createAgent } from '../store/agents.ts'
 import { insertGrant, liveGrants, updateGrant } from '../store/oauth-grants.ts'
 import { findRecord, saveRecord } from '../store/oauth-records.ts'
@@ -143,7 +143,7 @@ async function newAgent(
   { id: createdBy, partyId }: UserRow,
   { name, description }: { name: string; description: string | null },
 ): Promise<string> {
-  requireStanding(await standingOf(context.tx, partyId), partyId, 'create_agent')
+  requireNotStopped(await findPartyStatus(context.tx, partyId), partyId, 'create_agent')
   const wallet = await defaultWallet(context.tx, partyId)
   if (wallet === undefined) return fail('conflict', { detail: 'The account has no default wallet for a new agent.' })
   return (await createAgent(context, { partyId, name, description, createdBy }, wallet.id, delegable)).id

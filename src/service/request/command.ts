@@ -14,7 +14,7 @@ import { type Context, listBehind } from './handler.ts'
 import { type Claim, claim, claimName, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
 import type { Done, Parsed, Phase } from './phases.ts'
 import { type Reply, refusal, success } from './reply.ts'
-import { refusedWhileStopped, requireStanding, standingOf } from './standing.ts'
+import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopped-parties.ts'
 
 /*
  * The transaction of a command, besides the handler's own records:
@@ -138,9 +138,9 @@ async function requireAllStanding(
   { tx, operation, actor, partyId }: Context,
   status: PartyStatus | undefined,
 ): Promise<void> {
-  const acting = partyId === actor.partyId ? undefined : standingOf(tx, actor.partyId)
-  requireStanding(status ?? (await standingOf(tx, partyId)), partyId, operation.name)
-  if (acting !== undefined) requireStanding(await acting, actor.partyId, operation.name)
+  const acting = partyId === actor.partyId ? undefined : findPartyStatus(tx, actor.partyId)
+  requireNotStopped(status ?? (await findPartyStatus(tx, partyId)), partyId, operation.name)
+  if (acting !== undefined) requireNotStopped(await acting, actor.partyId, operation.name)
 }
 
 /** Returns the parties whose records it may change, which includes those that the request names. */

@@ -1,7 +1,7 @@
 import { fail } from '../../../core/errors.ts'
 import { newId, sha256 } from '../../../core/system.ts'
 import type { ChangeContext } from '../../request/due.ts'
-import { requireStanding, standingOf } from '../../request/standing.ts'
+import { findPartyStatus, requireNotStopped } from '../../request/stopped-parties.ts'
 import { answeredPartyInvitation, isPartyInvitationExpired } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { answerPartyInvitation, type PartyInvitationRecord } from '../../store/party-invitations.ts'
@@ -51,7 +51,7 @@ export async function acceptPartyInvitation(
   if (isPartyInvitationExpired(before, nowMs)) {
     fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
   }
-  requireStanding(await standingOf(tx, partyId), partyId, 'Joining')
+  requireNotStopped(await findPartyStatus(tx, partyId), partyId, 'Joining')
   // Two parties may have invited one address, but it can sign in for only one of them.
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {

@@ -34,7 +34,7 @@ const refused = [
 export const refusedWhileStopped: ReadonlySet<string> = new Set(refused.map((key) => catalogue[key].name))
 
 /** How a party stands, as far as it is known: what is no party's is refused by whoever looks for it. */
-export async function standingOf(tx: Transaction, partyId: string): Promise<PartyStatus> {
+export async function findPartyStatus(tx: Transaction, partyId: string): Promise<PartyStatus> {
   return (await findParty(tx, partyId))?.status ?? 'ACTIVE'
 }
 
@@ -48,7 +48,7 @@ const words = {
  * can be read and ended, and money comes in (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
-export function requireStanding(status: PartyStatus, partyId: string, what: string): void {
+export function requireNotStopped(status: PartyStatus, partyId: string, what: string): void {
   if (!isStopped(status)) return
   fail('forbidden', { detail: `${what} is refused, for the account ${partyId} is ${words[status]}.` })
 }
