@@ -1,5 +1,5 @@
 import { type Catalogue, catalogue, type OperationKey } from '../../tools/index.ts'
-import type { Carrier } from '../core/carrier.ts'
+import type { ApiTransport } from '../core/api-transport.ts'
 import { Failure, fail, show } from '../core/errors.ts'
 import type { Fault } from '../core/faults.ts'
 import type { OperationDefinition, Pagination, Resource, SentInput } from '../core/operation.ts'
@@ -14,7 +14,7 @@ export interface ClientOptions {
   /** The sandbox's `app.fetch`, or the function of `remote.ts`. */
   fetch: (request: Request) => Response | Promise<Response>
   /** Carries the requests instead of `fetch` if the API is in this process, so that no `Request` has to be built. */
-  carry?: Carrier | undefined
+  carry?: ApiTransport | undefined
   /** Address of the API; may carry a path prefix. */
   baseUrl: string
   /** The key or access token. Requested before each attempt, so that it may be refreshed in between. */

@@ -1,4 +1,4 @@
-import type { ApiAnswer, Carrier } from '../core/carrier.ts'
+import type { ApiAnswer, ApiTransport } from '../core/api-transport.ts'
 import type { Failure } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { deadline } from '../core/system.ts'
@@ -54,7 +54,7 @@ export async function send(
 }
 
 /** Carries requests over a fetch function to the API at `base`, an address without a trailing slash. */
-export function overFetch(fetch: (request: Request) => Response | Promise<Response>, base: string): Carrier {
+export function overFetch(fetch: (request: Request) => Response | Promise<Response>, base: string): ApiTransport {
   return ({ method, path, headers, body }, signal) => {
     const init: RequestInit = { method, headers, redirect: 'manual', signal }
     if (body !== undefined) init.body = body

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
-import type { ApiAnswer, Carrier } from '../core/carrier.ts'
+import type { ApiAnswer, ApiTransport } from '../core/api-transport.ts'
 import { Failure } from '../core/errors.ts'
 import { ConnectionCutError } from '../core/faults.ts'
 import type { OperationDefinition } from '../core/operation.ts'
@@ -71,7 +71,7 @@ export function createApp(dependencies: Dependencies): App {
 }
 
 /** Creates a transport for clients in this process. It dispatches by operation name, so no route has to be matched. */
-export function createCarrier(dependencies: Dependencies): (caller?: typeof counted) => Carrier {
+export function createTransport(dependencies: Dependencies): (caller?: typeof counted) => ApiTransport {
   const { system, observe } = dependencies
   const keys = new Map<string, OperationKey>()
   for (const [key, { name, environments }] of Object.entries<OperationDefinition>(catalogue)) {

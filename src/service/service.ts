@@ -2,7 +2,7 @@ import type { OperationKey } from '../../tools/index.ts'
 import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
-import type { Carrier } from '../core/carrier.ts'
+import type { ApiTransport } from '../core/api-transport.ts'
 import { Failure } from '../core/errors.ts'
 import type { Fault } from '../core/faults.ts'
 import { requireNode } from '../core/node-version.ts'
@@ -10,7 +10,7 @@ import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
 import type { World } from '../worlds/schema.ts'
-import { createApp, createCarrier } from './app.ts'
+import { createApp, createTransport } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { SignIn } from './oauth/sign-in.ts'
 import { handlers } from './operations/index.ts'
@@ -78,7 +78,7 @@ export interface Service {
    * Returns a transport for a client in this process that calls operations as `fetch` does, without building an HTTP
    * request.
    */
-  carry(caller?: typeof counted): Carrier
+  carry(caller?: typeof counted): ApiTransport
   /** Counts a request from another entry point against its credential's rate limit. */
   limit(keyId: string): Promise<RateLimit>
   /**
@@ -209,7 +209,7 @@ export function createService({
   return {
     routes: app.routes.map(({ method, path }) => ({ method, path })),
     fetch: (request, caller) => app.fetch(request, caller),
-    carry: createCarrier(dependencies),
+    carry: createTransport(dependencies),
     limit: dependencies.rateLimit,
     seed: (secrets) => seed(seeding, secrets),
     found: (owner) => foundParty({ store, system, environment }, owner),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { overFetch } from '../../src/client/send.ts'
-import type { ApiRequest } from '../../src/core/carrier.ts'
+import type { ApiRequest } from '../../src/core/api-transport.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 

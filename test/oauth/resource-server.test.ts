@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSite, type Site } from '../../src/commands/site.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import type { Carrier } from '../../src/core/carrier.ts'
+import type { ApiTransport } from '../../src/core/api-transport.ts'
 import { newId } from '../../src/core/system.ts'
 import { createConnections } from '../../src/service/oauth/connections.ts'
 import { replacePassword } from '../../src/service/oauth/sign-in.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
       sent.push({ path: new URL(request.url).pathname, authorization: request.headers.get('authorization') })
       return world.service.fetch(request)
     },
-    carry: (caller?: Parameters<Service['carry']>[0]): Carrier => {
+    carry: (caller?: Parameters<Service['carry']>[0]): ApiTransport => {
       const carry = world.service.carry(caller)
       return (request, signal) => {
         sent.push({ path: request.path, authorization: request.headers.Authorization ?? null })

@@ -24,4 +24,4 @@ export interface ApiAnswer {
 /**
  * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects when none comes.
  */
-export type Carrier = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>
+export type ApiTransport = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>
