@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { formatsInWords, idPrefixOf, oneOf, ownWords, patternInWords, typeNames } from './accepted.ts'
+import { formatsInWords, idPrefixOf, messageOfRule, oneOf, patternInWords, typeNames } from './accepted-values.ts'
 import { type Bounds, show } from './errors.ts'
 import { centsIfDollars, money } from './money.ts'
 import { amountNames } from './schema-fields.ts'
@@ -108,14 +108,14 @@ export function accepts(issue: Issue): string {
     case 'too_big':
       return bound('at most', 'less than', issue.origin, Number(issue.maximum), issue.inclusive !== false)
     case 'invalid_format':
-      if (issue.format === 'regex') return ownWords(issue.message) ?? patternInWords(issue.pattern)
+      if (issue.format === 'regex') return messageOfRule(issue.message) ?? patternInWords(issue.pattern)
       return formatsInWords[issue.format] ?? `in the format ${issue.format}`
     case 'invalid_union':
       return alternatives(issue)
     case 'invalid_key':
       return issue.issues[0] === undefined ? issue.message : `under a key that is ${accepts(issue.issues[0])}`
     default:
-      return ownWords(issue.message) ?? issue.message
+      return messageOfRule(issue.message) ?? issue.message
   }
 }
 

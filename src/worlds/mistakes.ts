@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { acceptedBy, ownWords } from '../core/accepted.ts'
+import { describeAccepted, messageOfRule } from '../core/accepted-values.ts'
 import { show } from '../core/errors.ts'
 import { accepts, type Issue, withinUnion } from '../core/invalid-value.ts'
 import { maskSecrets } from '../core/masking.ts'
@@ -81,7 +81,7 @@ export function mistakeAt(steps: readonly PropertyKey[], message: string, root: 
 }
 
 function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
-  if (issue.code === 'custom' && ownWords(issue.message) === undefined)
+  if (issue.code === 'custom' && messageOfRule(issue.message) === undefined)
     return mistakeAt(issue.path, issue.message, root, schema)
   const found = find(root, schema, issue.path)
   const { path, value, layers } = found
@@ -129,7 +129,7 @@ function unshown(value: unknown): string {
 }
 
 function acceptedWords(issue: Issue, layers: readonly z.ZodType[]): string {
-  const own = issue.code === 'custom' || issue.code === 'invalid_format' ? ownWords(issue.message) : undefined
+  const own = issue.code === 'custom' || issue.code === 'invalid_format' ? messageOfRule(issue.message) : undefined
   if (own !== undefined) return own
   return (issue.code === 'invalid_key' ? undefined : acceptedOf(layers)) ?? accepts(issue)
 }
@@ -139,7 +139,7 @@ export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
   if (layers.some(({ def }) => def.type === 'pipe') && layers.some(({ def }) => def.type === 'array'))
     return 'a list, or a map of names'
   const inner = layers.filter((layer) => layersOf(layer).length === 1)
-  const words = inner.map((layer) => acceptedBy(layer, layers.some(isAmount)))
+  const words = inner.map((layer) => describeAccepted(layer, layers.some(isAmount)))
   if (layers.some(({ def }) => def.type === 'nullable')) words.push('null')
   return words.length === 0 || words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
 }

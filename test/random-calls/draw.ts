@@ -1,4 +1,4 @@
-import { idPrefixOf } from '../../src/core/accepted.ts'
+import { idPrefixOf } from '../../src/core/accepted-values.ts'
 import { inputParts, type OperationDefinition } from '../../src/core/operation.ts'
 import type { JsonSchema } from '../../src/openapi/components.ts'
 import type { Random } from '../../src/simulate/random.ts'

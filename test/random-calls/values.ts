@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idPrefixOf } from '../../src/core/accepted.ts'
+import { idPrefixOf } from '../../src/core/accepted-values.ts'
 import type { inputParts, OperationDefinition } from '../../src/core/operation.ts'
 import type { JsonSchema } from '../../src/openapi/components.ts'
 import type { Random } from '../../src/simulate/random.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { idPrefixOf } from '../../core/accepted.ts'
+import { idPrefixOf } from '../../core/accepted-values.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { remembered } from '../../core/remembered.ts'
 import { amountNames, namesOf } from '../../core/schema-fields.ts'

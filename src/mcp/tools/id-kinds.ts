@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { catalogue } from '../../../tools/index.ts'
-import { idPrefixOf } from '../../core/accepted.ts'
+import { idPrefixOf } from '../../core/accepted-values.ts'
 import { answersList, inputParts, type OperationDefinition, onlyReads } from '../../core/operation.ts'
 import { remembered } from '../../core/remembered.ts'
 import type { Dependencies } from '../dependencies.ts'

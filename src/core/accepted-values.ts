@@ -42,7 +42,7 @@ export function oneOf(values: readonly unknown[]): string {
 }
 
 /** Returns the message of a rule whose author worded what it accepts, without “must be ”. */
-export function ownWords(message: unknown): string | undefined {
+export function messageOfRule(message: unknown): string | undefined {
   return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
 }
 
@@ -65,7 +65,7 @@ interface Field {
 }
 
 /** Completes “it accepts …” with all that a schema accepts. Returns undefined if the schema has no words for it. */
-export function acceptedBy(schema: z.ZodType, isAmount = false): string | undefined {
+export function describeAccepted(schema: z.ZodType, isAmount = false): string | undefined {
   if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object
   const field = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Field
   return inWords(field, isAmount, wordsOfChecks(schema))
@@ -77,7 +77,7 @@ function wordsOfChecks(schema: z.ZodType): string | undefined {
     const say = def.error as ((issue: unknown) => unknown) | undefined
     return say?.({ code: 'custom', input: undefined })
   })
-  return messages.map(ownWords).find((words) => words !== undefined)
+  return messages.map(messageOfRule).find((words) => words !== undefined)
 }
 
 function inWords(field: Field, isAmount: boolean, own?: string): string | undefined {
