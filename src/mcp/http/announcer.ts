@@ -1,8 +1,8 @@
 import type { ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import { ChangeWatcher, type Following } from '../../core/change-watcher.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { System } from '../../core/system.ts'
-import { type Following, Watch } from '../../core/watch.ts'
 import { watchable } from '../resources/kinds.ts'
 import { addressesOf, type Change, type Changes, type Happened } from './changed-addresses.ts'
 import type { Principal } from './host-context.ts'
@@ -25,7 +25,7 @@ interface AnnouncerDependencies {
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
   /** Reads the activity: changes made with credentials, and changes of credentials. */
-  readonly #watch: Watch<Change>
+  readonly #watch: ChangeWatcher<Change>
   /** Follows the reader of the outbox: changes of records by anyone. */
   readonly #following: Following
   /** The queue of announcements, which are sent in sequence. */
@@ -36,7 +36,7 @@ export class Announcer {
     const { changes } = dependencies
     const watched = () => this.#watched()
     const told = (found: readonly Change[]) => this.#tellChanges(found)
-    this.#watch = new Watch({ ...dependencies, feed: changes.activity, watched, told })
+    this.#watch = new ChangeWatcher({ ...dependencies, feed: changes.activity, watched, told })
     this.#following = changes.follow({ watched, told: (found) => this.#tellHappened(found, changes) })
   }
 

@@ -1,4 +1,4 @@
-import type { Feed, Follower, Following } from '../../core/watch.ts'
+import type { Feed, Follower, Following } from '../../core/change-watcher.ts'
 import { addressOf, watchable } from '../resources/kinds.ts'
 import type { Principal } from './host-context.ts'
 

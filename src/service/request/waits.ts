@@ -1,5 +1,5 @@
+import { ChangeWatcher, type Follower, type Following } from '../../core/change-watcher.ts'
 import type { System } from '../../core/system.ts'
-import { type Follower, type Following, Watch } from '../../core/watch.ts'
 import { changesTopic, clockTopic, type Signals } from '../store/engine/signals.ts'
 import type { Store } from '../store/engine/store.ts'
 import { eventFeed } from '../store/events.ts'
@@ -47,7 +47,7 @@ export class Wait {
  */
 export class Waits {
   readonly reads = new FairReads()
-  readonly #watch: Watch<EventRow>
+  readonly #watch: ChangeWatcher<EventRow>
   readonly #byResource = new Map<string, Set<Wait>>()
   readonly #ofParty = new Map<string, number>()
   readonly #ofCredential = new Map<string, number>()
@@ -63,7 +63,7 @@ export class Waits {
     log,
   }: { store: Store; system: System; log: { warn(fields: object, message: string): void } }) {
     const feed = { ...eventFeed(store), onChange: () => () => {} }
-    this.#watch = new Watch({
+    this.#watch = new ChangeWatcher({
       feed,
       watched: () => new Set([...this.#ofParty.keys(), ...[...this.#followers].flatMap((one) => [...one.watched()])]),
       told: this.#told,

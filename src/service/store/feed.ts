@@ -1,4 +1,4 @@
-import type { Feed } from '../../core/watch.ts'
+import type { Feed } from '../../core/change-watcher.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 

@@ -1,5 +1,5 @@
+import type { Following } from '../../../../core/change-watcher.ts'
 import { deadline, type System } from '../../../../core/system.ts'
-import type { Following } from '../../../../core/watch.ts'
 import { readTimes, settingsRevision } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
 import { allFaults } from '../../../store/faults.ts'

@@ -49,7 +49,7 @@ interface WatchLimits {
 const openingMs = 10_000
 
 /** Looks for changes as long as this process has followers: soon after a notification, and at intervals. */
-export class Watch<Change> {
+export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #deaf: () => void
   /** How far the changes of each party were told, and when `begin` was last called for the party. */
