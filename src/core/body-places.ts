@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { memoize } from './memoize.ts'
 import type { OperationDefinition } from './operation.ts'
-import { remembered } from './remembered.ts'
 
 const related = new WeakSet<z.core.$ZodType>()
 const beside = new WeakSet<z.core.$ZodType>()
@@ -34,7 +34,7 @@ interface BodyPlaces {
 }
 
 /** Returns the fields of a body by their place in it. */
-export const bodyPlaces = remembered((attributes: z.ZodObject): BodyPlaces => {
+export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
   const { ids, own = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
     related.has(field) ? 'ids' : 'own',
   )

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { idPrefixOf } from '../../core/accepted-values.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { remembered } from '../../core/remembered.ts'
 import { amountNames, namesOf } from '../../core/schema-fields.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
@@ -126,7 +126,7 @@ const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code',
 
 const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }
 
-const kindsOf = remembered((operation: OperationDefinition): Kinds => {
+const kindsOf = memoize((operation: OperationDefinition): Kinds => {
   const { output, meta } = operation
   const schema = meta === undefined ? output : output.extend({ meta })
   return {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { wrongArguments } from '../../client/input.ts'
 import { show } from '../../core/errors.ts'
+import { memoize } from '../../core/memoize.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
-import { remembered } from '../../core/remembered.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { clearableOf, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
@@ -95,7 +95,7 @@ function isFull(detail: unknown): boolean {
   })
 }
 
-const schemaOf = remembered((operation: OperationDefinition) => z.object(shapeOf(operation)))
+const schemaOf = memoize((operation: OperationDefinition) => z.object(shapeOf(operation)))
 
 function argumentNames(operation: OperationDefinition): string[] {
   return [

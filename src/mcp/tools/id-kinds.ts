@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { catalogue } from '../../../tools/index.ts'
 import { idPrefixOf } from '../../core/accepted-values.ts'
+import { memoize } from '../../core/memoize.ts'
 import { answersList, inputParts, type OperationDefinition, onlyReads } from '../../core/operation.ts'
-import { remembered } from '../../core/remembered.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
@@ -50,7 +50,7 @@ export const readsOne = (operation: OperationDefinition) => onlyReads(operation)
 
 export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
 
-const idPrefix = remembered((schema: z.ZodType) =>
+const idPrefix = memoize((schema: z.ZodType) =>
   idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern),
 )
 

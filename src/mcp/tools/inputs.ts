@@ -1,8 +1,8 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { fail, show } from '../../core/errors.ts'
+import { memoize } from '../../core/memoize.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
-import { remembered } from '../../core/remembered.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { OfferedChoice } from '../dependencies.ts'
 import { questions } from '../people/questions.ts'
@@ -64,7 +64,7 @@ export function toolArguments(operation: OperationDefinition, given: Json): Json
   return Object.fromEntries(entries)
 }
 
-export const shapeOf = remembered(
+export const shapeOf = memoize(
   (operation: OperationDefinition): Readonly<Record<string, z.ZodType>> =>
     Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), pageOfModel(operation)),
 )
@@ -82,7 +82,7 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
 /**
  * The arguments with a single possible value, such as a currency. They are filled in, so a model need not send them.
  */
-export const onlyValues = remembered((operation: OperationDefinition): Readonly<Json> => {
+export const onlyValues = memoize((operation: OperationDefinition): Readonly<Json> => {
   const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, bare(schema)] as const)
   return Object.fromEntries(
     fields.flatMap(([name, schema]) =>
@@ -101,7 +101,7 @@ function onlyValue(operation: OperationDefinition, name: string, value: unknown)
  * Returns the fields that the argument `clear` may name, because over MCP null means not given. These are the fields
  * that a change can empty, whose answer may be null too, and those with a default other than null.
  */
-export const clearableOf = remembered(({ method, attributes, output }: OperationDefinition): readonly string[] => {
+export const clearableOf = memoize(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
   const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true
   return Object.entries(attributes?.shape ?? {})

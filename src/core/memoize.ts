@@ -1,5 +1,5 @@
 /** Returns a function that caches the result for each argument, as long as the argument lives. */
-export function remembered<Key extends object, Value>(workOut: (key: Key) => Value): (key: Key) => Value {
+export function memoize<Key extends object, Value>(workOut: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, { value: Value }>()
   return (key) => {
     const found = known.get(key) ?? { value: workOut(key) }
