@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { AgentKey, agentKeys } from '../../../tools/agent-keys.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { given, requireMayGive } from '../request/authority.ts'
+import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { createCredential, endKey, findKey, listKeys } from '../store/credentials.ts'
@@ -71,7 +71,7 @@ async function loadKey({ tx, partyId }: Context, keyId: string): Promise<Credent
 
 /** Creates a key for the agent. @throws 403 `forbidden` if the caller lacks a permission that an agent's key has. */
 async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Context, agentId: string, tags: string) {
-  requireMayGive(actor, given.agentKey())
+  requireCanGrant(actor, grantedScopes.agentKey())
   const { credential, stored } = newCredential('agent_key', environment, system)
   const row = await createCredential(tx, {
     ...stored,

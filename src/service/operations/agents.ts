@@ -3,7 +3,7 @@ import type { Agent, AgentLimits, agents } from '../../../tools/agents.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { delegable } from '../../core/permissions.ts'
 import { timestamp } from '../../core/system.ts'
-import { given, has, requireMayGive } from '../request/authority.ts'
+import { grantedScopes, hasScope, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { isWider, limitsColumn } from '../rules/limits.ts'
@@ -48,7 +48,9 @@ export const agentHandlers = {
       createdBy: actor.userId,
     }
     // The agent gets only those permissions on its wallet that its creator has; attaching it to a wallet grants all.
-    const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
+    const holdings = delegable.filter((permission) =>
+      grantedScopes.holdings([permission]).every((one) => hasScope(actor, one)),
+    )
     return agentView(await createAgent(context, agent, wallet.id, holdings), context)
   },
 
@@ -60,7 +62,7 @@ export const agentHandlers = {
     if (before.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot be changed.' })
     const { name, description, tags, slug, limits } = input
     if (limits !== undefined && isWider(limits, parsedLimits(before))) {
-      requireMayGive(actor, given.higherLimits(), { pointer: '/data/attributes/limits' })
+      requireCanGrant(actor, grantedScopes.higherLimits(), { pointer: '/data/attributes/limits' })
     }
     const renamed = slug !== undefined && slug !== before.slug
     const change = {

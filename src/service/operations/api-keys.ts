@@ -4,7 +4,7 @@ import { fail } from '../../core/errors.ts'
 import { environmentSegments } from '../../core/operation.ts'
 import { scopes } from '../../core/permissions.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { given, has, requireMayGive } from '../request/authority.ts'
+import { grantedScopes, hasScope, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { createCredential, endKey, findKey, listKeys } from '../store/credentials.ts'
@@ -14,8 +14,8 @@ import { newCredential } from '../tokens/secrets.ts'
 export const apiKeyHandlers = {
   createApiKey: async ({ name, scopes: asked, tags = {} }, context) => {
     const { tx, actor, partyId, environment, nowMs, system } = context
-    const giving = given.scopesOf(asked ?? scopes.filter((scope) => has(actor, scope)))
-    requireMayGive(actor, giving, { pointer: '/data/attributes/scopes' })
+    const giving = grantedScopes.scopesOf(asked ?? scopes.filter((scope) => hasScope(actor, scope)))
+    requireCanGrant(actor, giving, { pointer: '/data/attributes/scopes' })
     const { credential, stored } = newCredential('api_key', environment, system)
     const row = await createCredential(tx, {
       ...stored,

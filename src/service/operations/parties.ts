@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ComplianceCase, Member, Party, PartyLimits, parties } from '../../../tools/parties.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import { given, requireMayGive } from '../request/authority.ts'
+import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { requirePlayable } from '../request/played-party.ts'
@@ -102,7 +102,7 @@ async function changedParty(context: Context): Promise<PartyRow> {
 async function setLimits(context: Context, limits: Limits | null, source?: { pointer: string }) {
   const { tx, actor, nowMs } = context
   const before = await changedParty(context)
-  if (isWider(limits, parsedLimits(before))) requireMayGive(actor, given.higherLimits(), source)
+  if (isWider(limits, parsedLimits(before))) requireCanGrant(actor, grantedScopes.higherLimits(), source)
   const column = limitsColumn(limits)
   if (column === before.limits) return partyLimitsView(before)
   return partyLimitsView(await updateParty(tx, before, { limits: column, limitsUpdatedAtMs: nowMs }, nowMs))

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { PartyInvitation, partyInvitations } from '../../../tools/party-invitations.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { given, mayGive, requireMayGive } from '../request/authority.ts'
+import { canGrant, grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import {
@@ -41,7 +41,7 @@ export const partyInvitationHandlers = {
     const { tx, actor, partyId } = context
     await requireManager(context)
     // Anyone who opens the returned address becomes a user of the party and can do everything users can.
-    requireMayGive(actor, given.membership())
+    requireCanGrant(actor, grantedScopes.membership())
     // The lock keeps two concurrent requests from inviting one person twice.
     await tx.lockParty(partyId)
     const asked = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
@@ -131,7 +131,7 @@ async function viewsOf({
   nowMs,
 }: Context): Promise<(row: PartyInvitationRow) => Promise<InvitationResource>> {
   const urlOf = await partyInvitationUrls(tx, publicUrl)
-  const isTold = mayGive(actor, given.membership())
+  const isTold = canGrant(actor, grantedScopes.membership())
   const isOpen = (row: PartyInvitationRow) => row.status === 'PENDING' && !isPartyInvitationExpired(row, nowMs)
   return async (row) => partyInvitationView(row, isTold && isOpen(row) ? await urlOf(row) : null)
 }

@@ -2,7 +2,7 @@ import type { walletAgents } from '../../../tools/wallet-agents.ts'
 import { fail } from '../../core/errors.ts'
 import { delegable } from '../../core/permissions.ts'
 import { timestamp } from '../../core/system.ts'
-import { given, requireMayGive } from '../request/authority.ts'
+import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { findAgent } from '../store/agents.ts'
@@ -38,7 +38,7 @@ export const walletAgentHandlers = {
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted.', source })
     const before = await findAttachedAgent(tx, wallet, agentId)
     if (before !== undefined) return attachedView(before, context)
-    requireMayGive(actor, given.holdings(delegable))
+    requireCanGrant(actor, grantedScopes.holdings(delegable))
     const isDefault = (await agentDefaultWallet(tx, partyId, agentId)) === undefined ? 1 : 0
     const attachment = { partyId, walletId: wallet.id, agentId, isDefault, attachedAtMs: nowMs } as const
     await attachAgent(tx, attachment, delegable)

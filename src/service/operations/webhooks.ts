@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { mostWebhooks, type WebhookDelivery, type webhooks } from '../../../tools/webhooks.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { given, requireMayGive } from '../request/authority.ts'
+import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { eventKinds, eventTypes, wordOf } from '../rules/event-types.ts'
@@ -153,7 +153,7 @@ const enabledEventsPointer = '/data/attributes/enabledEvents'
 function requireMayTell({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
   const told = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
   const reading = told.map((type) => eventKinds[wordOf(type)].permission)
-  requireMayGive(actor, given.readingOf(reading), source)
+  requireCanGrant(actor, grantedScopes.readingOf(reading), source)
 }
 
 async function loadWebhook({ tx, partyId }: Context, id: string): Promise<WebhookRow> {

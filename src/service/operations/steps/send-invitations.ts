@@ -1,6 +1,6 @@
 import { fail, failAttribute, show } from '../../../core/errors.ts'
 import { newId, parseTimestamp } from '../../../core/system.ts'
-import { given, requireMayGive } from '../../request/authority.ts'
+import { grantedScopes, requireCanGrant } from '../../request/grantable-scopes.ts'
 import type { Context } from '../../request/handler.ts'
 import {
   invitationExpiry,
@@ -47,7 +47,7 @@ interface Invited {
  * @throws 403.
  */
 export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked, 'permissions'>[]): void {
-  for (const { permissions } of asked) requireMayGive(actor, given.holdings(permissions))
+  for (const { permissions } of asked) requireCanGrant(actor, grantedScopes.holdings(permissions))
 }
 
 /**

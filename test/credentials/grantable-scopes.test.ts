@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { z } from 'zod'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { permissions, type Scope, scopes } from '../../src/core/permissions.ts'
-import { given } from '../../src/service/request/authority.ts'
+import { grantedScopes } from '../../src/service/request/grantable-scopes.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -91,7 +91,7 @@ const doors: Partial<Record<OperationKey, Door>> = {
     },
   },
   createPartyInvitations: {
-    gives: given.membership(),
+    gives: grantedScopes.membership(),
     through: ({ world }, key) => {
       const invitations = [{ email: `authority${people++}@example.com`, role: 'MEMBER' }]
       return world.post('/party-invitations', { invitations }, { key })
@@ -178,7 +178,7 @@ test('every operation that gives authority is a door', () => {
 })
 
 test('an agent key gives the whole agent policy', () => {
-  expect(given.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
+  expect(grantedScopes.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
 })
 
 onEachDatabase('nobody gives what they lack', (database) => {

@@ -22,7 +22,7 @@ const limited: readonly Scope[] = ['payments.create', 'cards.read']
 const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKey }) => apiKey === scope))
 
 /** The scopes that each door gives away. Every operation that creates or widens authority asks for them here. */
-export const given = {
+export const grantedScopes = {
   scopesOf: (asked: readonly string[]) => asked,
   agentKey: () => agentPolicy,
   holdings: (asked: readonly string[]) => asked.filter((permission) => usableByAgents.has(permission)),
@@ -37,22 +37,22 @@ export const given = {
  * Returns whether who asks has what a scope opens. A user has all that the party has; an application what it was
  * allowed.
  */
-export function has({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
+export function hasScope({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
   if (actorType === 'party') return own.includes(scope)
   return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
 }
 
 /** Returns whether the caller has all of it, and so may receive what gives it. */
-export function mayGive(actor: Actor, giving: readonly string[]): boolean {
-  return giving.every((scope) => has(actor, scope))
+export function canGrant(actor: Actor, giving: readonly string[]): boolean {
+  return giving.every((scope) => hasScope(actor, scope))
 }
 
 /**
  * Nobody gives what they lack: neither to a key, nor to an agent, nor by asking a customer for it.
  * @throws 403 `forbidden` naming what is lacking.
  */
-export function requireMayGive(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {
-  const lacking = giving.filter((scope) => !has(actor, scope))
+export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {
+  const lacking = giving.filter((scope) => !hasScope(actor, scope))
   if (lacking.length === 0) return
   fail('forbidden', {
     detail: `Nobody gives what they lack, and this credential lacks ${lacking.join(', ')}. Use one that has it, or give less.`,
