@@ -1,8 +1,8 @@
 import { money } from '../core/money.ts'
 import { createDecisionReviews } from '../service/pages/decide/review.ts'
 import { actOfUser } from '../service/request/activity.ts'
-import { change } from '../service/request/change.ts'
 import { answersForItself } from '../service/request/played-party.ts'
+import { runChange } from '../service/request/settled-transaction.ts'
 import { mfaThresholdCents } from '../service/rules/approvals.ts'
 import { readTimes } from '../service/store/clock.ts'
 import type { Transaction } from '../service/store/engine/store.ts'
@@ -109,7 +109,7 @@ export class Person {
   /** Marks the user's second factor as verified, without the page where they would type a code. */
   async #verify(user: UserRow): Promise<void> {
     const { stage, system } = this.#options
-    await change({ store: stage.store, system }, async ({ tx, nowMs }) => {
+    await runChange({ store: stage.store, system }, async ({ tx, nowMs }) => {
       await markVerified(tx, user.id, nowMs)
       return { result: undefined, acts: [actOfUser(user, { operation: 'verify_second_factor' })] }
     })

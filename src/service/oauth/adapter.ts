@@ -1,7 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { sha256 } from '../../core/system.ts'
 import { type Act, actOfGrant } from '../request/activity.ts'
-import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
+import { type Dependencies, runChange, runSettled, unchanged } from '../request/settled-transaction.ts'
 import { realNow } from '../store/clock.ts'
 import { findGrant, grantIsLive, updateGrant } from '../store/oauth-grants.ts'
 import { consumeRecord, deleteRecord, deleteRecordsOfGrant, findRecord, saveRecord } from '../store/oauth-records.ts'
@@ -63,7 +63,7 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
   }
   return {
     upsert: (id, payload, expiresIn) =>
-      settled(dependencies, async ({ tx, realNowMs }) => {
+      runSettled(dependencies, async ({ tx, realNowMs }) => {
         const expiresAtMs = expiresIn ? realNowMs + expiresIn * 1000 : null
         await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: realNowMs })
       }),
@@ -73,9 +73,9 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
       const record = await found({ model, userCodeHash: sha256(userCode) })
       return record && { ...record, userCode }
     },
-    destroy: (id) => settled(dependencies, ({ tx }) => deleteRecord(tx, key(id))),
+    destroy: (id) => runSettled(dependencies, ({ tx }) => deleteRecord(tx, key(id))),
     consume: (id) => consumeOnce(dependencies, key(id)),
-    revokeByGrantId: (grantId) => settled(dependencies, ({ tx }) => deleteRecordsOfGrant(tx, grantId)),
+    revokeByGrantId: (grantId) => runSettled(dependencies, ({ tx }) => deleteRecordsOfGrant(tx, grantId)),
   }
 }
 
@@ -84,7 +84,7 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
  * is revoked (RFC 9700 section 4.14).
  */
 async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
-  const first = await change(dependencies, async ({ tx, nowMs, realNowMs }) => {
+  const first = await runChange(dependencies, async ({ tx, nowMs, realNowMs }) => {
     const grantId = (await findRecord(tx, key))?.grantId
     if (await consumeRecord(tx, key, Math.floor(realNowMs / 1000))) return unchanged(true)
     return { result: false, acts: grantId ? actsOf(await endGrant(tx, grantId, nowMs)) : [] }
@@ -107,7 +107,7 @@ function grantAdapter(dependencies: Dependencies): Adapter {
   }
   return {
     upsert: (id, payload) =>
-      settled(dependencies, ({ tx }) =>
+      runSettled(dependencies, ({ tx }) =>
         updateGrant(tx, id, { payload: JSON.stringify({ ...payload, jti: undefined }) }),
       ),
     find: (id) =>
@@ -118,7 +118,7 @@ function grantAdapter(dependencies: Dependencies): Adapter {
         return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
       }),
     destroy: (id) =>
-      change(dependencies, async ({ tx, nowMs }) => ({
+      runChange(dependencies, async ({ tx, nowMs }) => ({
         result: undefined,
         acts: actsOf(await endGrant(tx, id, nowMs)),
       })),

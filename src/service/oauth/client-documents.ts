@@ -2,7 +2,7 @@ import Provider from 'oidc-provider'
 import type { Logger } from '../../config/log.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { sha256 } from '../../core/system.ts'
-import { type Dependencies, settled } from '../request/change.ts'
+import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import type { Store } from '../store/engine/store.ts'
 import { countClients, findRecord, saveRecord } from '../store/oauth-records.ts'
 import { addressIn } from './adapter.ts'
@@ -114,7 +114,7 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
  */
 async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
   if (!namesItself(document.text, clientId)) return
-  await settled(dependencies, async ({ tx, realNowMs }) => {
+  await runSettled(dependencies, async ({ tx, realNowMs }) => {
     if ((await countClients(tx, model)) >= mostClients) return
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
     const payload = JSON.stringify(document)

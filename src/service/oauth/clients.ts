@@ -1,6 +1,6 @@
 import { newId } from '../../core/system.ts'
 import { type AddressBound, type AddressLimit, limitByAddress } from '../../core/tries.ts'
-import { type Dependencies, settled } from '../request/change.ts'
+import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { countClients, deleteUnusedClients } from '../store/oauth-records.ts'
 
 /** Rate limits for unauthenticated clients, per minute and process. */
@@ -40,7 +40,7 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
     mayOpenDevicePage: limitByAddress(dependencies.system, bounds.mayOpenDevicePage),
     mayRegister: async (address) => {
       if (!(await oneMoreRegistration(address))) return false
-      return settled(dependencies, async ({ tx, realNowMs }) => {
+      return runSettled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < mostClients) return true
         // Without this, clients registered by one stranger could block all others for a day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - crowdedForMs, limit: madeRoomFor })

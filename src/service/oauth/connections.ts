@@ -1,7 +1,7 @@
 import { fail } from '../../core/errors.ts'
 import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import { actOfUser } from '../request/activity.ts'
-import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
+import { type Dependencies, runChange, runSettled, unchanged } from '../request/settled-transaction.ts'
 import { findAgent } from '../store/agents.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import {
@@ -46,19 +46,19 @@ export interface Connections {
 export function createConnections(dependencies: Dependencies): Connections {
   return {
     list: (user) =>
-      settled(dependencies, async ({ tx, realNowMs }) => {
+      runSettled(dependencies, async ({ tx, realNowMs }) => {
         const grants = await liveGrants(tx, user.id, realNowMs)
         return Promise.all(grants.map((grant) => viewOf(tx, grant)))
       }),
     revoke: (user, grantId) =>
-      change(dependencies, async ({ tx, nowMs }) => {
+      runChange(dependencies, async ({ tx, nowMs }) => {
         const { id } = await ownGrant(tx, user, grantId)
         const ended = await endGrant(tx, id, nowMs)
         const act = actOfUser(user, { operation: 'end_connection', resourceIds: [id] })
         return { result: undefined, acts: ended === undefined ? [] : [act] }
       }),
     narrow: (user, grantId, kept) =>
-      change(dependencies, async ({ tx, realNowMs }) => {
+      runChange(dependencies, async ({ tx, realNowMs }) => {
         const grant = await ownGrant(tx, user, grantId)
         const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
         const narrowed = scopes.join(' ')

@@ -2,8 +2,8 @@ import { fail } from '../../core/errors.ts'
 import { delegable, type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import { newId, sha256 } from '../../core/system.ts'
 import { actOfUser } from '../request/activity.ts'
-import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import type { ChangeContext, SettledContext } from '../request/due.ts'
+import { type Dependencies, runChange, runSettled, unchanged } from '../request/settled-transaction.ts'
 import { findPartyStatus, requireNotStopped } from '../request/stopped-parties.ts'
 import { activeAgents, createAgent } from '../store/agents.ts'
 import { insertGrant, liveGrants, updateGrant } from '../store/oauth-grants.ts'
@@ -75,7 +75,7 @@ const usersOnly: readonly OAuthScope[] = ['account:read']
 export function createConsent(dependencies: Dependencies): Consent {
   return {
     view: (user, request) =>
-      settled(dependencies, async ({ tx, realNowMs }) => {
+      runSettled(dependencies, async ({ tx, realNowMs }) => {
         const agents = await activeAgents(tx, user.partyId)
         const [current] = await liveGrants(tx, user.id, realNowMs, request.client.id)
         const actsAsUser = agents.length === 0 && !mayCreate(user)
@@ -92,7 +92,7 @@ export function createConsent(dependencies: Dependencies): Consent {
         }
       }),
     allow: (user, request, choice) =>
-      change(dependencies, async (context) => {
+      runChange(dependencies, async (context) => {
         const { tx, realNowMs } = context
         // The second of two clicks finds the first one's decision.
         await tx.lock(`consent ${request.uid}`)

@@ -1,7 +1,7 @@
 import { Failure, fail } from '../../core/errors.ts'
 import type { Environment } from '../../core/operation.ts'
 import { authenticate } from '../request/authenticate.ts'
-import { type Dependencies, settled } from '../request/change.ts'
+import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { jsonAnswer, refused } from './json-answers.ts'
@@ -26,7 +26,7 @@ export async function introspect(
   if (!looksSigned(token)) return undefined
   const { environment, accessTokens, publicUrl } = dependencies
   const claims = await accessTokens.verify(token)
-  return settled(dependencies, async ({ tx, nowMs, realNowMs }) => {
+  return runSettled(dependencies, async ({ tx, nowMs, realNowMs }) => {
     const times = Promise.resolve({ nowMs, realNowMs })
     const authority = { environment, local: new Map(), times, claims: undefined }
     let partyId: string

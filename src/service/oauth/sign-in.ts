@@ -1,7 +1,7 @@
 import { equalSecrets, hmac, newSecret, passwordHash, type System, sha256 } from '../../core/system.ts'
 import { actOfUser } from '../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import type { SettledContext } from '../request/due.ts'
+import { type Changed, type Dependencies, runChange, runSettled, unchanged } from '../request/settled-transaction.ts'
 import {
   deleteKnownBrowsersOf,
   deleteSession,
@@ -74,7 +74,7 @@ export class SignIn {
       this.#dependencies.system,
     )
     const [account, { user, source }] = [sha256(address), found]
-    return change<Begun | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
+    return runChange<Begun | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
       const { tx } = context
       // The lock judges concurrent attempts one after the other.
       await tx.lock(`sign-in ${account}`)
@@ -91,7 +91,7 @@ export class SignIn {
 
   /** Signs in the sandbox's owner without a password. The caller must first check that this is allowed. */
   asOwner(place: SignInPlace): Promise<Begun | undefined> {
-    return change<Begun | undefined>(this.#dependencies, async (context) => {
+    return runChange<Begun | undefined>(this.#dependencies, async (context) => {
       const user = await firstOwner(context.tx)
       return user === undefined ? unchanged(undefined) : begin(context, user, place, true)
     })
@@ -108,7 +108,7 @@ export class SignIn {
    */
   linkTo(page: string, next: string): Promise<string | undefined> {
     const code = newSecret(this.#dependencies.system, 16)
-    return settled(this.#dependencies, async ({ tx, realNowMs }) => {
+    return runSettled(this.#dependencies, async ({ tx, realNowMs }) => {
       const user = await firstOwner(tx)
       if (user === undefined) return undefined
       const expiresAtMs = realNowMs + linkSeconds * 1000
@@ -124,7 +124,7 @@ export class SignIn {
 
   /** Signs in by a one-time link and uses it up; undefined if it was already used or has expired. */
   byLink(code: string, place: SignInPlace): Promise<Begun | undefined> {
-    return change<Begun | undefined>(this.#dependencies, async (context) => {
+    return runChange<Begun | undefined>(this.#dependencies, async (context) => {
       const { tx, realNowMs } = context
       const user = await userOfLink(tx, code, realNowMs)
       if (user === undefined || !(await takeSignInLink(tx, sha256(code)))) return unchanged(undefined)
@@ -134,7 +134,7 @@ export class SignIn {
 
   /** Marks a session as proven after its user's second factor was accepted. */
   prove(session: string): Promise<void> {
-    return settled(this.#dependencies, ({ tx }) => markSessionProven(tx, sha256(session)))
+    return runSettled(this.#dependencies, ({ tx }) => markSessionProven(tx, sha256(session)))
   }
 
   /**
@@ -154,7 +154,7 @@ export class SignIn {
   }
 
   end(session: string): Promise<void> {
-    return change(this.#dependencies, async ({ tx, realNowMs }) => {
+    return runChange(this.#dependencies, async ({ tx, realNowMs }) => {
       const row = await findSession(tx, sha256(session))
       const user = row && realNowMs < row.expiresAtMs ? await findUser(tx, row.userId) : undefined
       await deleteSession(tx, sha256(session))
@@ -211,7 +211,7 @@ export async function replacePassword(store: Store, system: System, userId: stri
 }
 
 async function keepHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
-  await settled(dependencies, async ({ tx }) => {
+  await runSettled(dependencies, async ({ tx }) => {
     await savePassword(tx, { userId, hash })
     // Anyone who knew the old password is signed out, and their browsers are forgotten.
     await deleteSessionsOf(tx, userId)

@@ -1,10 +1,10 @@
 import type { Environment } from '../../core/operation.ts'
 import { newId, sha256 } from '../../core/system.ts'
 import { keyIsValid } from '../request/authenticate.ts'
-import { type Dependencies, settled } from '../request/change.ts'
 import type { SettledContext } from '../request/due.ts'
 import type { LastUses } from '../request/last-use.ts'
 import type { RateLimit } from '../request/rate-limit.ts'
+import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { insertAccessToken, insertGrantToken } from '../store/access-tokens.ts'
 import { findCredential } from '../store/credentials.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
@@ -129,7 +129,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notASubject()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
   let counted = false
-  const lifetimeMs = await settled(dependencies, async (context) => {
+  const lifetimeMs = await runSettled(dependencies, async (context) => {
     const { realNowMs } = context
     const subject = claims === undefined ? keySubject(context, sha256(subjectToken)) : grantSubject(context, claims)
     const { keyId, agentId, partyId, save } = await subject

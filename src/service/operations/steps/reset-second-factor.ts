@@ -1,5 +1,5 @@
 import { actOfVisitor } from '../../request/activity.ts'
-import { change, type Dependencies, unchanged } from '../../request/change.ts'
+import { type Dependencies, runChange, unchanged } from '../../request/settled-transaction.ts'
 import { lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
 import { findUserByEmail, markVerified } from '../../store/users.ts'
 
@@ -11,7 +11,7 @@ export type ResetResult = 'reset' | 'none' | 'unknown'
  * request leads here. No credential is involved, so the activity lists a visitor.
  */
 export function resetSecondFactor(dependencies: Dependencies, email: string): Promise<ResetResult> {
-  return change<ResetResult>(dependencies, async ({ tx }) => {
+  return runChange<ResetResult>(dependencies, async ({ tx }) => {
     const user = await findUserByEmail(tx, email.trim().toLowerCase())
     if (user === undefined) return unchanged('unknown')
     const row = await lockSecondFactor(tx, user.id)

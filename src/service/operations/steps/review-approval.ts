@@ -1,4 +1,4 @@
-import { type Dependencies, settled } from '../../request/change.ts'
+import { type Dependencies, runSettled } from '../../request/settled-transaction.ts'
 import { mfaLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
@@ -54,17 +54,17 @@ export interface ApprovalReviews {
 export function createApprovalReviews(dependencies: Dependencies): ApprovalReviews {
   return {
     open: (id, user) =>
-      settled(dependencies, async ({ tx, nowMs }) => {
+      runSettled(dependencies, async ({ tx, nowMs }) => {
         const approval = await findApproval(tx, user.partyId, id)
         return approval && viewOf(tx, approval, user, nowMs)
       }),
     waiting: (user, limit) =>
-      settled(dependencies, async ({ tx, nowMs }) => {
+      runSettled(dependencies, async ({ tx, nowMs }) => {
         const scope = { partyId: user.partyId, agentId: null, mustHold: null }
         const { rows } = await listApprovals(tx, scope, 'pending', { limit, beforeId: null })
         return Promise.all(rows.map((approval) => viewOf(tx, approval, user, nowMs)))
       }),
-    challenge: (user) => settled(dependencies, ({ tx, system, nowMs }) => newChallenge(tx, system, user.id, nowMs)),
+    challenge: (user) => runSettled(dependencies, ({ tx, system, nowMs }) => newChallenge(tx, system, user.id, nowMs)),
   }
 }
 

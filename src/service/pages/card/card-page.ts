@@ -1,8 +1,8 @@
 import { sha256 } from '../../../core/system.ts'
 import { type CardDetails, cardDetails } from '../../operations/agent-cards.ts'
 import { actOfUser } from '../../request/activity.ts'
-import { change, type Dependencies, settled, unchanged } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { type Dependencies, runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import { type CardStatus, cardStatus } from '../../rules/agent-cards.ts'
 import { findAgentCard } from '../../store/agent-cards.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
@@ -37,12 +37,12 @@ export interface CardPages {
 export function createCardPages(dependencies: Dependencies): CardPages {
   return {
     open: (token, user) =>
-      settled(dependencies, async (context) => {
+      runSettled(dependencies, async (context) => {
         const opened = await openedAt(context, token, user)
         return opened && viewOf(opened)
       }),
     show: (token, user) =>
-      change<Shown | undefined>(dependencies, async (context) => {
+      runChange<Shown | undefined>(dependencies, async (context) => {
         const opened = await openedAt(context, token, user)
         if (opened === undefined) return unchanged(undefined)
         const { row, card } = opened

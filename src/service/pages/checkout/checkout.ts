@@ -1,8 +1,15 @@
 import { fail } from '../../../core/errors.ts'
 import { equalSecrets, newId, sha256, timestamp } from '../../../core/system.ts'
 import { actOfVisitor } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import {
+  type Changed,
+  type Dependencies,
+  type FindParty,
+  runChange,
+  runSettled,
+  unchanged,
+} from '../../request/settled-transaction.ts'
 import { paymentAmount, type Terms } from '../../rules/subscription-terms.ts'
 import { cancel, nextPayment, payInCheckout } from '../../rules/subscriptions.ts'
 import { sandboxCard } from '../../rules/test-cards.ts'
@@ -72,9 +79,9 @@ export interface CardEntry {
 
 export function createCheckout(dependencies: Dependencies): Checkout {
   return {
-    now: () => settled(dependencies, async ({ nowMs }) => nowMs),
+    now: () => runSettled(dependencies, async ({ nowMs }) => nowMs),
     open: (id, pageToken) =>
-      settled(
+      runSettled(
         dependencies,
         async ({ tx }) => {
           const record = (await opensPage(tx, id, pageToken)) ? await findSubscriptionOfAnyParty(tx, { id }) : undefined
@@ -85,7 +92,7 @@ export function createCheckout(dependencies: Dependencies): Checkout {
         async (tx) => (await findSubscriptionOfAnyParty(tx, { id }))?.partyId,
       ),
     manage: (manageToken) =>
-      settled(
+      runSettled(
         dependencies,
         async ({ tx }) => {
           const record = await findBy(tx, { manageToken })
@@ -93,20 +100,21 @@ export function createCheckout(dependencies: Dependencies): Checkout {
         },
         merchantOf({ manageToken }),
       ),
-    session: (by) => settled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, by)), merchantOf(by)),
+    session: (by) => runSettled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, by)), merchantOf(by)),
     pay: (clientSecret, entry, payerKey) =>
-      change(
+      runChange(
         dependencies,
         async (context) => {
           return pay({ ...context, payerKey }, await openedBy(context.tx, { clientSecret }), entry)
         },
         merchantOf({ clientSecret }),
       ),
-    stop: (manageToken) => change(dependencies, (context) => stop(context, manageToken), merchantOf({ manageToken })),
+    stop: (manageToken) =>
+      runChange(dependencies, (context) => stop(context, manageToken), merchantOf({ manageToken })),
   }
 }
 
-function merchantOf(by: Opener): Whose {
+function merchantOf(by: Opener): FindParty {
   return async (tx) => (await findBy(tx, by))?.partyId
 }
 

@@ -2,9 +2,16 @@ import { fail } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/system.ts'
 import { claimPayment, knownClaimant } from '../../operations/steps/claim-payment.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
+import {
+  type Changed,
+  type Dependencies,
+  type FindParty,
+  runChange,
+  runSettled,
+  unchanged,
+} from '../../request/settled-transaction.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findClaimablePayment } from '../../store/payments.ts'
@@ -42,7 +49,7 @@ export interface Claims {
 export function createClaims(dependencies: Dependencies): Claims {
   return {
     open: (token, user) =>
-      settled(
+      runSettled(
         dependencies,
         async ({ tx }) => {
           const payment = await paymentAt(tx, token)
@@ -51,7 +58,7 @@ export function createClaims(dependencies: Dependencies): Claims {
         senderAt(token),
       ),
     take: (token, formToken, user) =>
-      change(dependencies, (context) => take(context, token, { formToken, user }), senderAt(token)),
+      runChange(dependencies, (context) => take(context, token, { formToken, user }), senderAt(token)),
   }
 }
 
@@ -59,7 +66,7 @@ function paymentAt(tx: Transaction, token: string): Promise<PaymentRow | undefin
   return findClaimablePayment(tx, sha256(token))
 }
 
-function senderAt(token: string): Whose {
+function senderAt(token: string): FindParty {
   return async (tx) => (await paymentAt(tx, token))?.partyId
 }
 

@@ -7,9 +7,16 @@ import {
   recipientOf,
 } from '../../operations/steps/answer-invitations.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
+import {
+  type Changed,
+  type Dependencies,
+  type FindParty,
+  runChange,
+  runSettled,
+  unchanged,
+} from '../../request/settled-transaction.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
@@ -63,7 +70,7 @@ export interface Connect {
 export function createConnect(dependencies: Dependencies): Connect {
   return {
     open: (token, user) =>
-      settled(
+      runSettled(
         dependencies,
         async (context) => {
           const record = await invitationAt(context, token)
@@ -71,11 +78,11 @@ export function createConnect(dependencies: Dependencies): Connect {
         },
         developerAt(token),
       ),
-    answer: (token, sent) => change(dependencies, (context) => answer(context, token, sent), developerAt(token)),
+    answer: (token, sent) => runChange(dependencies, (context) => answer(context, token, sent), developerAt(token)),
   }
 }
 
-function developerAt(token: string): Whose {
+function developerAt(token: string): FindParty {
   return async (tx) => (await invitationAt({ tx }, token))?.partyId
 }
 

@@ -2,8 +2,8 @@ import { fail } from '../../../core/errors.ts'
 import { newId } from '../../../core/system.ts'
 import { hashOfToken, joinAsTestCustomer } from '../../operations/steps/answer-invitations.ts'
 import { actOfVisitor } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { type Changed, type Dependencies, runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import { linkState, type ProposedAgent } from '../../rules/invitation-links.ts'
 import { findAgent } from '../../store/agents.ts'
 import { grant } from '../../store/delegations.ts'
@@ -39,11 +39,11 @@ export interface ConnectLinks {
 export function createConnectLinks(dependencies: Dependencies): ConnectLinks {
   return {
     open: (token, formToken) =>
-      settled(dependencies, async (context) => {
+      runSettled(dependencies, async (context) => {
         const link = await linkAt(context, token)
         return link && viewOf(context, link, formToken ?? '')
       }),
-    join: (token, formToken) => change(dependencies, (context) => join(context, token, formToken)),
+    join: (token, formToken) => runChange(dependencies, (context) => join(context, token, formToken)),
   }
 }
 

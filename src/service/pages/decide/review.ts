@@ -4,9 +4,9 @@ import { type Answer, answered, decisionIdPattern, type HeldCall, type HeldState
 import { capsOf } from '../../operations/steps/check-spending-limits.ts'
 import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
-import { change, settled, unchanged } from '../../request/change.ts'
 import type { SettledContext } from '../../request/due.ts'
 import type { Opening } from '../../request/failed-effects.ts'
+import { runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import type { LimitOwner, Limits, Spent } from '../../rules/limits.ts'
 import type { Tell, Told } from '../../rules/runs.ts'
 import { findAgent } from '../../store/agents.ts'
@@ -58,21 +58,21 @@ export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
   return {
     open: (id: string, user: UserRow) =>
-      settled(dependencies, async (context) => {
+      runSettled(dependencies, async (context) => {
         if (!decisionIdPattern.test(id)) return undefined
         const row = await findDecision(context.tx, { partyId: user.partyId, id })
         return row && reviewOf(context, user, await openDecision(context.tx, row))
       }),
     /** Reads the user's pending calls, the first to expire first. */
     waiting: (user: UserRow, limit: number) =>
-      settled(dependencies, async (context) => {
+      runSettled(dependencies, async (context) => {
         const { tx, realNowMs: nowMs } = context
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
     /** Decides a call; false if it is already decided, expired or unknown. */
     decide: async (id: string, user: UserRow, answer: Answer) => {
-      const told = await change<Told | undefined>(dependencies, async (context) => {
+      const told = await runChange<Told | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
         const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
         const after = row && answered({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)

@@ -6,9 +6,16 @@ import {
   type Joining,
 } from '../../operations/steps/answer-party-invitations.ts'
 import { actOfUser, actOfVisitor } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { answererOf } from '../../request/played-party.ts'
+import {
+  type Changed,
+  type Dependencies,
+  type FindParty,
+  runChange,
+  runSettled,
+  unchanged,
+} from '../../request/settled-transaction.ts'
 import { isPartyInvitationExpired, type PartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../store/party-invitations.ts'
@@ -47,10 +54,10 @@ export interface PartyInvitationPages {
 
 export function createPartyInvitationPages(dependencies: Dependencies): PartyInvitationPages {
   const answer = (token: string, formToken: string, work: Work) =>
-    change(dependencies, (context) => whenShown(context, { token, formToken }, work), partyAt(token))
+    runChange(dependencies, (context) => whenShown(context, { token, formToken }, work), partyAt(token))
   return {
     open: (token, user) =>
-      settled(
+      runSettled(
         dependencies,
         async ({ tx, nowMs }) => {
           const invitation = await invitationAt(tx, token)
@@ -59,7 +66,7 @@ export function createPartyInvitationPages(dependencies: Dependencies): PartyInv
         partyAt(token),
       ),
     isShown: (token, formToken) =>
-      settled(
+      runSettled(
         dependencies,
         async ({ tx }) => {
           const invitation = await invitationAt(tx, token)
@@ -90,7 +97,7 @@ async function invitationAt(tx: Transaction, token: string): Promise<PartyInvita
   return looksLikeSignature(token) ? findPartyInvitationByToken(tx, sha256(token)) : undefined
 }
 
-function partyAt(token: string): Whose {
+function partyAt(token: string): FindParty {
   return async (tx) => (await invitationAt(tx, token))?.partyId
 }
 

@@ -3,9 +3,16 @@ import { timestamp } from '../../../core/system.ts'
 import { declineRequest, payRequestByCard } from '../../operations/steps/pay-request.ts'
 import { hashOfRequestToken } from '../../operations/steps/show-request.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
+import {
+  type Changed,
+  type Dependencies,
+  type FindParty,
+  runChange,
+  runSettled,
+  unchanged,
+} from '../../request/settled-transaction.ts'
 import { asOf, type PaymentRequestStatus } from '../../rules/payment-requests.ts'
 import { type CardDecline, type CardTries, takesCards, tryCard } from '../../rules/request-cards.ts'
 import { sandboxCard } from '../../rules/test-cards.ts'
@@ -80,7 +87,7 @@ export interface PaymentRequestPages {
 export function createPaymentRequestPages(dependencies: Dependencies): PaymentRequestPages {
   return {
     open: (token, user) =>
-      settled(
+      runSettled(
         dependencies,
         async (context) => {
           const request = await requestAt(context.tx, token)
@@ -89,13 +96,13 @@ export function createPaymentRequestPages(dependencies: Dependencies): PaymentRe
         requesterAt(token),
       ),
     payByCard: (token, formToken, { card, user }) =>
-      change(
+      runChange(
         dependencies,
         (context) => whenShown(context, { token, formToken }, (request) => payAs(context, request, { card, user })),
         requesterAt(token),
       ),
     decline: (token, formToken) =>
-      change(
+      runChange(
         dependencies,
         (context) =>
           whenShown(context, { token, formToken }, async (request) => {
@@ -112,7 +119,7 @@ async function requestAt(tx: Transaction, token: string): Promise<PaymentRequest
   return looksLikeSignature(token) ? findPaymentRequestByToken(tx, hashOfRequestToken(token)) : undefined
 }
 
-function requesterAt(token: string): Whose {
+function requesterAt(token: string): FindParty {
   return async (tx) => (await requestAt(tx, token))?.partyId
 }
 

@@ -1,11 +1,11 @@
 import type { ShopDefinition } from '../../../worlds/shops.ts'
 import { checkoutView, orderView, shopView } from '../../operations/shops.ts'
 import type { Actor } from '../../request/actor.ts'
-import { settled } from '../../request/change.ts'
 import type { SettledContext } from '../../request/due.ts'
 import { asActor } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
+import { runSettled } from '../../request/settled-transaction.ts'
 import { paymentOf } from '../../request/shop-events.ts'
 import { buyerMoves } from '../../rules/shop-orders.ts'
 import { next } from '../../rules/transitions.ts'
@@ -78,16 +78,17 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
   const { publicUrl } = dependencies
   const whose = (token: string) => async (tx: Transaction) => (await rowOf(tx, token))?.partyId
   return {
-    all: () => settled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => seen(shop, dependencies))),
+    all: () =>
+      runSettled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => seen(shop, dependencies))),
     shop: (id) =>
-      settled(dependencies, async ({ tx }) => {
+      runSettled(dependencies, async ({ tx }) => {
         const shop = await findShop(tx, id)
         return shop && seen(shop, dependencies)
       }),
-    onlyBuyer: () => settled(dependencies, async ({ tx }) => onlyBuyer(tx)),
+    onlyBuyer: () => runSettled(dependencies, async ({ tx }) => onlyBuyer(tx)),
     checkout: (token) =>
-      settled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), whose(token)),
-    order: (token) => settled(dependencies, (context) => openOrder(context, token), whose(token)),
+      runSettled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), whose(token)),
+    order: (token) => runSettled(dependencies, (context) => openOrder(context, token), whose(token)),
     start: (buyer, { shopId, ...cart }, key) =>
       as(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
     pay: ({ id, buyer }, card, key) =>

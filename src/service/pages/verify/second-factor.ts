@@ -2,8 +2,8 @@ import type { TOTP } from 'otpauth'
 import type { Environment } from '../../../core/operation.ts'
 import { newSecret } from '../../../core/system.ts'
 import { actOfUser } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
 import type { SettledContext } from '../../request/due.ts'
+import { type Changed, type Dependencies, runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import { mfaLifetimeMs } from '../../rules/approvals.ts'
 import { blockedUntilMs, judge, stepSeconds, type Verdict } from '../../rules/second-factor.ts'
 import { derivedSecret, rootKeys } from '../../store/root-keys.ts'
@@ -64,13 +64,13 @@ export function createSecondFactor(dependencies: SecondFactorDependencies): Seco
   }
   return {
     open: (text, user) =>
-      settled(dependencies, async (context) => {
+      runSettled(dependencies, async (context) => {
         const check = await checkOf(context, user)
         const challenge = await challengeOf(check, text)
         return challenge && viewOf(check, challenge)
       }),
     verify: (text, user, code) =>
-      change(dependencies, async (context) => {
+      runChange(dependencies, async (context) => {
         const check = await checkOf(context, user)
         const challenge = await challengeOf(check, text)
         if (challenge === undefined) return unchanged(undefined)
@@ -84,8 +84,8 @@ export function createSecondFactor(dependencies: SecondFactorDependencies): Seco
         const { seed, pendingSeed } = await findSecondFactor(tx, user.id)
         return seed !== null ? 'enrolled' : pendingSeed !== null ? 'begun' : 'none'
       }),
-    begin: (user) => change(dependencies, async (context) => begin(await checkOf(context, user))),
-    confirm: (user, code) => change(dependencies, async (context) => confirm(await checkOf(context, user), code)),
+    begin: (user) => runChange(dependencies, async (context) => begin(await checkOf(context, user))),
+    confirm: (user, code) => runChange(dependencies, async (context) => confirm(await checkOf(context, user), code)),
   }
 }
 

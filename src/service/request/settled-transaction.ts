@@ -7,7 +7,7 @@ import type { Opening } from './failed-effects.ts'
 export type Dependencies = Opening
 
 /** Finds the party whose records are looked at, where some of them change by themselves; undefined: there are none. */
-export type Whose = (tx: Transaction) => Promise<string | undefined>
+export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
 /** The result of a change and the acts to list for it: one for each change, none if nothing changed. */
 export interface Changed<Result> {
@@ -24,12 +24,12 @@ export function unchanged<Result>(result: Result): Changed<Result> {
  * The one way in for what people change by no operation: pay, consent, sign in, connect. All of it is one transaction,
  * which ends with the records of who did it, so that none of it goes unlisted.
  */
-export function change<Result>(
+export function runChange<Result>(
   dependencies: Dependencies,
   work: (context: SettledContext) => Promise<Changed<Result>>,
-  whose?: Whose,
+  whose?: FindParty,
 ): Promise<Result> {
-  return settled(
+  return runSettled(
     dependencies,
     async (context) => {
       const { tx } = context
@@ -50,10 +50,10 @@ export function change<Result>(
  * A transaction at a moment at which everything has happened that is due to the party it is about: for who looks, and for
  * what belongs to no party, such as the records of the authorization server.
  */
-export function settled<Result>(
+export function runSettled<Result>(
   { store, system, log }: Dependencies,
   work: (context: SettledContext) => Promise<Result>,
-  whose?: Whose,
+  whose?: FindParty,
 ): Promise<Result> {
   return whenSettled({ store, system, log }, (settling) =>
     store.transaction(async (tx) => {
