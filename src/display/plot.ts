@@ -31,13 +31,11 @@ interface Plot<Point> {
   marks?: readonly Mark[]
 }
 
-/**
- * Vertical positions in pixels. Horizontal ones are shares of the width, so that letters keep their size on a phone.
- */
+/** Vertical positions in pixels. Horizontal ones are shares of the width, so that text keeps its size on a phone. */
 const top = 28
 const bottom = 188
 const height = 216
-/** The width of the lines' drawing area, which is stretched to fit. */
+/** The side of the square viewBox of the lines, which the browser stretches to fit. */
 const field = 1000
 
 /** Plots amounts over time. Balances change at discrete moments, so the lines are steps, not slopes. */

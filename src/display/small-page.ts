@@ -8,7 +8,8 @@ interface SmallPage {
 }
 
 /**
- * Returns a page, with its headers, for a command that briefly listens on this machine. Its address may hold a code.
+ * Returns a page and its headers, for a command that briefly listens on this machine. The page's address may contain a
+ * secret code, so nothing is cached and no referrer is sent.
  */
 export function smallPage({ heading, lines }: SmallPage): { page: string; headers: Record<string, string> } {
   const style = baseStyle()

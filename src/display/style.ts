@@ -20,7 +20,7 @@ export function framedStyle(): string {
   return `${tokensByPage}${file('base.css')}${file('parts.css')}`
 }
 
-/** Reads a file next to this one, which holds in `dist` and in the bundle too. */
+/** Reads a style sheet by its path relative to this file, which is the same in `dist` and in the bundle. */
 function file(name: 'base.css' | 'parts.css'): string {
   return files().readFileSync(new URL(`./styles/${name}`, import.meta.url), 'utf8')
 }

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Html } from './html.ts'
 
-/** A column: its name, and the cell of a row. */
+/** A column: its name, and a function that returns the cell of a row. */
 export interface Column<Row> {
   name: string
   isNumber?: boolean
@@ -13,7 +13,7 @@ export interface Column<Row> {
 /**
  * Renders rows under named columns; the first column names each row. On a phone, a row is a block in which every other
  * cell shows its column's name.
- * @param caption A plain text is for screen readers only.
+ * @param caption A string is for screen readers only; HTML is visible to everyone.
  * @param idOf Returns the id of each row, if something links to it.
  */
 export function table<Row>(

@@ -24,7 +24,7 @@ const measures = {
   mono: 'ui-monospace, monospace',
 } as const
 
-/** Tokens for a view whose host page may request the light or the dark scheme, whatever the browser's setting. */
+/** Tokens for a view embedded in a page that may choose the light or the dark scheme itself. */
 export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
 
 /** The color of the mark, between the two accents: it stands out in the light and in the dark. */

@@ -15,7 +15,7 @@ interface AppResource {
   read(): Promise<string>
 }
 
-/** The key of the protocol, and the one that older hosts look for. */
+/** The address of a view under the protocol's key, and under the key that older hosts read. */
 type ToolUiMeta = {
   ui: { resourceUri: string }
   'ui/resourceUri': string
@@ -69,14 +69,14 @@ const byTool: ReadonlyMap<string, string> = new Map(
   Object.entries<View>(views).flatMap(([name, { tools }]) => tools.map((tool) => [tool, uriOf(name)] as const)),
 )
 
-/** Returns the tool's `_meta` that names the view of its results; undefined if it has no view. */
+/** Returns the `_meta` that names the view for a tool's results; undefined if the tool has no view. */
 export function toolUiMeta(toolName: string): ToolUiMeta | undefined {
   const resourceUri = byTool.get(toolName)
   return resourceUri === undefined ? undefined : { ui: { resourceUri }, 'ui/resourceUri': resourceUri }
 }
 
 /**
- * Returns the views as resources; the sandbox's views offer its simulations. Files are read when a view is requested.
+ * Returns the views as resources. In the sandbox they offer simulations. A view's files are read when it is requested.
  */
 export function appResources(environment: Environment): readonly AppResource[] {
   return Object.entries<View>(views).map(([name, { title, description }]) => ({
@@ -85,13 +85,13 @@ export function appResources(environment: Environment): readonly AppResource[] {
     title,
     description,
     mimeType: 'text/html;profile=mcp-app',
-    // No domains at all: a host then lets the view reach only the host itself.
+    // Without domains, a host lets the view contact nothing but the host itself.
     _meta: { ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } },
     read: () => documentOf(name as ViewName, environment),
   }))
 }
 
-/** Returns the views and the metadata of their tools, as the server takes them. */
+/** Returns the views and the metadata of their tools, in the form that the server expects. */
 export function appViews(environment: Environment) {
   return { toolMeta: toolUiMeta, resources: appResources(environment) }
 }
@@ -100,7 +100,7 @@ function uriOf(name: string): string {
   return `ui://payments/${name}`
 }
 
-/** The scripts that all views share. A script comes after those that it imports. */
+/** The scripts that all views share. Each script follows the scripts that it imports. */
 const sharedScripts = [
   'elements.js',
   'answers.js',
@@ -146,7 +146,7 @@ ${(await scripts).map(inOneModule).join('\n')}</script>
 `
 }
 
-/** Reads a file next to this one, which holds in `dist` and in the bundle too. */
+/** Reads a file by its path relative to this one, which is the same in `dist` and in the bundle. */
 function readView(file: string): Promise<string> {
   return files().readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
 }

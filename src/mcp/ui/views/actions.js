@@ -1,7 +1,7 @@
 import { Refusal } from './answers.js'
 import { byId, write } from './elements.js'
 
-/** Longer than a double click takes, so that its second click meets inactive buttons. */
+/** Longer than a double click, so that the second click finds the buttons inactive. */
 const leastMs = 500
 
 /**

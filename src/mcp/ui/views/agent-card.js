@@ -21,7 +21,7 @@ frame.start()
 
 authorize.addEventListener('click', pay)
 amount.input.addEventListener('input', label)
-// A sandboxed frame submits no forms, so Enter is listened for.
+// A sandboxed frame cannot submit a form, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') authorize.click()
 })
@@ -67,7 +67,7 @@ function news(before, after) {
     : `The card is ${after.card.attributes.status}.`
 }
 
-/** @typedef {{ text: string, tone: string, pauseMs?: number }} CardState its text, tone and delay of the next look */
+/** @typedef {{ text: string, tone: string, pauseMs?: number }} CardState */
 
 /** @typedef {typeof import('../../../../tools/agent-cards.ts').agentCardStatuses[number]} CardStatus */
 /** @type {Record<CardStatus, CardState>} */

@@ -1,12 +1,12 @@
 /** @typedef {{ type?: string, text?: string }} Content */
 /** @typedef {{ isError?: boolean, content?: Content[], structuredContent?: { data?: unknown } }} ToolResult */
 
-/** A refusal of a tool, in words for a person. */
+/** A tool's refusal, worded for a person. */
 export class Refusal extends Error {
   /**
    * @param {string} message
-   * @param {{ advice?: string, certain?: boolean, keepsKey?: boolean }} [more] certain: it did not happen; keepsKey:
-   *   the next try repeats this one
+   * @param {{ advice?: string, certain?: boolean, keepsKey?: boolean }} [more] certain: the call had no effect for
+   *   sure; keepsKey: the next try must use the same idempotency key
    */
   constructor(message, { advice = '', certain = true, keepsKey = !certain } = {}) {
     super(message)
@@ -36,7 +36,7 @@ const advice = /** @type {Record<string, string>} */ ({
 const unsettled = [408, 425, 429, 502, 503, 504]
 
 /**
- * Returns the resource or the list that the tool answered with. Its text is for the model.
+ * Returns the resource or the list in a tool's result. The text of a result is for the model.
  * @param {ToolResult} result
  * @returns {any}
  * @throws {Refusal}
@@ -58,8 +58,8 @@ function refusalOf(error, text) {
   if (typeof error?.detail !== 'string') return new Refusal(text || 'The tool failed.', { advice: 'Try again.' })
   const repeat = unsettled.includes(Number(error.status))
   const known = advice[String(error.code)] ?? (repeat ? again : 'Try again.')
-  // The error names the key where only an unchanged repeat is safe: a conflict may be with this very call, still
-  // running.
+  // The error contains the key if only an unchanged repeat is safe: a conflict may be with this same call, which still
+  // runs.
   const keepsKey = repeat || error.idempotencyKey !== undefined
   return new Refusal(error.detail, { certain: !repeat, keepsKey, advice: known })
 }

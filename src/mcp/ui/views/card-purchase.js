@@ -19,7 +19,7 @@ const buttons = {
   reverse: byId('reverse', HTMLButtonElement),
   expire: byId('expire', HTMLButtonElement),
 }
-/** The purchase whose hold was released from this view, and the reason: the purchase itself does not tell it. */
+/** The purchase whose hold was released in this view, and the reason, which the purchase itself does not contain. */
 let release = { purchaseId: '', words: releases.unknown }
 /** @type {Card | undefined} */
 let knownCard
@@ -39,7 +39,7 @@ buttons.refund.addEventListener('click', () => move(buttons.refund, 'Refunding�
 buttons.reverse.addEventListener('click', () => free(buttons.reverse, 'Reversing…', 'simulate_card_reversal'))
 buttons.expire.addEventListener('click', () => free(buttons.expire, 'Expiring…', 'simulate_card_expiration'))
 amount.input.addEventListener('input', label)
-// A sandboxed frame submits no forms, so Enter is listened for.
+// A sandboxed frame cannot submit a form, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') (buttons.capture.hidden ? buttons.refund : buttons.capture).click()
 })
@@ -224,7 +224,7 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
   }
   const title = `Authorized: ${dollars(purchase.amount)}`
   events.push({ title, detail: 'Put on hold.', at: purchase.createdAt, tone: 'open', cause: purchase })
-  // A refund also updates the purchase, so its time of capture is then unknown.
+  // A refund also changes `updatedAt`, so after a refund the time of the capture is unknown.
   const at = purchase.refunded === 0 ? purchase.updatedAt : null
   if (purchase.status === 'reversed') {
     const detail = release.purchaseId === id ? release.words : releases.unknown

@@ -72,7 +72,7 @@ export function replace(id, children) {
 }
 
 /**
- * Formats whole cents as an amount, exactly: no fraction is computed.
+ * Formats whole cents as an amount. The formatter gets a decimal string, so nothing is rounded.
  * @param {number} cents
  * @param {string} currency
  */

@@ -7,13 +7,13 @@ import { keepLive } from './live.js'
 /**
  * @template Shown
  * @typedef View the parts that differ between views
- * @property {string} type of the resources that it is about
- * @property {(resource: any) => string} idOf the id of the resource to read, given one that a tool answered with
- * @property {(resource: any) => Shown | undefined} atOnce the content available from the answer alone
+ * @property {string} type the type of the resources that the view shows
+ * @property {(resource: any) => string} idOf the id of the resource to read, given the resource in a tool's result
+ * @property {(resource: any) => Shown | undefined} atOnce the content available from the result alone
  * @property {(id: string) => Promise<Shown>} read
  * @property {(shown: Shown) => void} render
  * @property {(before: Shown, after: Shown) => string} news the changes in words; empty if there are none
- * @property {(shown: Shown) => number | undefined} pauseMs until the next look; undefined: nothing changes any more
+ * @property {(shown: Shown) => number | undefined} pauseMs the time to the next read; undefined if nothing can change
  */
 
 const liveWords = {
@@ -75,12 +75,12 @@ export class Frame {
     this.host.connect().catch((error) => this.#explain(error))
   }
 
-  /** Returns the party that the view's call acted for, as an argument. */
+  /** Returns the argument that makes a call act for the same party as the view's original call. */
   party() {
     return { customerPartyId: this.#input.customerPartyId }
   }
 
-  /** Returns whether the buttons work: they do not if the host carries no tool calls. */
+  /** Returns whether the buttons work: the host must forward tool calls to the server. */
   mayAct() {
     return this.host.mayCall()
   }
@@ -95,7 +95,7 @@ export class Frame {
   }
 
   /**
-   * Lets a button call a tool, then reads the resource again, whether the call succeeded or failed.
+   * Calls a tool for a button, then reads the resource again, whether the call succeeded or failed.
    * @param {HTMLButtonElement} button
    * @param {string} doing
    * @param {string} name

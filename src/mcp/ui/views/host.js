@@ -5,7 +5,7 @@ import { again, dataOf, Refusal } from './answers.js'
 /**
  * @typedef Listener
  * @property {(input: Record<string, any>) => void} onInput the arguments of the tool call that the view belongs to
- * @property {(result: ToolResult) => void} onResult its result, and that of each later call
+ * @property {(result: ToolResult) => void} onResult the result of that call, and of each later one
  * @property {(reason: string) => void} onCancelled
  * @property {() => void} onEnd the view is about to be removed
  */
@@ -13,7 +13,7 @@ import { again, dataOf, Refusal } from './answers.js'
 /** The supported version of the MCP Apps protocol. */
 const version = '2026-01-26'
 
-/** Longer than a person takes to answer when the server asks one, for example before an approval. */
+/** Longer than a person needs to answer a question of the server, for example before an approval. */
 const longestMs = 10 * 60_000
 
 /**
@@ -66,7 +66,7 @@ export function connectHost(listener) {
       send({ method: 'ui/notifications/initialized', params: {} })
       tellSize(send)
     },
-    /** Returns whether the host carries tool calls to the server. */
+    /** Returns whether the host forwards tool calls to the server. */
     mayCall: () => mayCall,
     context: () => context,
     /**
@@ -124,7 +124,7 @@ const unknown = [-32601, -32602]
 /** @param {{ code?: number, message?: string }} error */
 function failed({ code = 0, message = 'no reason' }) {
   if (unknown.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
-  // The host's own time limit may have expired: the call may still have reached the server.
+  // The host's own time limit may have expired after the call reached the server.
   return new Refusal(`The host could not carry out the call: ${message}.`, { certain: false, advice: again })
 }
 

@@ -1,12 +1,12 @@
-/** Limits on looks in a row without news and on failures in a row; then polling stops. */
+/** The consecutive reads without a change, and the consecutive failures, after which polling stops. */
 const mostIdleLooks = 300
 const mostFailures = 3
 
 /**
  * Polls while the view is visible and something can still change.
  * @param {object} options
- * @param {() => Promise<boolean>} options.look whether there was something new
- * @param {() => number | undefined} options.pauseMs until the next look; undefined: nothing changes any more
+ * @param {() => Promise<boolean>} options.look reads once and returns whether something changed
+ * @param {() => number | undefined} options.pauseMs the time until the next read; undefined if nothing can change
  * @param {(state: 'live' | 'paused' | 'final') => void} options.onState
  */
 export function keepLive({ look, pauseMs, onState }) {

@@ -78,7 +78,7 @@ interface Refused {
 
 const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
-/** Explains why nothing was done: someone may have decided before, or the same person by a double click. */
+/** Explains why the decision had no effect: someone else may have decided first, or the person clicked twice. */
 async function refused(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)

@@ -30,7 +30,7 @@ export interface CardPage {
 export interface CardPages {
   /** Returns undefined to everyone except users of the card's party and of its agent's party. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
-  /** Returns the details to the first caller in time, and to nobody afterwards; `page` is its state before that. */
+  /** Returns the details to the first caller before the page expires, and to nobody else. `page` is its prior state. */
   show(token: string, user: UserRow): Promise<Shown | undefined>
 }
 

@@ -35,7 +35,7 @@ const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const { page, details } = shown
   if (details === null) return answer(c, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
-  // The response itself has the number: a page with its own address could be opened twice.
+  // The response to the form contains the number, because a page with its own address could be opened twice.
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details)), 200, headers)
 }
 

@@ -50,7 +50,7 @@ export type Opener = { clientSecret: string } | { manageToken: string }
 export interface Checkout {
   /** Returns the service's time. */
   now(): Promise<number>
-  /** Opens the page at the merchant's address for the payer; `clientSecret` is null when nothing is left to pay. */
+  /** Opens the page at `checkoutUrl`. `clientSecret` is null unless payment 1 can still be paid. */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
   /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>

@@ -48,10 +48,7 @@ ${
   return pageDocument({ title, styles, scripts, body })
 }
 
-/**
- * Renders the card form that the library frames. It names the purchase, so that the embedding page can't mislead about
- * it.
- */
+/** Renders the card form that the library frames. It names the purchase, so the page around it can't misrepresent it. */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
   const body = html`<main class="form">

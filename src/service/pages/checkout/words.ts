@@ -99,7 +99,7 @@ function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
   return `The next payment${amount} is on ${dayOf(parseTimestamp(nextDueAt))}.`
 }
 
-/** Returns the amount, the interval and the day of the last payment if payment 1 is on the day of `firstMs`. */
+/** Returns the amount and the interval. With `firstMs`, the time of payment 1, it adds the day of the last payment. */
 function scheduleWords(terms: Terms, firstMs: number | null): string {
   const every = intervalWords(terms.every)
   if (terms.paymentCount === null) return `${dollars(terms.amount)} ${every} until you cancel`

@@ -39,9 +39,9 @@ export interface Claims {
   /** Returns the payment whose `claimLink` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
-   * Claims the money for the recipient. The first click of a double click or of two tabs counts; the others see its
-   * result.
-   * @throws 403 `forbidden` if the form is not the page's, or another person claims it.
+   * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, the first one
+   * counts and the other sees its result.
+   * @throws 403 `forbidden` for a form from another page, or if another person claims the money.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
 }

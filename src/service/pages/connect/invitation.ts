@@ -55,14 +55,15 @@ export type Decision = 'accept' | 'decline'
 
 /**
  * The invited person's access to an invitation, by the token in its address instead of a credential. An invited party
- * that answers for itself does so by a signed-in user.
+ * that answers for itself does so through a signed-in user.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
   /**
-   * Answers an invitation. The first click of a double click or of two tabs counts; the others see its result.
-   * @throws 403 `forbidden` if the form is not the page's, or another person answers; 409 `conflict` for a party's own
-   * invitation.
+   * Answers an invitation. If the form is sent twice, by a double click or from two tabs, the first one counts and the
+   * other sees its result.
+   * @throws 403 `forbidden` for a form from another page, or if another person answers; 409 `conflict` for a party's
+   * own invitation.
    */
   answer(token: string, sent: Sent): Promise<Invitation | undefined>
 }
@@ -98,7 +99,7 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // Waits for changes to the developer's agents and customers, so that an agent deleted meanwhile is seen as gone.
+  // Waits for changes to the developer's agents and customers. After the lock, an agent deleted meanwhile is not found.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

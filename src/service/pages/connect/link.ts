@@ -32,7 +32,7 @@ export interface OpenedLink {
 export interface ConnectLinks {
   /** Opens the link. The `formToken` of a submitted form shows its result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
-  /** Joins as a new customer and connects the agents. @throws 403 `forbidden` if the form is not the page's. */
+  /** Joins as a new customer and connects the agents. @throws 403 `forbidden` for a form from another page. */
   join(token: string, formToken: string): Promise<OpenedLink | undefined>
 }
 
@@ -58,7 +58,7 @@ async function join(
 ): Promise<Changed<OpenedLink | undefined>> {
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // After the lock, a revoked link or a deleted agent is seen as gone, and a second click sees the first one.
+  // While this waits for the lock, the link may be revoked, an agent deleted, or the same form sent by another click.
   await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)

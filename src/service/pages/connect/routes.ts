@@ -62,7 +62,7 @@ type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promis
 
 const orFailed = failingAs({ page: 'a connect page', headers })
 
-/** Explains why the service refused an answer, by `refuse`. Any other failure is reported without details. */
+/** Shows with `refuse` why the service refused an answer. Any other failure is reported without details. */
 export function orRefusal(refuse: Refuse) {
   return (c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> =>
     orFailed(c, pages, async () => {

@@ -16,7 +16,7 @@ export const devicePages: DevicePages = {
   headers: formPageHeaders,
 }
 
-/** Converts a document to text. These documents await nothing, so they are texts already. */
+/** Converts a document to a string. These documents contain no promises, so there is nothing to await. */
 function whole(document: Html): string {
   return String(document)
 }

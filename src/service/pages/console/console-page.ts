@@ -53,15 +53,15 @@ export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
  * Renders a part of a page that is refreshed after changes: the script requests `source`, which returns only the part's
  * content. Without the script, the part stays as it was when the page was opened.
  * @param source An address of the console that returns an HTML fragment.
- * @param version Set for a part that differs for each session: the stream then tells that the version changed, and not
- * the new content.
+ * @param version Set for a part that differs for each session: the stream then sends the new version instead of the
+ * content.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
   const known = version === undefined ? '' : html` data-version="${version}"`
   return html`<div data-live="${topic}" data-source="${source}"${known}>${content}</div>`
 }
 
-/** Returns a live part alone, as the response of its source. */
+/** Returns the response of a live part's source: the part alone. */
 export function partAnswer(c: Context, content: Html, version?: string) {
   return c.html(content, 200, { ...consoleHeaders, ...(version === undefined ? {} : { 'Part-Version': version }) })
 }

@@ -44,9 +44,7 @@ interface Missing {
   tab?: Tab
 }
 
-/**
- * Says that there is nothing here for the signed-in person. The link may be for another person, who can sign in here.
- */
+/** Renders a page for a missing address. The link may be for another person, who can sign in from here. */
 export function notThere(
   c: Context,
   { environment }: Pick<ConsoleDependencies, 'environment'>,

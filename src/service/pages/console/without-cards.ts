@@ -2,8 +2,8 @@ import { withoutCardNumbers } from '../../../core/card-numbers.ts'
 
 const masked = (_name: string, value: unknown) => (typeof value === 'string' ? withoutCardNumbers(value) : value)
 
-/** Parses JSON with the card numbers in its texts masked: no console page may show one, whatever the field. */
+/** Parses JSON and masks the card numbers in its strings: no console page may show one, in any field. */
 export const parsedWithoutCards = (text: string): unknown => JSON.parse(text, masked)
 
-/** Masks card numbers in texts, and in lists and objects of them. */
+/** Masks the card numbers in a string, or in all strings of a list or an object. */
 export const withoutCards = <Value>(value: Value): Value => parsedWithoutCards(JSON.stringify(value)) as Value

@@ -54,7 +54,7 @@ export interface ShownCap {
 
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
-/** Reads and decides pending calls for the users of a party. */
+/** Creates the functions by which a party's users read pending calls and decide on them. */
 export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
   return {
     open: (id: string, user: UserRow) =>

@@ -36,10 +36,7 @@ ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}
 </form>`
 }
 
-/**
- * Renders a page that says there is nothing here for the signed-in person. The link may be for another person, who can
- * sign in here.
- */
+/** Renders a page for a missing address. The link may be for another person, who can sign in from here. */
 export function notYoursPage(text: string, signedIn: SignedIn, next: string): Html {
   const heading = 'Not found'
   const main = html`<h1>${heading}</h1>

@@ -19,7 +19,7 @@ export type Take<Pages> = (
   sent: URLSearchParams,
 ) => Response | Promise<Response>
 
-/** Accepts a form only if a page of this site showed it to this person for this purpose. */
+/** Wraps `take` so that it gets a form only if this site showed the form to this person for this purpose. */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,

@@ -4,7 +4,7 @@ import { isLoopback } from '../../../core/loopback.ts'
 /** The texts of an application. Plain text, not HTML. */
 export interface ApplicationWords {
   name: string
-  /** The application's known host, never shortened because its end is what counts; null if unknown. */
+  /** The application's verified host; null if unknown. It is never shortened, because its end identifies the owner. */
   host: string | null
 }
 

@@ -4,10 +4,10 @@ import { mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { dollars, momentOf } from './texts.ts'
 
-/** A part of a sentence. Foreign text is set apart in it. */
+/** A part of a sentence: either our own words or foreign text. */
 export interface Part {
   text: string
-  /** Whether the text is foreign: then it keeps its own direction. */
+  /** Whether the text is foreign, and so is shown in its own writing direction. */
   foreign: boolean
 }
 

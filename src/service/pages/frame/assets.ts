@@ -48,7 +48,7 @@ export function mountAssets(app: Hono): void {
   }
 }
 
-/** Reads a file next to this one, which holds in `dist` and in the bundle too. */
+/** Reads a file by its path relative to this one, which is the same in `dist` and in the bundle. */
 function textOf(path: keyof typeof assets): Promise<string> {
   return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
 }

@@ -8,8 +8,8 @@ import { momentOf } from './texts.ts'
 export const sandboxBanner = '<header class="sandbox">Sandbox: no real money</header>'
 
 /**
- * Inserts the banner at the place that the frame left for it. This one place ensures that every sandbox page has it and
- * no production page does. Foreign text is escaped, so it cannot imitate the banner.
+ * Inserts the banner at its placeholder. All pages pass through here, so every sandbox page has the banner and no
+ * production page does. Foreign text is escaped, so it cannot contain the placeholder.
  */
 export async function withBanner(response: Response, banner: () => string | Promise<string>): Promise<Response> {
   if (!response.headers.get('content-type')?.startsWith('text/html')) return response

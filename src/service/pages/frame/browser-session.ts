@@ -47,7 +47,7 @@ export function mayBeAnybody(c: Context, { environment }: PageDependencies): boo
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
 }
 
-/** The authorization server's record of the user who was signed in when an application was connected. */
+/** The cookies by which the authorization server remembers the user who connected an application. */
 const serverCookies = ['_session', '_session.sig']
 
 async function forgetSession(c: Context, pages: PageDependencies): Promise<void> {

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { DecisionWords } from './decision-words.ts'
 import type { Html } from './document.ts'
 
-/** A fact that only some pages know, such as the caller or the rest of a limit. */
+/** A fact that only some pages know, such as the caller or the amount that a limit still allows. */
 export interface Beside {
   label: string
   text: string

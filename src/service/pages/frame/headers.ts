@@ -64,8 +64,8 @@ export const scriptedPageHeaders = {
 } as const
 
 /**
- * The headers of the console. Its script redraws parts of the page, so the policy with that name lets only the
- * service's own answers become HTML.
+ * The headers of the console. Its script redraws parts of the page: only its Trusted Types policy `console`, which gets
+ * nothing but this service's own responses, may turn text into HTML.
  */
 export const consoleHeaders = {
   ...scriptedPageHeaders,

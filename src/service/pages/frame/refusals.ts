@@ -5,7 +5,7 @@ interface Refusal {
   source?: { header?: string }
 }
 
-/** Returns the detail of a refused operation, except for texts about requests, which are replaced. */
+/** Returns the detail of a refused operation. A detail about the idempotency key is reworded for a person. */
 export function detailOf({ body }: Reply): string {
   const { errors } = JSON.parse(body) as { errors: Refusal[] }
   const [refusal] = errors

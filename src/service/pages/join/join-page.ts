@@ -46,9 +46,9 @@ export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
   /** Returns whether a form is current. Check this before hashing a password, which is slow. */
   isShown(token: string, formToken: string): Promise<boolean>
-  /** @throws 403 for a form of another page, 409 if the address already signs in to an account. */
+  /** @throws 403 for a form from another page, 409 if the address already signs in to an account. */
   accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
-  /** @throws 403 for a form of another page, or for another user's invitation. */
+  /** @throws 403 for a form from another page, or for another user's invitation. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
 
@@ -101,7 +101,7 @@ function partyAt(token: string): FindParty {
   return async (tx) => (await invitationAt(tx, token))?.partyId
 }
 
-/** Applies a form if the invitation is as its page showed it. The second of two clicks waits for the first. */
+/** Applies a form if the invitation is unchanged since its page was shown. A second click waits for the first. */
 async function whenShown(
   context: ChangeContext,
   { token, formToken }: { token: string; formToken: string },

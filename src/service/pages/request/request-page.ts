@@ -45,7 +45,7 @@ export interface AskedPayment {
   takesCards: boolean
   /** The reason of the last decline. */
   lastDecline: CardDecline | null
-  /** Whether a payment of it waits for a decision. */
+  /** Whether a payment of this request waits for a decision. */
   inReview: boolean
   /** A token that the form sends back: it fits only this request in this state. */
   formToken: string
@@ -76,11 +76,11 @@ export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
   /**
-   * @throws 403 for a form of another page, or if the payer answers for itself; 409 if it cannot be paid, 422 on a
-   * field of the card, 429.
+   * @throws 403 for a form from another page, or if the payer answers for itself; 409 if the request cannot be paid;
+   * 422 on a field of the card; 429.
    */
   payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
-  /** Declines for a payer who does not answer for itself. @throws 403, 409. */
+  /** Declines for a payer that does not answer for itself. @throws 403, 409. */
   decline(token: string, formToken: string): Promise<Outcome | undefined>
 }
 
@@ -123,7 +123,7 @@ function requesterAt(token: string): FindParty {
   return async (tx) => (await requestAt(tx, token))?.partyId
 }
 
-/** Applies a form if the request is as the form's page showed it. The second of two clicks waits for the first. */
+/** Applies a form if the request is unchanged since its page was shown. A second click waits for the first. */
 async function whenShown(
   { tx }: ChangeContext,
   { token, formToken }: { token: string; formToken: string },
@@ -146,7 +146,7 @@ interface Paying {
   user: UserRow | undefined
 }
 
-/** Pays, and records in the payer's own activity which of its users did. */
+/** Pays, and records in the payer's own activity which of its users paid. */
 async function payAs(
   context: ChangeContext,
   request: PaymentRequestRow,
@@ -221,7 +221,7 @@ async function viewOf(
   }
 }
 
-/** The limit of wallets offered: more than a person can choose from by eye. */
+/** The most wallets to choose from: more than a person can compare. */
 const mostWallets = 50
 
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {

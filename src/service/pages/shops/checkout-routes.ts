@@ -65,7 +65,7 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     const { orderId } = answered<CheckoutAttributes>(reply)
     return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
-  // The outcome of a payment is then unknown: the same form with the same key repeats the same payment.
+  // After a 503 the outcome of the payment is unknown, so the form keeps its key and repeats the same payment.
   return refusedWith(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
 }
 
@@ -76,7 +76,7 @@ async function refusedWith(
   { reply, payKey }: { reply: Reply; payKey?: string },
 ) {
   const problem = foreignText(detailOf(reply)) || 'The shop could not do that. Try again in a moment.'
-  // A change in between, such as the same payment in another tab, tells more than the refusal.
+  // After a conflict, the current state explains more than the refusal: another tab may have paid.
   const now = reply.status === 409 ? await pages.shops.checkout(tokenOf(c)) : undefined
   const options = { refused: { problem, fields: {} }, status: statusOf(reply), ...(payKey ? { payKey } : {}) }
   return showOpened(c, pages, now ?? opened, options)

@@ -61,8 +61,8 @@ const showShop: Show = async (c, pages) => {
 }
 
 /**
- * Returns the buyer at a page without a token: nobody, unless the visitor is at this machine and the world has only one
- * party with agents.
+ * Returns the buyer on a page without a token; undefined unless the visitor is at this machine and exactly one party of
+ * the world has agents.
  */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined

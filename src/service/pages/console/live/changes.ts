@@ -6,9 +6,9 @@ import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 
-/** The interval of polling the tables for writes of other processes while someone watches. */
+/** The interval at which the tables are polled for writes of other processes while a page is open. */
 const lookEveryMs = 1000
-/** The limit of runs to compare: more than change at the same time while a person watches. */
+/** The number of runs to compare: more than change within one interval. */
 const mostRunsLookedAt = 20
 
 /** A listener that receives the party and the topics that changed. */

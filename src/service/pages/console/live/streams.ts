@@ -38,7 +38,7 @@ interface Stream {
 
 /** The time of the last message to the pages. */
 export interface Told {
-  /** Content read before this time may lack a change that a page was told of, or missed while it was away. */
+  /** Content read before this time may lack a change that a page was notified of, or missed while disconnected. */
   readonly toldMs: number
 }
 

@@ -97,7 +97,7 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
 <p class="aside"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
-/** The columns that all lists share. */
+/** Columns that several lists share. */
 const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
 const amountColumn: Column<Told<{ amount: number }>> = {
   name: 'Amount',
@@ -222,7 +222,7 @@ export function requestsSection(list: ListTold<RequestTold>, whose: Whose): Html
   })
 }
 
-/** Renders other parties' requests for this party's money. The runs that made them belong to those parties. */
+/** Renders other parties' requests for this party's money. The runs that created them belong to those parties. */
 export function askedSection(list: ListTold<RequestTold>): Html {
   if (list.rows.length === 0) return html``
   return listSection(list, {

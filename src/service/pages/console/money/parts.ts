@@ -12,7 +12,7 @@ import { listsPart, type WaitingShown, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
-/** The number of subscriptions shown: each one needs another request for its payments. */
+/** The number of subscriptions shown. It is small because each one needs another request for its payments. */
 const subscriptionsAtOnce = '6'
 
 export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>) {
@@ -77,8 +77,8 @@ export async function waitingOf(
 }
 
 /**
- * Draws the parts that all viewers of a user's money share. The waiting decisions have buttons for each session, so a
- * changed version makes each page request its own.
+ * Draws the parts that all viewers of a user's money share. The forms of the pending decisions belong to a session, so
+ * of that part only the version is sent, and each page requests its own content.
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)

@@ -23,7 +23,7 @@ export interface Step {
 /**
  * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balance
  * because entries older than the given ones are unknown. Entries of the same moment form one step.
- * @param entries The newest first.
+ * @param entries Newest first.
  * @param most The limit of the number of steps; in a longer history only the last step of each stretch is kept.
  */
 export function stepsOf(

@@ -21,8 +21,8 @@ export function betweenText(entries: readonly Moment[], at: number): string | nu
 }
 
 /**
- * Returns how much more time passed on the sandbox's clock than in reality since the last caller's entry. Effects that
- * happened by themselves have their own moments, so they are skipped.
+ * Returns how much more time passed on the sandbox's clock than in reality since the last entry of a caller. Entries of
+ * timed effects are skipped, because each has the time at which its effect was due.
  */
 function movedBefore(entry: Moment, before: readonly Moment[]): number {
   const last = before.find(({ kind }) => kind !== 'happened')

@@ -6,8 +6,8 @@ import type { Told } from '../live/streams.ts'
 const mostKept = 500
 
 /**
- * The newest entries of runs, drawn once for all viewers. After a change, the first page to ask has them drawn; the
- * others get the same result.
+ * The newest entries of runs, drawn once for all viewers. After a change, the first request draws them; later requests
+ * get the same result.
  */
 export class NewestEntries {
   readonly #told: Told

@@ -79,7 +79,7 @@ export function escaped(text: string): string {
   )
 }
 
-/** Makes a sentence safe to show that may contain foreign text. */
+/** Makes a sentence that may contain foreign text safe to show. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
 /** Returns a moment as the value of a time field, to the second. */

@@ -11,7 +11,7 @@ import { parsedWithoutCards } from '../without-cards.ts'
 
 /** An upcoming event and its record. */
 export interface Upcoming extends NextEvent {
-  /** Null if the user may not read the record on its own. */
+  /** Null if the user may not read the record, or if it can only be read from a list. */
   record: RecordTold | null
 }
 
@@ -33,7 +33,7 @@ interface Told {
   shopId: string
   terms: { description: string }
   status: string
-  /** The run that created the record: null is calls without one; some records have no such field. */
+  /** The instance id of the run that created the record. Some kinds of records have no such field. */
   instanceId?: string | null
 }
 

@@ -22,7 +22,7 @@ export const faultWords = {
   empty_page: 'A list has no items.',
 } as const satisfies Record<FaultKind, string>
 
-/** Returns a rough distance to a future or past time: `in 6 days`. */
+/** Returns the rough length of a time span, such as `6 days`, whether it lies ahead or in the past. */
 export function distance(ms: number): string {
   const units = [
     ['day', 86_400_000],

@@ -1,12 +1,12 @@
 /**
- * The script that keeps the pages of the console live. Without it they show their content as of when they were opened.
+ * The script that keeps the pages of the console live. Without it, a page stays as it was when it was opened.
  *
- * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is redrawn from the address after the topic changed.
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is redrawn from the address after the topic changed. It is
+ *   not requested if the stream delivers its content, or if its `data-version` is unchanged.
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list that gets the newest entries at its top (`&newest=1`).
- *   A part whose content came with the stream, or whose `data-version` is unchanged, is not requested.
- * - `<a data-more>`: a link to more of a list, which is loaded when it becomes visible.
- * - `<details data-source="ADDRESS">`: its content is loaded into its `[data-opened]` when it is opened.
- * - `<button data-copies="ID">`: copies the text of that element.
+ * - `<a data-more>`: a link to more of a list, which is loaded when the link comes near the visible area.
+ * - `<details data-source="ADDRESS">`: an element that loads its content into its `[data-opened]` when it is opened.
+ * - `<button data-copies="ID">`: a button that copies the text of the element with that id.
  */
 
 import { redraw } from './redraw.js'
@@ -137,7 +137,7 @@ function listen() {
   const source = new EventSource(`/console/stream?${asked}`)
   source.addEventListener('open', () => {
     say('Live', 'live')
-    // Changes between the drawing of the page and this connection were announced to nobody.
+    // The page missed any change between its rendering and this connection.
     for (const part of parts) refreshSoon(part, 0)
   })
   source.addEventListener('changed', (event) => {
@@ -155,13 +155,13 @@ function listen() {
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
     say(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
-    // A browser gives up for good if a starting server returns anything but a stream.
+    // A browser stops reconnecting once the server, for example while it starts, returns anything but a stream.
     if (isOver) void listenAgain(source.url)
   })
 }
 
 /**
- * Tries again, unless the service says that there is no stream.
+ * Reconnects later, unless the service answers that the stream does not exist.
  * @param {string} address
  */
 async function listenAgain(address) {

@@ -13,7 +13,7 @@ const fields = {
   cvv: byId('cvv', HTMLInputElement),
 }
 
-/** Longer than a double click takes, so that its second click meets a disabled button. */
+/** Longer than a double click, so that the second click finds the button disabled. */
 const leastPayingMs = 500
 
 /** The random key that proves to the service that a repeat comes from the browser that paid. */
@@ -55,7 +55,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** Payment 1, from the open form to the report to the embedding page. */
+/** Payment 1, from the open form to the message that tells the embedding page its result. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -118,7 +118,7 @@ class Payment {
   async #look() {
     if (!form.isConnected) return 'enough'
     const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
-    // A payment that has begun may be the reason: its own answer tells.
+    // While a payment is running, its own response reports the outcome.
     if (answer === undefined || answer.words.state === 'open' || this.#paying) return 'again'
     if (form.isConnected) this.#settle(answer)
     return 'enough'

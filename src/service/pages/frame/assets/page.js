@@ -31,7 +31,7 @@ byId('stop-no', HTMLButtonElement).addEventListener('click', () => dialog.close(
 byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
 
 /**
- * Finishes the form's part, unless the card was declined: then the form itself says so.
+ * Shows the form's result on the page. A declined card is reported by the form itself.
  * @param {Result} result
  */
 async function finish({ result, detail, manageToken: given }) {
@@ -81,7 +81,7 @@ function keepTrue() {
 
 /**
  * @param {Words} words
- * @param {string} [detail] more about the last event than the words say
+ * @param {string} [detail] replaces the lines of the outcome
  */
 function show(words, detail) {
   if (words.outcome === null) return

@@ -6,7 +6,7 @@
 /**
  * Changes the content of an element to the wanted one.
  * @param {Element} part
- * @param {DocumentFragment} wanted Is emptied by the call.
+ * @param {DocumentFragment} wanted The new content; the call empties it.
  */
 export function redraw(part, wanted) {
   const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
@@ -81,7 +81,7 @@ function updateAttributes(shown, wanted) {
   for (const { name, value } of wanted.attributes)
     if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
   for (const name of shown.getAttributeNames()) {
-    // The reader decides whether it is open.
+    // The person decides whether details are open.
     const isTheirs = name === 'open' && shown instanceof HTMLDetailsElement
     if (!isTheirs && !wanted.hasAttribute(name)) shown.removeAttribute(name)
   }

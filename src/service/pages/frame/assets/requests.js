@@ -18,7 +18,7 @@ export class Refusal extends Error {
  * Sends a request to the service. The secret and the card are in the body, never in an address.
  * @param {'session' | 'pay' | 'stop'} action
  * @param {Record<string, string>} attributes
- * @returns {Promise<Answer>} `result` and `detail` of a payment only
+ * @returns {Promise<Answer>} `result` and `detail` are there for a payment only
  * @throws {Refusal}
  */
 export async function ask(action, attributes) {
@@ -73,7 +73,7 @@ export function byId(id, kind) {
 /**
  * Shows the outcome of the checkout and announces it to screen readers.
  * @param {Words} words
- * @param {string} [detail] more about the last event than the words say
+ * @param {string} [detail] replaces the lines of the outcome
  */
 export function showOutcome({ outcome }, detail) {
   if (outcome === null) return
