@@ -8,23 +8,23 @@ import { addAgent, addDelegation, addKey, addParty, addUserToken, type World } f
 /** An attacker that tries every operation on records of a party and its agent. */
 export interface Attacker {
   name: string
-  /** Null: no credential is sent. */
+  /** Its credential; `null` if it sends none. */
   credential: string | null
-  /** The cookie that its browser sends with every request. */
+  /** The cookie that it sends with every request. */
   cookie?: string
-  /** The party that it acts for, whose activity records it; undefined if it is unknown. */
+  /** The party whose activity records its requests; `undefined` if the service cannot know one. */
   partyId?: string
   /** The customer named in requests that can act for one. */
   customerPartyId?: string
-  /** The statuses that refuse the request, by the permissions table; undefined if the request is allowed. */
+  /**
+   * Returns the statuses with which the request may be refused, by the permissions table; `undefined` if it is allowed.
+   */
   refusedWith(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
 }
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/**
- * Whether the request names somebody's record. One without ids concerns the caller's own party, and shops are public.
- */
+/** Returns whether the request names a record. Without an id it concerns the caller's own party; shops are public. */
 const namesSomething = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 
@@ -34,9 +34,10 @@ const strangers: Attacker['refusedWith'] = (operation, sample) =>
 const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
   who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
 
-/** An agent that holds a permission on one wallet has none on another. */
+/** Returns the refusals of an agent that has the permission on another wallet only. */
 const ofAnothersWallet = (operation: OperationDefinition) => {
-  // An agent may read its party, its wallets and bank accounts, whichever it spends from (docs/service.md#agent-policy).
+  // An agent may read its party, wallets and bank accounts, whichever wallet it spends from
+  // (docs/service.md#agent-policy).
   const isRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
   const heldOnWallet = heldByAgent(operation.permission) !== null && !isRead
   return namesSomething(operation) && heldOnWallet ? [403, 404] : undefined
@@ -114,7 +115,7 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
   ]
 }
 
-/** The secret of a session in which the sandbox's owner is signed in. */
+/** Returns the secret of a session in which the sandbox's owner is signed in by one click. */
 async function ownersSession({ store, system }: World): Promise<string> {
   const begun = await new SignIn({ store, system }).asOwner({ address: undefined, browser: undefined })
   if (begun === undefined) throw new Error('The seed has an owner.')

@@ -21,9 +21,9 @@ type Link =
 /** The records of the sandbox's owner and its agent, with the secrets that open them. */
 export interface Grounds {
   site: PersonSite
-  /** Addresses, by the page they open. Each ends with its secret. */
+  /** The addresses that anyone with the link can open, by page. Each ends with its secret. */
   links: Record<Link, string>
-  /** The pages for signed-in users. */
+  /** The addresses of pages for signed-in users. */
   paths: Record<'approval' | 'connection' | 'decision', string>
   clientSecret: string
   /** Ids, names and addresses that only the owner may see. */
@@ -156,7 +156,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   }
 }
 
-/** The addresses of a checkout that the agent started at a shop, and of one that it paid. */
+/** Returns the addresses of a checkout that the agent started at a shop, and of one that it paid. */
 async function atShop({ post, issueCard, get }: World) {
   const shopId = 'plain-goods'
   const start = async (productId: string) => {
@@ -175,7 +175,7 @@ async function atShop({ post, issueCard, get }: World) {
   return { shopCheckout: open.attributes.url as string, shopOrder: paid.attributes.url as string }
 }
 
-/** The same address with another secret of the same form. */
+/** Returns the address with another secret of the same form. */
 export function spoilt(link: string): string {
   const end = link.slice(-4) === 'AAAA' ? 'BBBB' : 'AAAA'
   return /[0-9a-f]{8}$/.test(link) ? `${link.slice(0, -4)}${end === 'AAAA' ? '0000' : '1111'}` : link.slice(0, -4) + end

@@ -10,12 +10,14 @@ const key = `ak_ntl_sandbox_${agentSecret}`
 /** A request on its own connection that sends only part of its body. */
 interface HalfSent {
   path: string
-  /** Its announced length. */
+  /** The length that its header announces. */
   length: number
   sent: number
 }
 
-/** Sends them all at once. `answers` has the status of each answer, or `lost` if the connection was cut first. */
+/**
+ * Sends that many requests at once. `answers` has the status of each answer, or `lost` if the connection was cut first.
+ */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []
   const head = [
@@ -47,19 +49,22 @@ function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   return { answers, end }
 }
 
-/** The process's memory according to the operating system, now and at its peak, in MB. */
+/** Returns the process's memory according to the operating system, now and at its peak, in MB. */
 function memoryOf(pid: number | undefined): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const megabytes = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') }
 }
 
-/** Resets the peak. */
+/** Resets the peak of the process's memory. */
 function forgetPeak(pid: number | undefined): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }
 
-/** One key's share is 16 MiB. The rest is for connections, and for code and heap that grow with the first burst. */
+/**
+ * The limit for growth: 16 MiB are one key's share, and the rest is for connections, and for code and heap that the
+ * first burst needs.
+ */
 const mostMegabytes = 60
 
 const bursts = [
@@ -67,7 +72,7 @@ const bursts = [
   { count: 300, path: '/mcp', length: 3_100_000, sent: 3_000_000 },
 ]
 
-/** After a few ordinary requests, the process is as small as a serving process can be. */
+/** Sends a few ordinary requests, after which the process has the least memory that a serving process can have. */
 async function warmUp(url: URL): Promise<void> {
   for (let count = 0; count < 5; count++) expect(await whoami(url)).toBe(200)
 }
@@ -78,7 +83,7 @@ async function whoami({ origin }: URL): Promise<number> {
   return response.status
 }
 
-/** Sends a burst, waits until every excess body is refused, and ends it. Returns the answers. */
+/** Sends a burst, waits until every request beyond the share is refused, and ends it. Returns the answers. */
 async function burst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
   const fitting = Math.floor((16 * mebibyte) / half.length)
   const { answers, end } = sendAll(url, count, half)
@@ -89,7 +94,7 @@ async function burst(url: URL, { count, ...half }: (typeof bursts)[number]): Pro
   return refused
 }
 
-/** Sends the largest accepted body. Returns its result. */
+/** Sends the largest body that is accepted. Returns its status. */
 async function wholeBody(url: URL): Promise<string | undefined> {
   const { answers, end } = sendAll(url, 1, { path: '/mcp', length: 4 * mebibyte, sent: 4 * mebibyte })
   await expect.poll(() => answers.length).toBe(1)
@@ -110,7 +115,7 @@ describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodi
       const { peak } = memoryOf(pid)
       console.info(`${one.count} × ${one.sent} bytes at ${one.path}: ${before} MB before, ${peak} MB at most`)
       expect(answers.filter((answer) => !['429', '503', 'lost'].includes(answer))).toEqual([])
-      // A refusal reaches its sender, although the body was not read.
+      // A refusal reaches the client even though the service did not read the body.
       expect(answers.filter((answer) => answer === 'lost').length).toBeLessThan(one.count * 0.05)
       expect(peak - before).toBeLessThanOrEqual(mostMegabytes)
       await expect.poll(() => wholeBody(url)).toBe('400')

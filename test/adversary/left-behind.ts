@@ -1,16 +1,18 @@
 import { allTables } from '../ledger/books.ts'
 import type { World } from '../support/world.ts'
 
-/** Columns that every authenticated request writes, refused or not: the last use of its key. */
+/** Columns that every authenticated request sets, refused or not, when its key is used. */
 const whoCalled = ['lastUsedAtMs', 'lastActiveAtMs']
 
 /**
- * Tables that record a request after it passed the gates, refused or not: under its key, and in its own party's
- * activity (docs/service.md#idempotency-failures).
+ * Tables that record every request that passed the permission check, even if it was then refused: under its key, and in
+ * its own party's activity (docs/service.md#idempotency-failures).
  */
 const writtenDown = /^(idempotencyRecords|activity\w*)$/
 
-/** Tables that every authenticated call writes shortly afterwards. test/runs checks the owners of these runs. */
+/**
+ * Tables to which every authenticated call is written shortly afterwards. test/runs checks the owners of these rows.
+ */
 const told = ['rateLimits', 'runs', 'runEntries']
 
 interface Row {
@@ -27,7 +29,9 @@ export interface Left {
 
 export const nothing: Left = { made: [], gone: [], alarms: [] }
 
-/** A party's head ends its activity, which an attacker's own request extends, and its events, which it does not. */
+/**
+ * Splits the row of a party's head. The attacker's own requests extend its activity, but must not extend its events.
+ */
 function partsOf(table: string, row: Record<string, unknown>): [part: string, row: object][] {
   if (table !== 'partyHeads') return [[table, row]]
   const { partyId, eventSequence, ...end } = row
@@ -50,8 +54,8 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
 }
 
 /**
- * Returns the changes that `attack` made in the database, and its log lines above info. @param own The party whose own
- * record and activity the attacker may add to; undefined if none.
+ * Returns the changes that `attack` made in the database, and its log lines above info.
+ * @param own The party whose own record and activity the attacker may add to; `undefined` if there is none.
  */
 export async function leftBehind(world: World, own: string | undefined, attack: () => Promise<unknown>): Promise<Left> {
   const before = await rowsOf(world)

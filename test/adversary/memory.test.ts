@@ -14,13 +14,13 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** The part of a stranger's request that differs from one request to the next. */
+/** Returns a text of 900 characters that differs in each of a stranger's requests. */
 const words = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 const json = { 'Content-Type': 'application/json' }
 
-/** Refused requests of strangers, each time with another text of 900 characters. */
+/** Requests of strangers that are refused. Each request has another text. */
 const requests: Record<string, (text: string) => [path: string, init?: RequestInit]> = {
   'a made-up key': (text) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${text}` } }],
   'a made-up token': (text) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${text}.x` } }],

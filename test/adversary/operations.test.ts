@@ -10,19 +10,22 @@ import { type Attacker, attackersOf } from './attackers.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
 const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** Activity comes first, before it contains the failed requests of its readers. */
+/** The activity is listed first, before it contains the failed requests of its readers. */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
-/** All attackers on SQLite; on PostgreSQL, which is slower, those that differ most. */
+/** The attackers on each database: all on SQLite; on the slower PostgreSQL, those that differ most. */
 const tables = [
   { database: sqlite, of: /./ },
   { database: postgres, of: /nobody|withdrew|another/ },
 ] as const
 
-/** A refusal at a gate is not recorded; one after looking up the resource is, in the caller's own party. */
+/**
+ * Returns the party in which a refusal leaves a record. A refusal by permission leaves none; one after the resource was
+ * looked up is in the caller's own party.
+ */
 const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expected.includes(404) ? partyId : undefined)
 
-/** An agent reads its party's wallets, bank accounts and customers, whichever are its own (docs/service.md#agent-policy). */
+/** Returns whether every agent of a party may read its records (docs/service.md#agent-policy). */
 const readByAllAgents = ({ permission }: OperationDefinition) =>
   permission === 'wallets.read' || permission === 'external_accounts.read' || permission === 'customers.read'
 

@@ -7,12 +7,12 @@ import { onEachDatabase } from '../support/databases.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
-/** A request by somebody who should be refused. */
+/** A request that should be refused. */
 type Attempt = [path: string, init?: RequestInit]
 
 /**
- * The kind of a route. `public` shows nobody's data. At `guessed`, a made-up secret opens nothing. `signed in` is for
- * one user, and its address is useless without that user's session.
+ * The protection of a route. A `public` route shows nobody's data. A `guessed` one has a secret in its address, and a
+ * made-up secret opens nothing. A `signedIn` one is useless without the session of its user.
  */
 type Door = { public: string } | { guessed: (on: Grounds) => Attempt[] } | { signedIn: (on: Grounds) => Attempt[] }
 
@@ -75,7 +75,7 @@ const doors: Record<string, Door> = {
   'POST /checkout/stop': {
     guessed: ({ clientSecret, links }) => [
       ['/checkout/stop', json({ manageToken: spoilt(links.manage).split('/').at(-1) })],
-      // Being able to pay does not allow ending a subscription that somebody else paid.
+      // The secret for paying does not end a subscription that somebody else paid.
       ['/checkout/stop', json({ clientSecret })],
     ],
   },
@@ -93,7 +93,7 @@ const doors: Record<string, Door> = {
     guessed: (on) => [
       ...sent('paymentRequest', { decision: 'card', ...card })(on),
       ...sent('paymentRequest', { decision: 'decline' })(on),
-      // The link alone opens no wallet of its payer, and neither does a form that its page never showed.
+      // Neither the link alone, nor a form that the page never showed, opens a wallet of the payer.
       [on.links.paymentRequest, form({ decision: 'wallet', walletId: 'wal_1' })],
       [on.links.paymentRequest, form({ decision: 'card', ...card, formToken: `1.${'0'.repeat(64)}` })],
       [on.links.paymentRequest, form({ decision: 'decline' })],
@@ -140,7 +140,7 @@ const doors: Record<string, Door> = {
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
-  // With several parties, the page cannot tell which one buys.
+  // The sandbox has several parties, so the page cannot tell which one buys.
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },
@@ -196,7 +196,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
   afterAll(() => on.site.world.drop())
 
   test('every route has its row', () => {
-    // Middleware is registered for every method.
+    // Routes for every method are middleware.
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
     const pages = new Set(routes.filter((route) => !operations.has(route)))
@@ -204,7 +204,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
   })
 
   test('every route for people is in the table of needs, with a session if it is for users', () => {
-    // Applications call these, not people.
+    // Applications use these routes, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))
     const wrong = absent.filter(([route, door]) => !/^(?:GET|OPTIONS) /.test(route) || !('public' in door))
@@ -256,7 +256,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
           )
           const text = await answer.text()
           const where = `${browser}: ${answer.status} ${answer.headers.get('location') ?? ''}`
-          // People may see their own text again.
+          // A page may show people their own input again.
           const shown = on.private.filter(
             (word) => text.includes(word) && !String(init.body).includes(encodeURIComponent(word)),
           )
@@ -279,14 +279,14 @@ async function oneClickOf({ site: { world } }: Grounds): Promise<string> {
 }
 
 /**
- * Whether strangers may leave the row behind, because it is bounded. The form for a device's code creates an hour-long
- * session, and their number is limited (oauth/clients). Wrong passwords are counted.
+ * Returns whether strangers may leave the row behind, because there is a limit. The form for a device's code creates an
+ * hour-long session, and their number is limited (src/service/oauth/clients.ts). Wrong passwords are counted.
  */
 const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
-/** Pages about the caller, at an address that is the same for everyone. */
+/** Pages about the caller, with the same address for everyone. */
 const aboutOneself: ReadonlySet<string> = new Set([
   'GET /connections',
   'GET /decisions',
@@ -296,7 +296,10 @@ const aboutOneself: ReadonlySet<string> = new Set([
   'GET /console/sandbox',
 ])
 
-/** Answers that do not reveal whether a record exists: RFC 7009 (revocation), RFC 7662 (introspection). */
+/**
+ * Returns whether the answer is the one that reveals nothing about a record: RFC 7009 (revocation), RFC 7662
+ * (introspection).
+ */
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''
   if (route === 'POST /oauth/introspect') return text === '{"active":false}'

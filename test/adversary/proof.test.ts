@@ -23,7 +23,7 @@ interface Act {
   fields?: Record<string, string>
   /** The purpose of the form's token. */
   purpose?: string
-  /** The field that carries it. */
+  /** The field that contains the token. */
   tokenField?: string
 }
 
@@ -31,7 +31,7 @@ type Prepare = (on: Proving, visitor: Visitor) => Act | Promise<Act>
 
 interface Proving {
   grounds: Grounds
-  /** A payment request to the owner's party, and its form's own token. */
+  /** A payment request to the owner's party, with the token of its form. */
   asked: { id: string; path: string; formToken: string; walletId: string }
 }
 
@@ -151,7 +151,7 @@ interface Person {
 
 let sessions = 0
 
-/** A browser in which the owner is signed in, by one click or with proof, with the tokens of its forms. */
+/** Opens a browser in which the owner signed in, by one click or with proof, with the tokens of its forms. */
 async function ownerBy(how: 'one click' | 'proof', { grounds: { site } }: Proving): Promise<Person> {
   const { world, owner } = site
   const session = `session ${sessions++}`
@@ -189,7 +189,7 @@ onEachDatabase('what a page does for a person', (database) => {
     const { site } = on.grounds
     const clicked = await ownerBy('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
-    // The application's request must begin earlier.
+    // The application's request must begin before the attempt is measured.
     for (const { visitor } of [clicked, unknown]) await prepare(on, visitor)
     const left = await leftBehind(site.world, undefined, async () => {
       const lead = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }

@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => sandbox.reset())
 afterAll(() => sandbox.close())
 
-/** Works with a client, and ends it. */
+/** Passes a client to a function, and closes it afterwards. */
 async function withClient<Answer>(client: Client, work: (client: Client) => Promise<Answer>): Promise<Answer> {
   try {
     return await work(client)

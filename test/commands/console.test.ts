@@ -38,9 +38,9 @@ const environment = () => ({
 interface Started {
   child: ChildProcess
   said: { stdout: string; stderr: string }
-  /** Resolves with its exit code. */
+  /** Resolves to the exit code. */
   ended: Promise<number | null>
-  /** The first line that it prints. */
+  /** Resolves to the first line of output. */
   line: Promise<string>
 }
 
@@ -61,7 +61,7 @@ function start(args: string[], env: Record<string, string> = {}): Started {
   return { child, said, ended, line: line.promise }
 }
 
-/** Returns the console as a browser sees it after a one-click sign-in. */
+/** Opens the console as a browser does after a one-click sign-in. Returns the page. */
 async function opened(url: string): Promise<string> {
   const { origin } = new URL(url)
   const body = new URLSearchParams({ next: '/console', as: 'owner' })
@@ -101,7 +101,7 @@ test.runIf(isDeep)('shows the database that an MCP server over stdio writes, and
   const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
   expect(url, said.stderr).not.toBe('')
   expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
-  // One process keeps working while the other is running, and both write.
+  // One process keeps working while the other runs, and both write to the database.
   const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
   expect((await call('issue_agent_card', card)).isError).toBeUndefined()
   expect(await opened(url)).toMatch(/^200 /)
@@ -132,7 +132,7 @@ test('opens a browser if there is one', async () => {
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // Pressing the button signs the person in with proof: it opens pages that need more than one click.
+  // Pressing the button signs the person in with proof, so pages open that need more than one click.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },
@@ -145,7 +145,7 @@ test('opens a browser if there is one', async () => {
   expect(proven.status).toBe(200)
   child.kill('SIGINT')
   expect(await ended).toBe(0)
-  // The link is not in piped output.
+  // Piped output has no link.
   expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 

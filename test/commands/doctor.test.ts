@@ -48,7 +48,7 @@ beforeEach(() => {
 
 const base = (name: string) => ({ PATH: process.env.PATH ?? '', HOME: join(folder, name) })
 
-/** Runs it and parses its lines: the subject of each, and whether it is fine. */
+/** Runs `doctor`, and parses its lines: the subject of each, and whether it is fine. */
 function doctor(args: string[] = [], env: Record<string, string> = {}) {
   const options = { env: { ...base(home), PAYMENTS_PORT: '0', ...env }, encoding: 'utf8' } as const
   const { stdout, stderr, status } = spawnSync(process.execPath, [cli, 'doctor', ...args], options)
@@ -141,7 +141,7 @@ test('a port that another program has', async () => {
   const other = createServer((_, response) => response.end('{}'))
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
   const { port } = other.address() as AddressInfo
-  // The program calls this process, which therefore must not block.
+  // The program calls this process, which must not block meanwhile.
   const child = spawn(process.execPath, [cli, 'doctor', '--port', String(port)], { env: base(home) })
   let text = ''
   child.stdout.on('data', (chunk) => {
@@ -219,7 +219,7 @@ onEachDatabase('what is looked at', (database) => {
   })
 })
 
-/** Somebody with the database but not the service. */
+/** Executes a statement as somebody who can write to the database, but not through the service. */
 async function execute(url: string, statement: string): Promise<void> {
   if (url.startsWith('sqlite:')) {
     const file = new DatabaseSync(url.slice(7))
@@ -260,7 +260,7 @@ onEachDatabase('the activity', (database) => {
       says: `was changed from outside: the chain breaks for ${altered}`,
       advice: expect.stringContaining('backup'),
     })
-    // The end is cut off, or the whole chain.
+    // Deletes the end of one chain, and another chain completely.
     await execute(world.url, `delete from activity where id = '${other?.id}'`)
     await execute(world.url, `delete from activity where "partyId" = '${others[1]?.partyId}'`)
     const says = found()?.says

@@ -35,7 +35,7 @@ async function served(env: Record<string, string> = {}): Promise<string> {
   throw new Error('It ended before it listened.')
 }
 
-/** Begins a request whose body is still missing, and resolves when the process has it. */
+/** Begins a request without its body, and resolves when the process has received it. */
 async function begin(url: string) {
   const body = JSON.stringify({
     data: { attributes: { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' } },

@@ -137,7 +137,7 @@ describe('a database with encrypted keys', () => {
   })
 })
 
-/** Only root can act as another user. */
+/** Only root can start a process as another user. */
 describe.runIf(process.getuid?.() === 0)("another user's database that everybody can open", () => {
   test('is refused in one line, with 2', async () => {
     await newestKey()

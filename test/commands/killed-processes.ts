@@ -12,7 +12,7 @@ import { modernRequest } from '../mcp-http/hosting.ts'
 
 const secret = 'killed-processes-secret-0123456789'
 const workers = 32
-/** In cents; the rest of a purchase after its refund. */
+/** In cents. After the refund, one cent remains. */
 const purchase = { cents: 2, refundCents: 1 }
 
 export interface KilledRun {
@@ -43,7 +43,7 @@ export async function runKilledProcesses({
   const beganAtMs = performance.now()
   const run: KilledRun = { calls: 0, repeats: 0, sentAgain: 0, kills: 0, seconds: 0 }
   const processes: (Served | undefined)[] = []
-  // One after the other, because the first creates the schema.
+  // Starts the processes one after another, because the first creates the schema.
   for (let count = 0; count < 3; count++) processes.push(await serve(cli, databaseUrl))
   const proxy = await startProxy(processes)
   const load = new Load(proxy.url, run, calls)
@@ -91,7 +91,10 @@ async function serve(cli: string, databaseUrl: string): Promise<Served> {
   throw new Error('It ended before it listened.')
 }
 
-/** Forwards each request to the next process; the client has to find out the result. */
+/**
+ * Starts a proxy that forwards each request to the next process. If a process dies, the client has to find out the
+ * result.
+ */
 async function startProxy(processes: readonly (Served | undefined)[]) {
   const agent = new Agent({ keepAlive: true })
   let turn = 0
@@ -131,7 +134,7 @@ interface Killing {
 
 async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal }: Killing): Promise<void> {
   for (let turn = 0; !signal.aborted; turn = (turn + 1) % processes.length) {
-    // The first kill comes soon, so that there is one on any machine.
+    // The first kill comes soon, so that even a fast machine has one.
     await sleep(run.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const victim = processes[turn]
@@ -145,7 +148,7 @@ async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signa
 type Tool = 'issue_agent_card' | 'simulate_card_authorization'
 
 class Load {
-  /** Returns the purchases, by the merchant of their card. */
+  /** The names of the purchases, which are their cards' merchants. */
   readonly names: string[] = []
   captured = 0
   readonly #url: string
@@ -158,7 +161,7 @@ class Load {
     this.#most = most
   }
 
-  /** Buys and returns things. Every third purchase uses MCP. */
+  /** Makes purchases, and captures and refunds or reverses them. Every third one uses MCP. */
   async work(worker: number): Promise<void> {
     for (let count = 0; this.#run.calls < this.#most; count++) {
       const name = `worker ${worker} purchase ${count}`
@@ -221,7 +224,7 @@ class Load {
     throw new Error(`${key} was never answered.`)
   }
 
-  /** Returns the answered resource as text; undefined if the call must be sent again. */
+  /** Sends a call once. Returns the answered resource as text; `undefined` if the call must be sent again. */
   async #send(key: string, { path, attributes, tool, arguments: more }: Call): Promise<string | undefined> {
     const headers: Record<string, string> = {
       Authorization: `Bearer ak_ntl_sandbox_${secret}`,

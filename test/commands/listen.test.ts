@@ -19,7 +19,7 @@ interface Ended {
   stderr: string
 }
 
-/** Sets a color and a title if a terminal interprets it. */
+/** Control characters that would set a color and a title on a terminal. */
 const steering = '\u001b[31m\u001b]0;title\u0007\u009b31m'
 
 const event = {
@@ -28,7 +28,7 @@ const event = {
   attributes: { eventType: steering, resourceId: steering, resourceType: 'x', createdAt: 'now', payload: { steering } },
 }
 
-/** Runs the command on a sandbox in memory, whose fill has events of wallets, grants and more. */
+/** Runs the command on a sandbox in memory, which begins with events of wallets, grants and more. */
 const listen = (...args: string[]) => listenWith({ PAYMENTS_DATABASE_URL: 'sqlite::memory:' }, ...args)
 
 function listenWith(more: Record<string, string>, ...args: string[]): Promise<Ended> {
@@ -51,7 +51,7 @@ test('forwards events signed like a webhook, retries failures, and ends with the
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       received.push({ headers: request.headers as Record<string, string>, body: Buffer.concat(chunks).toString() })
-      // The very first try gets an error, and is repeated.
+      // The first try gets an error, so it is repeated.
       response.writeHead(received.length === 1 ? 503 : 204).end()
     })
   })
@@ -144,7 +144,7 @@ test.each(
   expect({ status, stdout }).toEqual({ status: exitCode, stdout: '' })
   const lines = stderr.trim().split('\n')
   expect(lines.pop()).toContain(line)
-  // After a successful start, the first line says what it follows.
+  // After a successful start, the first line says which API the command follows.
   expect(lines).toEqual(exitCode === 2 ? [] : [expect.stringContaining(`after ${unknownEvent}; without --forward-to`)])
 })
 
@@ -173,7 +173,7 @@ onEachDatabase('following events', (database) => {
     const follow = (since?: string) =>
       followEvents({
         client,
-        // While it waits, somebody pays, and sometimes an outage begins or ends.
+        // While the command waits, somebody pays, and sometimes an outage begins or ends.
         system: {
           sleep: async () => {
             paid.push(await pay(), await pay())

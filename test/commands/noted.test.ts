@@ -21,7 +21,7 @@ onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Connects a host at an endpoint that asks a person before each payment. */
+  /** Connects a host to an endpoint that asks a person before each payment. */
   async function connect(chosen: (typeof hosts)[number], instanceId: string, who?: Person) {
     const env = { PAYMENTS_TOOLSETS: 'all', PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
     const { service, store, system } = world

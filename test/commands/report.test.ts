@@ -116,7 +116,7 @@ onEachDatabase('report and verify', (database) => {
     await world.issueCard({}, sent)
     await world.issueCard({}, { ...sent, key: other.agentKey })
     const { partyId } = await world.whoami()
-    // Another run whose instance id is the id of the first.
+    // Another party's run whose instance id is the id of the first.
     await world.issueCard({}, { instanceId: runIdOf(partyId, 'shared'), key: other.agentKey })
     await world.service.runLog.flush()
     const { status, stderr } = run(['report', '--run', 'shared'])

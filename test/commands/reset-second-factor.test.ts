@@ -12,7 +12,7 @@ const cli = await runResource('cli')
 onEachDatabase('reset-second-factor', (database) => {
   let site: PersonSite
   beforeAll(async () => {
-    // The command reads the machine's clock, and the app's codes use it too.
+    // The command uses the machine's clock, so the app's codes must use it too.
     site = await createPersonSite(database, { system: fakeSystem({ now: Date.now() }) })
   })
   afterAll(() => site.world.drop())

@@ -76,7 +76,7 @@ test.runIf(isDeep)('each host has its own file and form, and a second run change
     expect(read(path)).toBe(before)
     expect(readdirSync(dirname(path))).not.toContain(`${path}.payments-mcp`)
   }
-  // Both wait for the tools before their first turn.
+  // Both hosts wait for the tools before their first turn.
   const claude = { type: 'stdio', ...start, alwaysLoad: true }
   expect(JSON.parse(read(join(home, '.claude.json'))).mcpServers.payments).toEqual(claude)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: true } } })

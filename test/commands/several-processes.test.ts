@@ -16,7 +16,7 @@ let database: Awaited<ReturnType<typeof postgres.createEmpty>>
 let proxy: Server
 let address: string
 const processes: Served[] = []
-/** The number of requests to each. */
+/** The number of requests that each process has received. */
 const taken = [0, 0]
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ test('a session continues at any process, also when one of them is gone', async 
   await host.connect(transport as Transport)
   let cents = 500
   const buy = async () => {
-    // An equal call would get the same answer, and ask nobody.
+    // An equal call would be answered as a repeat, without a question.
     const card = { merchant: { name: 'Books' }, maximumAmount: cents++, currency: 'USD' }
     const { structuredContent, isError, content } = await host.callTool({ name: 'issue_agent_card', arguments: card })
     if (isError) throw new Error(JSON.stringify(content))

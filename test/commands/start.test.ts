@@ -61,7 +61,7 @@ describe('serve', () => {
     await call('simulate_card_capture', { cardTransactionId: purchase.id, amount: 4200, currency: 'USD' })
     await host.close()
 
-    // The host's own process and the server share the sandbox.
+    // The process that the host started and the server share the sandbox.
     const answer = await fetch(`${first.url}/wallets`, { headers: { Authorization: `Bearer ${apiKey}` } })
     const { data } = (await answer.json()) as { data: { attributes: { balance: unknown } }[] }
     expect(data[0]?.attributes.balance).toEqual({
@@ -263,7 +263,7 @@ function configuration(text: string): { command: string; args: string[]; env: Re
   return JSON.parse(json ?? '').mcpServers.payments
 }
 
-/** Returns the printed configuration for VS Code, which uses another name for the servers than most hosts. */
+/** Returns the printed configuration for VS Code, which names the servers differently from most hosts. */
 function forVsCode(text: string): unknown {
   return JSON.parse(/VS Code:\n\n(^\{\n[\s\S]*?^\}$)/m.exec(text)?.[1] ?? '')
 }

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const environment = () => ({ PATH: process.env.PATH ?? '', HOME: folder })
 
-/** Runs a command to its end; over stdio, its host disconnects at once. */
+/** Runs a command until it ends. Over stdio, its host disconnects at once. */
 function run(args: string[], env: Record<string, string> = {}) {
   const options = { env: { ...environment(), ...env }, cwd: folder, encoding: 'utf8', input: '' } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
@@ -37,7 +37,7 @@ interface Ready {
   keys: { api: string | null; agent: string | null }
 }
 
-/** Starts a serve and resolves when it is ready; `stdout` has everything it wrote there. */
+/** Starts `serve`, and resolves when it is ready. `stdout` is everything that it has written there. */
 async function served(args: string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
     env: { ...environment(), PAYMENTS_LOG_LEVEL: 'silent', ...env },
@@ -103,7 +103,7 @@ describe('serve --json', () => {
     const { data } = (await (await fetch(`${first.url}/wallets`, { headers })).json()) as { data: object[] }
     expect(data).toMatchObject([{ attributes: { balance: { available: 12_345 } } }])
     await end(first.child)
-    // A secret set at startup overrides that of the file.
+    // A secret in the environment overrides the file's.
     const given = 'another-secret-0123456789ab'
     const second = await served(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: given })
     expect(second.keys).toEqual({ api: first.keys.api, agent: `ak_ntl_sandbox_${given}` })

@@ -9,10 +9,10 @@ import type { WorldOptions } from '../support/world.ts'
 /** A world whose owner uses the console in a headless browser. */
 export interface ConsoleSite extends PersonSite {
   visitor(user?: UserRow): Promise<Visitor>
-  /** Returns the address of a run of the seeded party. */
+  /** Returns the address of the page of a run of the seeded party. */
   runPath(instanceId: string | null): string
   entries(instanceId: string | null): Promise<Noted[]>
-  /** Returns the address of an entry. */
+  /** Returns the address of an entry's page. */
   entryPath(entry: Noted): string
 }
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Returns the rows with recomputed hashes, each naming the previous one. */
+/** Returns the rows with new hashes, each of which includes the previous one. */
 function linked(changed: readonly ActivityRow[]): ActivityRow[] {
   let previousHash = changed[0]?.previousHash ?? ''
   return changed.map((row) => {
@@ -39,7 +39,7 @@ function linked(changed: readonly ActivityRow[]): ActivityRow[] {
 const rehashed = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
 const place = (row: ActivityRow | undefined) => (row === undefined ? null : { sequence: row.sequence, hash: row.hash })
 
-/** Verifies a skilled forgery: a report of these rows with all hashes of figures recomputed. */
+/** Verifies a skilled forgery: a report of these rows, with all hashes over its figures recomputed. */
 async function verified(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
   const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
   const report = { ...made.report, chain }

@@ -16,8 +16,8 @@ export const histories = fc.array(
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
     /**
-     * Half of it is a card's limit, or a purchase. Some purchases exceed their card, and some payments need no
-     * approval.
+     * A payment's amount. A card's limit and a purchase are half of it. Some purchases exceed their card's limit, and
+     * some payments need no approval.
      */
     amount: fc.integer({ min: 100, max: 3000 }),
     merchant: fc.constantFrom('Books', 'BOOKS', 'Bo\u202eoks | <b>', 'Books '),
@@ -26,7 +26,7 @@ export const histories = fc.array(
 )
 type Act = typeof histories extends fc.Arbitrary<(infer One)[]> ? One : never
 
-/** Payments above it wait for an approval. */
+/** Payments above this amount wait for an approval. */
 export const limitCents = 1500
 
 /** The records created in one run, by kind, as reported to their creator. */
@@ -58,7 +58,7 @@ export interface Grounds {
   customerPartyId: string
 }
 
-/** Acts in the two runs, and keeps the records that each created. */
+/** Performs acts in two runs, and keeps the records that each run created. */
 export class History {
   readonly runs: readonly [RunMade, RunMade]
   readonly #on: Grounds
@@ -78,7 +78,7 @@ export class History {
     })
   }
 
-  /** Makes a call of an agent in its run, which counts whatever the answer is. */
+  /** Makes an agent's call in a run. Every call counts, also a refused one. */
   async #call(run: 0 | 1, path: string, attributes?: object, sent: Sent = {}): Promise<Answer> {
     const { world } = this.#on
     const made = this.runs[run]
@@ -121,10 +121,10 @@ async function onPurchase({ all, pick, call }: Taking, action: string, attribute
   for (const run of all) if (run.purchases.includes(id)) run.sources.add(refund)
 }
 
-/** Sends a request outside of all runs: by the account, by a payee, or by a bank. */
+/** Sends a request outside of all runs, as the account's owner, a payer or a bank. */
 async function apart({ on: { world } }: Taking, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
-  // Looking at the status marks a refusal as expected.
+  // Reading the status marks a refusal as expected.
   void answer.status
   return answer
 }
@@ -148,7 +148,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     )
     if (id !== undefined) made.cards.push(id)
   },
-  /** On any run's card: the run that issued the card reports the purchase. */
+  /** Buys with any run's card. The run that issued the card reports the purchase. */
   authorize: async ({ call, all, pick, amount, merchant }) => {
     const cardId = someOf(of(all, 'cards'), pick)
     if (cardId === undefined) return
@@ -223,7 +223,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     const answer = await call('/payment-requests', asked, { key: world.apiKey })
     keep(made, 'requests', answer)
   },
-  /** Somebody asks this party for money, and the run pays: from a wallet, or by a bank. */
+  /** Requests money from this party, which the run pays from a wallet or by a bank. */
   billed: async (taking) => {
     const { call, made, amount, pick, on } = taking
     const { partyId: value } = await on.world.whoami()
@@ -235,7 +235,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
         : { type: 'external_account', externalAccountId: on.accountId }
     keep(made, 'payments', await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }))
   },
-  /** The asked person pays: the ledger names their payment. */
+  /** Pays a run's payment request. The ledger names this payment, not the request. */
   paid: async (taking) => {
     const { all, pick, on } = taking
     const id = someOf(of(all, 'requests'), pick)

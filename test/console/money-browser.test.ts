@@ -180,7 +180,7 @@ test('a page says that the service is gone, and catches up when it is there agai
   await other.world.drop()
 })
 
-/** Writes names that the API would refuse straight into the database; a page still has to show them. */
+/** Writes names into the database that the API would refuse; a page still has to show them. */
 async function nameAll(world: Site['world'], name: string): Promise<void> {
   await world.store.transaction(async ({ db }) => {
     await db.updateTable('agents').set({ name }).execute()

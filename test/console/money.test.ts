@@ -117,7 +117,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(idsIn(first)).toHaveLength(20)
     const all = ok(await site.world.get('/agent-cards?limit=100')).json.data.map(({ id }: { id: string }) => id)
     expect(shown.toSorted()).toEqual(all.toSorted())
-    // Anyone can edit an address: with an invalid cursor, the list starts over.
+    // Anyone can edit an address. With an invalid cursor, the list starts over.
     expect(idsIn(await textAt('/console/money?list=cards&cursor=made-up'))).toHaveLength(20)
   })
 
@@ -145,7 +145,7 @@ onEachDatabase('the console shows money', (database) => {
 
   test('each card, purchase, transfer and payment request names its agent and leads to its run', async () => {
     const { world } = site
-    // Later records come first in the lists, however many earlier records share a moment.
+    // Lists begin with later records, so these come first even if many earlier records have the same time.
     ok(await world.post('/simulations/clock/advance', { seconds: 60 }))
     const [wallet] = ok(await world.get('/wallets')).json.data
     const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await savings() }

@@ -8,17 +8,17 @@ import { sampleOf } from '../support/depth.ts'
 import { addParty, type OtherParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** A party with a record of every kind that the console shows, and a user who looks at it. */
+/** A party with a record of every kind that the console shows, and a signed-in user of it. */
 interface Lived {
   visitor: Visitor
   agentId: string
-  /** The ids for the parameters of the addresses, by parameter name. */
+  /** The ids for the parameters of page addresses, by parameter name. */
   ids: Record<string, string>
-  /** Everything that would identify this party's records: its ids, its words and its amounts. */
+  /** The ids, words and amounts that only this party's records contain. */
   traces: readonly string[]
 }
 
-/** A name that no page of the console may show. */
+/** A card number, used as a name, which no page of the console may show. */
 const cardNumber = '4242424242424242'
 
 /** The query strings that the console's pages accept. */
@@ -98,7 +98,7 @@ onEachDatabase('the console in production', (database) => {
         : [],
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  /** Returns the traces of a party in a text, apart from the requested one. */
+  /** Returns the traces of a party in a text, except for those in the requested address. */
   const tracesIn = (text: string, { traces }: Lived, asked = '') =>
     traces.filter((trace) => text.replaceAll(asked === '' ? '\0' : asked, '').includes(trace))
 
@@ -218,7 +218,7 @@ onEachDatabase('the console in production', (database) => {
   })
 })
 
-/** All but the empty one. */
+/** Returns all subsets except the empty one. */
 function subsetsOf<Item>(items: readonly Item[]): Item[][] {
   const masks = Array.from({ length: 2 ** items.length - 1 }, (_, at) => at + 1)
   return masks.map((mask) => items.filter((_, at) => (mask >> at) % 2 === 1))

@@ -30,12 +30,12 @@ const setFault = async (id: string) =>
   ok(await site.world.post('/simulations/faults', { id, operation: 'get_webhook', fault: 'slow' }))
 const save = async (name: string) => ok(await site.world.post('/simulations/snapshots', { name }))
 
-/** Keeps the first matching element for later checks, and acts on it. */
+/** Stores the first matching element for later checks, and acts on it. */
 const take = (page: Page, selector: string, does = 'it.focus()') =>
   page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${does} }`)
 const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
 
-/** Rows that can have the focus, and could be confused with another when one is added above them. */
+/** Rows that can have the focus, but no id by which they are found again when others are added above. */
 const nameless = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
   .filter((it) => !it.id).map((it) => it.outerHTML)`
 
@@ -151,7 +151,7 @@ const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all
 test('open, selected and scrolled elements stay so when their part is redrawn', async () => {
   await save('opened')
   const { page, context } = await open(sandbox)
-  // On a phone it stacks, and on a wide screen it fits. On a narrow screen, some of it is out of sight.
+  // This width makes the table scroll: narrower it would be stacked, and wider it would fit.
   await page.evaluate(`{
     const sheet = new CSSStyleSheet()
     sheet.replaceSync('.wide { max-width: 20rem }')
@@ -230,7 +230,7 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
   }),
 }))
 
-/** Makes elements of both, redraws the first as the second, and returns whether it matches. */
+/** Creates the elements of each pair, redraws the first as the second, and returns the pairs that differ afterwards. */
 const drawnAnew = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
   const made = (into, { tag, id, href, text, within }) => {

@@ -81,7 +81,7 @@ onEachDatabase('the figures of a report', (database) => {
   }
 
   async function expectFigures(instanceId: string, made: RunMade) {
-    // A request applies the due effects.
+    // A request first applies due effects, so it comes before the report.
     const cards = await all(made.cards, '/agent-cards')
     const bought = await boughtOn(made.cards)
     const report = await reportOf(instanceId)
@@ -217,7 +217,7 @@ interface Moved {
   heldCents: number
 }
 
-/** Without wallets whose net change is zero. */
+/** Returns the wallets whose balances changed, sorted. */
 const nothingAside = (wallets: readonly Moved[]) =>
   wallets
     .filter(({ availableCents, heldCents }) => availableCents !== 0 || heldCents !== 0)

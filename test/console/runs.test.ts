@@ -129,7 +129,7 @@ onEachDatabase('the console shows runs', (database) => {
       expect(found).toEqual([first.id])
       expect(pages).toBe(query.includes('outcome') ? 1 : 2)
     }
-    // The fragment that the script prepends claims no gap, because the search stopped there.
+    // The fragment that the script prepends shows no gap, because the search ended there.
     expect(await textAt(`${path}?agent=${agentId}&newest=1&fragment=1`)).not.toContain('data-gap')
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
@@ -140,7 +140,7 @@ onEachDatabase('the console shows runs', (database) => {
     const agents = { instanceId }
     await world.authorize(await world.issueCard({}, agents), 1200, agents)
     const sent = { key: world.apiKey, instanceId }
-    // The hold lapses, at a time before the clock's new time.
+    // The hold expires, at a time before the clock's new time.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, sent)
     await world.service.runLog.flush()
     await world.get('/wallets', sent)

@@ -13,7 +13,7 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
 const address = '/console/sandbox'
 
-/** Returns the token of the page's forms, not that of the sign-out form. */
+/** Returns the token of the forms of the page itself, not of the sign-out form. */
 const tokenIn = (text: string) =>
   /action="\/console\/sandbox\/[^>]*><input type="hidden" name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
 
@@ -73,7 +73,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     await owner.send(`${address}/day`)
     await owner.send(`${address}/day`)
     expect(await now()).toBe(before + 86_400_000)
-    // The next page has its own button.
+    // Each page has its own button.
     await press('day')
     expect(await now()).toBe(before + 2 * 86_400_000)
   })
@@ -222,7 +222,7 @@ onEachDatabase('the sandbox in the console, elsewhere', (database) => {
     const world = await createWorld(database, { environment: 'production' })
     const ask = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
     expect((await ask('POST')).status).toBe(404)
-    // A signed-in user is told that there is no such page (production.test.ts).
+    // production.test.ts covers a signed-in user, who gets a page that says it does not exist.
     expect((await ask('GET')).headers.get('location')).toMatch(/^\/sign-in\?/)
     await world.drop()
   })

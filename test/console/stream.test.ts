@@ -71,7 +71,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     const visitor = await site.visitor(owner)
     const reader = await watch('money')
     const waiting = '/console/money?part=waiting'
-    /** Reads on until the content matches: a change may be notified while the next is in progress. */
+    /** Reads until the content matches, because a change may be reported while the next one is made. */
     const shownUntil = async (fits: (shown: Record<string, string>) => boolean) => {
       for (;;) {
         const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
@@ -121,7 +121,7 @@ onEachDatabase('a stream shows what changed', (database) => {
       const marks = [...text.matchAll(/data-source="([^"]*)" data-version="([0-9a-f]{64})"/g)]
       return Object.fromEntries(marks.map(([, source = '', version = '']) => [source, version]))
     }
-    /** The clock's part changes each minute, and when it is moved. */
+    /** Reads the parts except for the clock's, which changes each minute. */
     const setting = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
       Promise.all(['faults', 'snapshots'].map((part) => read(`/console/sandbox?part=${part}`)))
     const answered = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
@@ -149,7 +149,7 @@ onEachDatabase('a stream shows what changed', (database) => {
   })
 })
 
-/** Returns the streams alone, with a function that reports a change. */
+/** Returns the streams without a service, and a function that reports a change. */
 function createStreams(draw: Draw) {
   let tell: (kept: readonly object[]) => void = () => {}
   const follow = (told: typeof tell) => {
@@ -186,7 +186,7 @@ test('a client that reads nothing gets a bounded amount, then only notifications
   await nextEvent(slow, 'open')
   expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)
   for (let count = 1; count < 5; count++) expect(dataOf(await nextEvent(slow, 'changed')).drawn).toEqual([])
-  // It has caught up.
+  // By now it has caught up.
   change()
   await vi.advanceTimersByTimeAsync(1000)
   expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)

@@ -32,7 +32,7 @@ interface Started {
 
 export interface Host {
   name: string
-  /** Whether the host's loop can be scripted to ask a person. */
+  /** Whether the host can be scripted to ask a person. */
   asks: boolean
   start(run: HostRun): Started
 }
@@ -41,7 +41,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const installed = (name: string) => join(folder, 'node_modules', '.bin', name)
 const prompt = 'Buy the book.'
 
-/** A script of ours around a published library's agent loop. */
+/** A host that is our own script around a published library's agent loop. */
 const library = (name: string, asks = false): Host => ({
   name,
   asks,
@@ -57,7 +57,7 @@ const claudeCode: Host = {
   start: ({ mcp, model }) => ({
     command: installed('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
-    // Otherwise it refuses to skip its own permissions as root.
+    // Without this, it refuses to skip its own permissions as root.
     env: { ...claudeModel(model), IS_SANDBOX: '1' },
     files: { 'mcp.json': JSON.stringify({ mcpServers: { payments: 'url' in mcp ? { type: 'http', ...mcp } : mcp } }) },
   }),
@@ -67,7 +67,7 @@ const claudeModel = (model: string) => ({
   ANTHROPIC_BASE_URL: model,
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // All tools are in the first request, which waits until the server has listed them.
+  // These put all tools into the first request, which waits until the server has listed them.
   ENABLE_TOOL_SEARCH: 'false',
   MCP_CONNECTION_NONBLOCKING: 'false',
 })
@@ -112,7 +112,7 @@ wire_api = "responses"
 env_key = "MODEL_KEY"
 `
 
-/** TOML writes strings and lists as JSON does; only tables differ. */
+/** Formats a value as TOML, which writes strings and lists like JSON; only tables differ. */
 function toml(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${toml(inner)}`)
@@ -139,7 +139,7 @@ const geminiOwnSettings = {
 
 const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
 
-/** The environment and files of a signed-in host before any server is configured: the scripted model is its own. */
+/** The environment and files of a signed-in host before any server is configured; they lead to the scripted model. */
 export const signedIn: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
   'Claude Code': (model) => ({ env: claudeModel(model) }),
   Codex: (model) => ({
@@ -171,7 +171,7 @@ export const hosts: readonly Host[] = [
 
 export interface Ran {
   exitCode: number | null
-  /** Its standard output, followed by its standard error. */
+  /** Its standard output, then its standard error. */
   output: string
 }
 
@@ -183,7 +183,7 @@ export async function runHost(host: Host, run: HostRun): Promise<Ran> {
   return runIn(run.home, host.start(run))
 }
 
-/** Runs a command in a home directory, with nothing of this process's environment but the search path. */
+/** Runs a command in a home directory. From this process's environment it gets only the search path. */
 export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<Ran> {
   writeFiles(home, files)
   const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }

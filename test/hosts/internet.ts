@@ -12,7 +12,7 @@ const documents: Record<string, string> = {
 }
 
 export interface Internet {
-  /** The environment in which a process uses it. */
+  /** The environment that makes a process use this internet. */
   env: Record<string, string>
   /** The fetched addresses. */
   fetched: readonly string[]
@@ -21,7 +21,8 @@ export interface Internet {
 
 /**
  * Simulates the internet for sign-ins, on loopback: a proxy answers for the hosts' own addresses with their metadata
- * documents, with a certificate that only processes with this environment trust. @param folder Stores the certificate.
+ * documents. Only processes with this environment trust its certificate.
+ * @param folder Stores the certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {
   const names = Object.keys(documents).map((address) => `DNS:${new URL(address).hostname}`)

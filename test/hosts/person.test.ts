@@ -4,7 +4,7 @@ import type { Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
 import { ask, stdioServer } from './world.ts'
 
-/** A person must confirm every card. */
+/** The settings by which a person must confirm every card. */
 const asking = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
 
 const card: Step[] = [
@@ -22,7 +22,10 @@ afterEach(async () => {
   home.remove()
 })
 
-/** Returns the text that the model reads after a host asked its person, or could not. */
+/**
+ * Runs a host that issues a card. Returns the text that its model reads after the person answered, or could not be
+ * asked.
+ */
 async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) {
   model = await scriptedModel(card)
   home = newHome()

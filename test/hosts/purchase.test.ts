@@ -6,7 +6,7 @@ import { ask, bearer, serveSandbox, stdioServer } from './world.ts'
 
 const merchant = { name: 'Books' }
 
-// Only arguments that the tools list: some hosts enforce that for a model. A currency may be left out.
+// Only arguments that the tools list, because some hosts reject others. A currency may be left out.
 const card = () => ({ merchant, maximumAmount: 5000, currency: 'USD' })
 const authorization = (results: readonly string[]) => ({ cardId: idIn(results, 'pcd'), amount: 4250, merchant })
 const capture = (amount: number) => (results: readonly string[]) => ({
@@ -17,7 +17,7 @@ const capture = (amount: number) => (results: readonly string[]) => ({
 const purchase: Step[] = [
   { call: 'issue_agent_card', arguments: card },
   { call: 'simulate_card_authorization', arguments: authorization },
-  // More than was authorized: the refusal says the maximum.
+  // This is more than was authorized, so the refusal names the maximum.
   { call: 'simulate_card_capture', arguments: capture(9999) },
   { call: 'simulate_card_capture', arguments: capture(4250) },
   { say: () => 'Bought.' },

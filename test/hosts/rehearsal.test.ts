@@ -36,12 +36,12 @@ afterEach(async () => {
   cleanUp = []
 })
 
-/** Runs the command line as a person does, in the agent's directory. */
+/** Runs `rehearse` as a person does, in the agent's directory. */
 async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   const { home, remove } = newHome()
   const model = await scriptedModel(shoppers[shopper])
   cleanUp.push(remove, () => model.close())
-  // The agent finds its imports beside it.
+  // The agent resolves its imports from this directory.
   const here = join(folder, 'node_modules/.rehearsed')
   mkdirSync(here, { recursive: true })
   writeFileSync(join(here, 'agent.mjs'), agent)

@@ -15,7 +15,7 @@ export interface SigningHost {
   document: string
   /** Writes the needed settings into the home, and returns the command that signs in. */
   login(home: string, mcpUrl: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
-  /** Starts its loop, signed in. */
+  /** Starts the signed-in host. */
   start(run: HostRun): { command: string; args: string[]; env: Record<string, string> }
   /** The path of its tokens, below the home. */
   tokens: string
@@ -52,7 +52,7 @@ const claudeCode: SigningHost = {
   login: async (home, mcpUrl) => {
     const add = ['mcp', 'add', '--transport', 'http', '--scope', 'user', 'payments', mcpUrl]
     await runIn(home, { command: installed('claude'), args: add, env: claudeEnv })
-    // It signs in only on a terminal, which `script` provides.
+    // It signs in only on a terminal, which the command `script` provides.
     const line = `${installed('claude')} mcp login payments`
     return {
       command: 'script',
@@ -75,7 +75,7 @@ const claudeCode: SigningHost = {
 
 export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
 
-/** The owner's login for the sandbox, so that a person can prove who they are. */
+/** The owner's login at the sandbox, by which a person proves who they are. */
 export const owner = { email: 'owner@sandbox.example', password: 'a password of these tests' }
 
 const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }, owner }
@@ -84,7 +84,8 @@ const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }
 const longestSignInMs = 60_000
 
 /**
- * Signs a host in: starts its command, waits for the address that it opens in the browser, and lets a person allow it.
+ * Signs a host in: starts its command, waits for the address that the host opens in the browser, and allows the request
+ * there as a person.
  * @returns the browser's last page: the host's own page on success, otherwise a page of the service
  */
 export async function signIn(
@@ -115,17 +116,17 @@ export async function signIn(
   }
 }
 
-/** Opens the address in the person's browser, and allows the request. */
+/** Opens the address in a person's browser, and allows the request. */
 async function allow(address: string, at: string): Promise<Page> {
   const browser = openBrowser(overNetwork, at)
   const first = await browser.get(address)
   return first.status < 400 ? consent(browser, address) : first
 }
 
-/** Returns the address that the host asks a person to open in case its browser did not. */
+/** Returns the address that the host prints in case its browser did not open. */
 async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
   let told = ''
-  // Terminal links end with a control character.
+  // A terminal ends a link with a control character.
   const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
@@ -138,7 +139,7 @@ async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams)
   })
 }
 
-/** Makes the host's access token invalid and expired; the refresh token stays. */
+/** Makes the host's access token invalid and expired, but keeps the refresh token. */
 export function endToken(host: SigningHost, home: string): void {
   const file = join(home, host.tokens)
   const text = readFileSync(file, 'utf8')

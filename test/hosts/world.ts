@@ -14,12 +14,12 @@ const settings = (home: string, more: Record<string, string> = {}) => ({
   ...more,
 })
 
-/** The sandbox as a host starts it, on a database in the host's home. */
+/** Returns the command by which a host starts the sandbox, on a database in the host's home. */
 export function stdioServer(home: string, more?: Record<string, string>): McpServer {
   return { command: process.execPath, args: [cli], env: settings(home, more) }
 }
 
-/** Starts `serve` on that database. */
+/** Starts `serve` on the database in that home. */
 export function serveSandbox(home: string, more?: Record<string, string>) {
   return serve([cli, 'serve', '--port', '0'], settings(home, { PAYMENTS_SANDBOX_AGENT_KEY: agentKey, ...more }))
 }

@@ -6,7 +6,7 @@ export const mcpResource = `${address}/mcp`
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** Returns the options with which a strict OAuth client sends its requests. */
+/** Returns the options by which a strict OAuth client's requests reach the service. */
 export function transport({ service }: Reachable) {
   const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
   return { ...insecure, [oauth.customFetch]: send as never }
@@ -19,7 +19,7 @@ export interface Application {
   resource: string
 }
 
-/** An application that has discovered the server and registered. */
+/** Creates an application that has discovered the server and registered with it. */
 export async function createApplication(
   world: Reachable,
   metadata: Record<string, unknown> = {},
@@ -46,8 +46,7 @@ export interface Attempt {
 }
 
 /**
- * Returns the address to which an application sends a person's browser. `change` overrides parameters; null removes
- * one.
+ * Returns the address to which an application sends a person's browser. `change` sets parameters; `null` removes one.
  */
 export async function authorizationUrl(
   { server, client, resource }: Application,
@@ -86,7 +85,7 @@ export async function consent(browser: Browser, url: string, choice: Choice = {}
   return browser.submit(asked, { agent, agentName: name, decision }, new URL(asked.url).pathname)
 }
 
-/** Signs in the sandbox's owner with proof, unless somebody is signed in. Returns the next page. */
+/** Signs in the sandbox's owner, with proof of identity, if the page asks for it. Returns the next page. */
 export async function signedIn(browser: Browser, page: Page): Promise<Page> {
   const { pathname, searchParams } = new URL(page.url)
   if (pathname !== '/sign-in') return page
@@ -99,7 +98,7 @@ export interface Tokens {
   scope: string
 }
 
-/** Exchanges the browser's code, as strictly as the standards require. */
+/** Exchanges the browser's code for tokens, as strictly as the standards require. */
 export async function exchangeCode(
   { world, server, client, resource }: Application,
   { state, verifier }: Attempt,
@@ -121,7 +120,7 @@ export async function exchangeCode(
   return (await oauth.processAuthorizationCodeResponse(server, client, response)) as unknown as Tokens
 }
 
-/** Makes a complete connection: an application, a person who allowed it, and its tokens. */
+/** Connects an application: it registers, a person allows it, and it gets its tokens. */
 export async function connect(
   world: Reachable,
   {

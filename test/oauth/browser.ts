@@ -1,6 +1,6 @@
 import type { World } from '../support/world.ts'
 
-/** The address of a service that is called without a network. */
+/** The address of a service that tests call without a network. */
 export const address = 'http://127.0.0.1:4010'
 
 /** A service, called directly or through its listener. */
@@ -20,7 +20,7 @@ export interface Page {
 /** A headless browser: it keeps cookies, follows redirects within the service and sends forms. */
 export interface Browser {
   get(url: string): Promise<Page>
-  /** Sends the page's form with its fields; `fields` overrides them. */
+  /** Sends the page's form; `fields` overrides its own. */
   submit(page: Page, fields: Record<string, string>, action?: string): Promise<Page>
   /** Signs the owner in by password or one-time link. Returns the next page. */
   prove(next: string): Promise<Page>
@@ -39,7 +39,7 @@ export function openBrowser({ service, owner }: Reachable, at = address): Browse
     const text = await response.text()
     if (location === null) return { url, status: response.status, headers: response.headers, text }
     const next = new URL(location, url)
-    // An answer to an application leaves the service.
+    // A redirect to an application leaves the service.
     if (next.origin !== at || redirects > 10) {
       return { url: next.href, status: response.status, headers: response.headers, text }
     }
@@ -71,13 +71,13 @@ export function openBrowser({ service, owner }: Reachable, at = address): Browse
   return browser
 }
 
-/** Cookies by name and path, because several requests have separate ones. */
+/** Stores a cookie by name and path, because concurrent authorization requests have cookies of the same name. */
 function keep(cookies: Map<string, string>, cookie: string): void {
   const [pair = '', ...attributes] = cookie.split('; ')
   const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
   const path = attributes.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/'
   const ended = value === '' || attributes.some((attribute) => /^(max-age=0|expires=thu, 01 jan 1970)/i.test(attribute))
-  // Only the name is sent, so an older cookie of another path must not shadow a newer one.
+  // Requests do not contain a cookie's path, so an older cookie of another path must not shadow a newer one.
   for (const key of cookies.keys()) if (key.split(' ')[0] === name) cookies.delete(key)
   if (!ended) cookies.set(`${name} ${path}`, value)
 }

@@ -88,7 +88,7 @@ describe('applications with metadata documents', () => {
     const attempt = await authorizationUrl(application)
     const browser = openBrowser(open)
     const back = await consent(browser, attempt.url)
-    // Any port, as for every application on a person's machine.
+    // Any port is allowed, as for every application on a person's machine.
     expect(back.url).toContain(callback)
     const tokens = await exchangeCode(application, attempt, back.url)
     const { server, client } = application
@@ -122,7 +122,7 @@ describe('applications with metadata documents', () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
     await ended
-    // Data in transit when the service stops reading is in buffers.
+    // The limit allows for data that was still in buffers when the service stopped reading.
     expect(written).toBeLessThan(2000)
   })
 

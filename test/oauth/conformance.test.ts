@@ -15,7 +15,7 @@ const tool = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 )
 
-/** Runs the protocol's own conformance tests of authorization servers against this one behind a real listener. */
+/** The protocol's own conformance tests of authorization servers, run against this one behind a real listener. */
 describe('conformance', () => {
   let world: World
   let listener: Listener
@@ -31,7 +31,7 @@ describe('conformance', () => {
     await world.drop()
   })
 
-  /** Runs the tool. Returns its whole output, and passes on each line. */
+  /** Runs the tool, passing each line to `onLine`. Returns its whole output. */
   const run = async (options: string[], onLine: (line: string) => void = () => {}) => {
     const child = spawn(process.execPath, [tool, 'authorization', '--url', listener.url, ...options])
     const printed: string[] = []
@@ -72,14 +72,14 @@ describe('conformance', () => {
     expect(code).toBe(0)
   })
 
-  /** A person allows it, and the browser returns the answer to the tool. */
+  /** Allows the request as a person, and returns the browser's answer to the tool. */
   const answer = async (url: string) => {
     const browser = openBrowser({ service: { ...world.service, fetch: throughListener } })
     const back = await consent(browser, url.replace(listener.url, address))
     await fetch(back.url)
   }
 
-  /** The tests' browser uses one address for the service; its requests go to the listener. */
+  /** Sends a request to the listener. The tests' browser knows the service by another address. */
   const throughListener = async (request: Request) => {
     const headers = new Headers(request.headers)
     if (headers.has('origin')) headers.set('origin', listener.url)

@@ -43,7 +43,7 @@ describe('a device without a browser', () => {
     (await post('/oauth/device/authorize', { resource: mcpResource, ...form })).json as unknown as DeviceCode
   const ask = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
     post('/oauth/token', { grant_type: deviceGrant, device_code, ...form })
-  /** As often as a device is allowed to poll. */
+  /** Polls for the token once more, after the shortest interval allowed. */
   const poll = (code: DeviceCode, form?: Record<string, string>) => {
     vi.setSystemTime(Date.now() + 5_000)
     return ask(code, form)
@@ -62,7 +62,7 @@ describe('a device without a browser', () => {
   }
 
   test('is connected by a person with one, and then works as the agent', async () => {
-    // The hosted connector's name for it.
+    // The scope is named as the hosted connector names it.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),

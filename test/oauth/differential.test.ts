@@ -16,7 +16,7 @@ import {
 import { openPlain, openService, redirectUri, type Side } from './sides.ts'
 
 /**
- * A script with its expected result. This service and a plain `oidc-provider` must answer alike, except where `why`
+ * A script with its expected result. This service and a plain `oidc-provider` must have the same result, unless `why`
  * explains the difference.
  */
 interface Case {

@@ -98,7 +98,7 @@ const strict: Record<string, { make: Make; why: string }> = {
   },
 }
 
-/** These valid tokens prove that the others are refused for their defect. */
+/** Valid tokens. They prove that the others are refused for their defects only. */
 const sound: Record<string, Make> = {
   'as it is': (forger) => forger.sign(),
   'with its type in full': (forger) => forger.sign({}, { typ: 'application/at+jwt' }),

@@ -12,7 +12,7 @@ import { address, openBrowser } from './browser.ts'
 const dayMs = 24 * 60 * 60 * 1000
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** A connection has exactly the rights of its grant at the moment of a call, whatever its tokens say. */
+/** A connection has exactly the rights that its grant has at the moment of a call, whatever its tokens say. */
 onEachDatabase('a connection', (database) => {
   let world: World
   let connections: Connections
@@ -120,7 +120,7 @@ onEachDatabase('a connection', (database) => {
     await expect(refresh(String(last.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
-  // Like the Rust SDK's clients, for example Codex: they request offline_access, name it again, and send no prompt.
+  // The Rust SDK's clients, such as Codex, do this: they request offline_access, name it again, and send no prompt.
   test.each([null, 'login', 'consent', 'login consent'])(
     'asked for with prompt=%s is refreshed with and without naming offline_access',
     async (prompt) => {

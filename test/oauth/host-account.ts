@@ -1,13 +1,13 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 
-/** An AI host's state of one connection, in memory; `asked` is the address to which it sent the person. */
+/** An AI host's login for one connection, in memory. `asked` is the address to which the host sent the person. */
 export interface HostAccount {
   provider: OAuthClientProvider & never
   asked: string | undefined
   forgetRefreshToken(): void
 }
 
-/** Nobody listens there: the browser's request to it carries the code. */
+/** Nothing listens at this address: the test reads the code from the browser's request. */
 const redirectUrl = 'http://127.0.0.1:1/callback'
 
 export function createHostAccount(name: string): HostAccount {

@@ -9,7 +9,7 @@ import { type Served, serveWorld } from './served.ts'
 
 interface Host {
   connect(): Promise<void>
-  /** Finishes with the browser's parameters; afterwards the host connects again. */
+  /** Finishes the sign-in with the parameters of the browser's redirect. The host must connect again afterwards. */
   finish(answer: URLSearchParams): Promise<void>
   call(name: string, input?: object): Promise<{ structuredContent?: unknown; isError?: boolean; content?: unknown }>
   close(): Promise<void>
@@ -36,7 +36,7 @@ describe.each(hosts)('$name', ({ open }) => {
   test('asks for the four defaults, and for more when a tool needs it', async () => {
     const account = createHostAccount('Modest Host')
     const mcpUrl = new URL(`${served.url}/mcp/x/default,customers`)
-    // The later clients add offline_access, which the authorization server lists.
+    // The newer clients add offline_access, because the authorization server lists it.
     const scopes = () => {
       const asked = new URL(String(account.asked)).searchParams.get('scope')?.split(' ') ?? []
       return asked.filter((scope) => scope !== 'offline_access').sort()
@@ -54,7 +54,7 @@ describe.each(hosts)('$name', ({ open }) => {
       recipients: [{ type: 'email', value: 'customer@example.com' }],
       agents: [{ agentId: (await whoIs(host)).whoami.agentId, permissions: ['payments.read'] }],
     }
-    // The v1 client with a refresh token renews its grant instead of asking for more.
+    // With a refresh token, the v1 client would renew its grant instead of asking for more.
     account.forgetRefreshToken()
     await expect(host.call('create_customer_invitation', invitation)).rejects.toThrow()
     expect(scopes()).toEqual([...defaults, 'customers:write'].sort())
@@ -109,7 +109,7 @@ describe.each(hosts)('$name', ({ open }) => {
 
     await disconnectAll(context)
     account.forgetRefreshToken()
-    // The host is told to sign in again, and where.
+    // The refusal tells the host where to sign in again.
     const asked = account.asked
     await expect(host.call('whoami')).rejects.toThrow()
     expect(account.asked).not.toBe(asked)

@@ -9,7 +9,7 @@ import { authorizationUrl, createApplication } from './application.ts'
 import { openBrowser } from './browser.ts'
 import { type FetchingService, openFetchingService } from './published.ts'
 
-/** Null if no certificate can be made here. */
+/** Returns a self-signed certificate; `null` if none can be created here. */
 function certificate(): { key: string; cert: string } | null {
   const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-tls-'))
   const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
@@ -44,7 +44,7 @@ describe.skipIf(made === null)('a site on this machine or its network', () => {
   })
 
   beforeAll(async () => {
-    // It must be refused because the address is private, not because of its certificate.
+    // Accepts any certificate, so that the server is refused only because its address is private.
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     await new Promise<void>((resolve) => server.listen(0, '::', resolve))
     port = (server.address() as AddressInfo).port

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** Opens a port of this machine that counts its connections. */
+/** Opens a port on this machine, and counts its connections. */
 async function counting() {
   let connections = 0
   const server = createServer((socket) => {
@@ -21,7 +21,7 @@ async function counting() {
   return { port: (server.address() as AddressInfo).port, connections: () => connections }
 }
 
-/** Starts a proxy that records requested targets, and refuses. */
+/** Starts a proxy that records the targets of requests, and refuses them. */
 async function refusingProxy() {
   const asked: string[] = []
   const server = createHttpServer().on('connect', (request, socket) => {
@@ -73,7 +73,7 @@ describe('documents at addresses from strangers', () => {
     for (const host of ['app.example', 'localhost', 'a.inside.example']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow()
     }
-    // The proxy would resolve these on its own machine.
+    // A proxy would resolve these names on its own machine.
     for (const host of ['localhost.', 'sub.localhost', 'intranet', 'files.local', 'metadata.google.internal']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow('private address')
     }

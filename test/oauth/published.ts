@@ -4,12 +4,12 @@ import { createService, type Service, type ServiceOptions } from '../../src/serv
 import { sqlite } from '../support/databases.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** Starts a service that fetches applications' documents from an address of the test. */
+/** A service that fetches applications' metadata documents with the test's `fetch`. */
 export interface FetchingService {
   service: Service
   system: FakeSystem
   logged: string[]
-  /** Starts another process on the same database, or this one again. */
+  /** Starts a service like another process on the same database, or like this one after a restart. */
   restarted(change?: Partial<ServiceOptions>): FetchingService
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export async function openFetchingService(
   return { ...start(), service }
 }
 
-/** A real site that stands in for https://app.example, with every address that was requested. */
+/** A real site behind the name https://app.example, and every address that was requested from it. */
 export interface Site {
   asked: string[]
   fetch: typeof fetch
@@ -59,7 +59,7 @@ export async function openSite(answer: RequestListener): Promise<Site> {
     fetch: async (input, init) => {
       const { origin, pathname } = new URL(String(input))
       if (origin !== siteAddress) throw new Error(`There is no site at ${origin}.`)
-      // The dispatcher includes the guard against private addresses, which this site has.
+      // The dispatcher contains the guard against private addresses, and this site has one.
       const { dispatcher: _, ...rest } = init as RequestInit & { dispatcher?: unknown }
       return fetch(`http://127.0.0.1:${port}${pathname}`, rest)
     },

@@ -16,7 +16,7 @@ import { address, openBrowser } from './browser.ts'
 
 let world: World
 let site: Site
-/** The MCP endpoint's requests to the API. */
+/** The requests that the MCP endpoint sent to the API. */
 let sent: { path: string; authorization: string | null }[]
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { redirectUri, type Side } from './sides.ts'
 
-/** A change to a request's parameters; null leaves one out. */
+/** A change to a request's parameters; `null` removes one. */
 export type Change = Record<string, string | null>
 
 export const scope = 'cards:agent offline_access'
@@ -24,7 +24,7 @@ export async function begin(side: Side, change: Change = {}) {
   return { url: url.href, verifier, state: parameters.state ?? null }
 }
 
-/** Returns the result of an authorization request before anybody is asked. */
+/** Returns a script that begins an authorization request, and its result before a person answers. */
 export const asking = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
@@ -34,7 +34,7 @@ export const asking = (change: Change) => async (side: Side) => {
   return `${place} with ${answer.get('error')}`
 }
 
-/** Returns the application's tokens after a person agreed. */
+/** Allows an authorization request as a person. Returns the redirect with the code, and the verifier and state. */
 export async function allowed(side: Side, change: Change = {}) {
   const { url, verifier, state } = await begin(side, change)
   const back = await side.answer(url, 'allow')
@@ -66,7 +66,7 @@ export async function outcomeOf(response: Response): Promise<string> {
 
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
-/** Presents a person's code, with something changed. */
+/** Returns a script that exchanges a person's code, with something changed. */
 export const presenting =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {
@@ -75,7 +75,7 @@ export const presenting =
     return token(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
   }
 
-/** Runs the whole flow, as strictly as openid-client does. */
+/** Runs the whole flow with openid-client's strict checks. */
 export async function connected(side: Side, change: Change = {}) {
   const { back, verifier, state } = await allowed(side, change)
   const checks = { pkceCodeVerifier: verifier, ...(state === null ? {} : { expectedState: state }) }

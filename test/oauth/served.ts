@@ -9,7 +9,7 @@ import { createWorld, type World } from '../support/world.ts'
 
 export interface Served {
   world: World
-  /** Its listening address, which is also its public address. */
+  /** The address on which it listens, which is also its public address. */
   url: string
   listener: Listener
   close(): Promise<void>

@@ -10,17 +10,19 @@ import { address, openBrowser } from './browser.ts'
 /** One of the two authorization servers to compare. */
 export interface Side {
   issuer: string
-  /** Two resources that it knows. */
+  /** Two resources for which it issues tokens. */
   resource: string
   otherResource: string
-  /** An application on this machine, and another one. */
+  /** Two applications on this machine. */
   application: client.Configuration
   other: client.Configuration
   /** Opens an address without following redirects. */
   send(url: string, init?: RequestInit): Promise<Response>
-  /** Resolves to the browser's final address: a page, or an address outside the server. */
+  /**
+   * Opens an address in a browser that follows redirects. Resolves to the final page, or address outside the server.
+   */
   open(url: string): Promise<Landing>
-  /** Resolves to the browser's final address after the person answered the request. */
+  /** Opens an authorization request, and answers it as a person. Resolves to the browser's final address. */
   answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
   close(): Promise<void>
 }
@@ -30,11 +32,11 @@ export interface Landing {
   status: number
 }
 
-/** Registered without a port, like applications that use any free one. */
+/** Applications that use any free port register their redirect address without one. */
 export const registered = 'http://127.0.0.1/callback'
 export const redirectUri = 'http://127.0.0.1:53682/callback'
 
-/** Starts this service, without a network. Its time is `Date`'s. */
+/** Starts this service, called without a network. `Date` is its clock. */
 export async function openService(): Promise<Side> {
   const system = dateSystem()
   const world = await createWorld(sqlite, { system })
@@ -54,7 +56,7 @@ export async function openService(): Promise<Side> {
   }
 }
 
-/** Starts the library that it is built with, with its defaults. */
+/** Starts a plain `oidc-provider`, the library that the service uses, with its defaults. */
 export async function openPlain(): Promise<Side> {
   const otherResource = 'https://other.example'
   const plain = await startPlainProvider({ otherResources: [otherResource] })

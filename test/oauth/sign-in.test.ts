@@ -26,7 +26,7 @@ interface Answer {
 
 const own = { origin: address, 'sec-fetch-site': 'same-origin' }
 
-/** Sends the sign-in page's form, as that page would unless `headers` override it. */
+/** Sends a form of the sign-in page, with the page's headers unless `headers` overrides them. */
 async function send(
   path: string,
   fields: Record<string, string>,
@@ -44,7 +44,7 @@ interface Sending {
   headers?: Record<string, string>
   service?: Service
   origin?: string
-  /** The client's address; undefined: it calls within this process. */
+  /** The client's network address; `undefined` if it calls within this process. */
   from?: string
 }
 
@@ -55,7 +55,7 @@ const opens = async (answer: Answer) => {
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
 }
 
-/** Starts a deployed service on the same database. */
+/** Starts a service on the same database, as it would be deployed. */
 function deployed(change: Partial<Parameters<typeof createService>[0]>): Service {
   const { store, system } = world
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -76,7 +76,7 @@ async function setPassword(userId: string): Promise<void> {
   await world.store.transaction((tx) => savePassword(tx, { userId, hash }))
 }
 
-/** Behaves as if strangers had tried wrong passwords at many addresses. */
+/** Stores refused passwords, as if strangers had tried them from many addresses. */
 async function insertRefusals(email: string, count: number): Promise<void> {
   const refusedAtMs = world.system.now()
   const row = (number: number) => ({
@@ -89,7 +89,7 @@ async function insertRefusals(email: string, count: number): Promise<void> {
   await world.store.transaction(({ db }) => db.insertInto('refusedPasswords').values(rows).execute())
 }
 
-/** A world whose owner has a password. */
+/** Creates a world whose owner has a password. */
 async function begin(database: TestDatabase): Promise<string> {
   world = await createWorld(database)
   const owner = await world.store.transaction(firstOwner)
@@ -97,7 +97,7 @@ async function begin(database: TestDatabase): Promise<string> {
   return String(owner?.email)
 }
 
-/** Counts password hashes from now on, whatever the answer shows. */
+/** Counts computed password hashes from now on, because answers must not show whether there was one. */
 function countHashes() {
   let count = 0
   const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && count++) }).enable()
@@ -169,7 +169,7 @@ onEachDatabase('signing in', (database) => {
     // Each sign-in gives the browser a new cookie; the old one is useless.
     expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })).status).toBe(429)
     const cookie = browserOf(again)
-    // It signs nobody in, opens nobody else's account, and has its own tries.
+    // The cookie signs nobody in, gives no more tries at another account, and has tries of its own.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...own, cookie })
     expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie } })).status).toBe(429)
@@ -308,7 +308,7 @@ describe('signing in', () => {
     const shown = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
     expect(shown[1]).toEqual(shown[0])
     expect(shown[2]).toEqual(shown[0])
-    // It doesn't close for existing users only, either.
+    // Accounts that don't exist close in the same way.
     const tries = Array.from({ length: 10 }, () => send('/sign-in', { email: 'nobody@example.com', password: 'wrong' }))
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
   })

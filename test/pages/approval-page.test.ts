@@ -22,7 +22,7 @@ async function begin(database: TestDatabase): Promise<void> {
   site = await createPersonSite(database)
   self = payer(site.world)
   shop = await addParty(site.world, { party: { displayName: 'Shop' } })
-  // These limits put every payment in review, whoever sends it.
+  // These limits send every payment to review, whoever makes it.
   await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
   for (let count = 0; count < 3; count++) {
     ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))
@@ -144,7 +144,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
     const check = String(location)
     await visitor.open(check)
-    // A wrong code keeps the way back.
+    // After a wrong code, the page still leads back to the approval.
     expect(await visitor.send(check, { code: '12' })).toMatchObject({ status: 422 })
     const code = codeAt(secret, site.world.system.now())
     expect(await visitor.send(check, { code })).toMatchObject({ status: 303, location: path })
@@ -234,7 +234,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect([page.status, missing.status]).toEqual([404, 404])
     expect(withoutTokens(page.text, path)).toBe(withoutTokens(missing.text, unknown))
     expect(await visitor.open('/approvals/apr_1/review')).toMatchObject({ status: 404 })
-    // Not even with a valid form token.
+    // The answer is the same with a valid form token.
     for (const at of [path, unknown]) {
       const sent = await visitor.post(at, { formToken: await tokenOf(visitor, at), decision: 'approve' })
       expect(sent).toMatchObject({ status: 404 })
@@ -294,7 +294,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
     expect(wired).not.toContain('0001234')
 
-    // Makes an agent of a developer that this party is a customer of.
+    // Makes this party a customer of a developer's agent.
     await addDelegation(site.world, {
       customerPartyId: site.owner.partyId,
       agentPartyId: shop.partyId,

@@ -17,7 +17,7 @@ import { sqlite, type TestDatabase } from '../support/databases.ts'
 import { freePort } from '../support/free-port.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Enough for installing the browser on a machine without one. */
+/** Long enough to install the browser on a machine that has none. */
 const browserStartMs = 300_000
 
 const flags = [
@@ -34,14 +34,14 @@ const flags = [
 /** Long enough for a busy machine, and shorter than a test's own timeout, so that the error names the wait. */
 const longestWaitMs = 120_000
 
-/** A test file's contexts in the browser that all files of its worker share. */
+/** A test file's share of the browser that all files of a worker use. */
 export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   /** Closes the file's contexts. */
   close(): Promise<void>
 }
 
-/** It ends with the worker. */
+/** The browser, which ends with the worker. */
 let shared: Promise<Browser> | undefined
 
 export async function startBrowser(): Promise<TestBrowser> {
@@ -66,7 +66,7 @@ async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: browserStartMs })
 }
 
-/** Waits until it has the focus, which a page sets only after it is drawn. */
+/** Waits until the element has the focus, which a page sets only after it is drawn. */
 export async function expectFocus(element: Locator): Promise<void> {
   await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
 }
@@ -119,7 +119,7 @@ export const monthly = {
   taxAmount: 150,
 }
 
-/** Starts a listening service with a new world. */
+/** Starts a service with a new world on a real port. */
 export async function startSite(database: TestDatabase = sqlite): Promise<Site> {
   const world = await createWorld(database)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)

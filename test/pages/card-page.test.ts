@@ -15,7 +15,7 @@ const minutes = 60
 
 let site: PersonSite
 
-/** Makes a page. Returns its path and its card. */
+/** Creates a page for a card's details. Returns its path and its card. */
 async function newPage(attributes: Record<string, unknown> = {}, { of, ...sent }: Sent & { of?: string } = {}) {
   const cardId = of ?? (await site.world.issueCard(attributes, sent))
   const { customerPartyId } = attributes

@@ -17,7 +17,7 @@ onEachDatabase('cards that are tried out at a checkout', (database) => {
     const { store, system } = world
     const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
     const log = { debug: line, info: line, warn: line, error: line }
-    // Starts another process on the same database.
+    // The second service acts as another process on the same database.
     services = [world.service, createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log })]
   })
   afterEach(() => world.drop())
@@ -43,7 +43,7 @@ onEachDatabase('cards that are tried out at a checkout', (database) => {
   test('make it wait after ten declines, at every process, and end it after twenty', async () => {
     const { id, clientSecret } = await subscribe()
     const other = await subscribe()
-    // Each from a different address, half of them at another process.
+    // Each try comes from another address, and half of them reach the other process.
     const tries = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         pay(clientSecret, declined, { from: `192.0.2.${index}`, process: index % 2 }),

@@ -51,7 +51,7 @@ async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: str
 
 const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
 
-/** Clicks in a tab that may be in the background, or that learns that it is too late before the click. */
+/** Clicks, unless the page first shows the heading by itself. Works in a background tab too. */
 const payOrHear = (tab: Tab, name: string) =>
   Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
 
@@ -73,7 +73,7 @@ describe('a payer', () => {
       expect(shown).toContain(words)
     }
     await tab.form.getByText('By paying you agree that').waitFor()
-    // The page above it already says everything.
+    // The page around the form already says everything.
     await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
     await heading(tab, 'Paid. Thank you.').waitFor()
@@ -286,7 +286,7 @@ describe('the test card', () => {
       of.map(async ([number, card]) => {
         const { id, url } = await site.subscribe()
         const tab = await open(url)
-        // Events instead of clicks, because a background tab is drawn too rarely for clicks.
+        // Dispatches events, because a background tab is drawn too rarely for clicks.
         await tab.form.locator(`[data-number="${number}"]`).dispatchEvent('click')
         await payButton(tab).dispatchEvent('click')
         const result = results[card]

@@ -85,13 +85,13 @@ onEachDatabase('the consent pages', (database) => {
     expect(text).not.toContain('Create a new agent')
     const answer = await visitor.send(here(), { decision: 'allow', agent: agentId })
     expect(answer).toMatchObject({ status: 303, location: 'https://assistant.example/callback?code=1' })
-    // The server's own cookies are sent too.
+    // The answer also sets the authorization server's own cookies.
     expect(answer.headers.getSetCookie()).toHaveLength(2)
     expect(answer.headers.get('referrer-policy')).toBe('same-origin')
     const [connection] = await connectionsOf(user)
     expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
     expect(site.answers).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
-    // With another request, the same application can get another choice.
+    // The same application can ask again, and get another choice.
     site.asked = asking({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
@@ -167,7 +167,7 @@ onEachDatabase('the consent pages', (database) => {
     const { text } = await visitor.open(here())
     expect(text).toContain('It acts as you, <bdi>Max Member</bdi>, not as an agent.')
     expect(text).not.toContain('type="radio"')
-    // A value that the form does not offer cannot be chosen.
+    // Sends a choice that the form does not offer; it has no effect.
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 303 })
     expect(await connectionsOf(user)).toMatchObject([{ agentName: null }])
   })
@@ -319,7 +319,7 @@ describe('the self-description of an application', () => {
       'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(told)
-    // The agent does not exist yet.
+    // The agent will only be created by this form.
     expect(text).toContain('No limit of its own. The whole account')
   })
 })

@@ -46,7 +46,7 @@ const visitor = (text: string, personToken: string | null = null) => ({
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
-/** Every page that shows text by other people, with one text in each of its places. */
+/** Every page that shows text by other people, with the given text wherever such a text can be. */
 const pages: Record<string, (text: string) => Html | string> = {
   approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
   'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
@@ -250,7 +250,7 @@ const foreign = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** Returns the text that a browser would show, without the isolates of our own sentences. */
+/** Returns the text that a browser would show, without the direction isolates of our own sentences. */
 function textOf(document: string): string {
   const text = document.replace(/<[^>]*>/g, '').replace(/&(\w+|#\d+);/g, '?')
   return text.replace(/\u2068([^\u2068\u2069]*)\u2069/g, '$1')
@@ -275,9 +275,9 @@ describe.each(Object.entries(pages))('%s', (_, page) => {
   })
 })
 
-/** It shows an application's error text, and no names. */
+/** Pages that show an application's error text, but no names. */
 const nameless = ['device failed']
-/** Latin letters except for the "а" and both "о", which are Cyrillic. */
+/** A name in Latin letters, except for the "а" and both "о", which are Cyrillic. */
 const homograph = 'Pl\u0430in G\u043e\u043eds'
 const hint = 'has letters of several alphabets'
 

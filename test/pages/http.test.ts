@@ -84,7 +84,7 @@ describe('the checkout over HTTP', () => {
     expect(response.headers.get('x-frame-options')).toBeNull()
     expect(response.headers.get('cross-origin-resource-policy')).toBe('cross-origin')
     expect(response.headers.get('cross-origin-embedder-policy')).toBe('require-corp')
-    // Without its script the browser has nothing to send: no field has a name.
+    // The fields have no names, so without its script the browser sends nothing.
     expect(text).not.toMatch(/<input[^>]* name=/)
   })
 
@@ -346,7 +346,7 @@ onEachDatabase('a checkout', (database) => {
     expect(text).toContain('<h2>Paid. Thank you.</h2>')
     expect(text).toMatch(/<button id="stop"[^>]* hidden>/)
     for (const secret of ['_secret_', '_manage_']) expect(text).not.toContain(secret)
-    // A second payer, who isn't the original one, learns that it is paid, and gets no token to act with.
+    // Another payer learns that it is paid, but gets no token to act with.
     expect((await ask(world, 'pay', { ...payment, payerKey: 'another' })).json.data.attributes.manageToken).toBeNull()
     expectRefusal(await ask(world, 'stop', { clientSecret }), 'invalid_value', {
       source: { pointer: '/data/attributes' },

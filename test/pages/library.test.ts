@@ -8,7 +8,7 @@ import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser
 /** A merchant's own site, on a different host than the service, with its own strict policy. */
 let shop: Server
 let shopUrl: string
-/** The HTML of its page, and its script. */
+/** The shop's page and its script. */
 let shown: { html: string; script: string }
 let site: Site
 let browser: TestBrowser
@@ -127,7 +127,7 @@ describe("the library on another site's page", () => {
     await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
     expect((await site.read(second.id)).status).toBe('pending')
     expect(tab.sent.every(({ body }) => !body.includes(second.clientSecret))).toBe(true)
-    // Opened by itself, the form has no page to get a secret from.
+    // Opened without its page, the form gets no secret.
     const alone = await openTab(context, `${site.listener.url}/checkout/form`)
     await alone.page.evaluate(
       `postMessage({ clientSecret: ${JSON.stringify(second.clientSecret)} }, '*', [new MessageChannel().port2])`,

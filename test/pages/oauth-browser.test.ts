@@ -16,7 +16,7 @@ import { asking, createOAuthSite, type OAuthSite } from './oauth-site.ts'
 let browser: TestBrowser
 let site: OAuthSite
 let listener: Listener
-/** Another site: the application. */
+/** The application, which is another site. */
 let application: Listener
 let count = 0
 
@@ -57,7 +57,7 @@ beforeEach(() => {
   site.asked = asking({ uid: `uid-${++count}`, client: { redirectUri } })
 })
 
-/** Opens a page in a browser in which the user is signed in; null: nobody. */
+/** Opens a page in a browser in which the user is signed in; `null` for nobody. */
 async function visit(path: string, user: UserRow | null = site.owner, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options })
   if (user !== null) {
@@ -232,7 +232,7 @@ test('another site can neither frame it nor send its form', async () => {
 
 test('the form leads nowhere but to the application', async () => {
   const { page, complaints, context } = await visit(consentPath())
-  // The browser ends at another address than the page was made for.
+  // The answer goes to another address than the one for which the page was made.
   if (site.asked !== undefined) site.asked.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
   await page.getByRole('button', { name: 'Deny' }).click()
   await expect.poll(() => complaints.join()).toContain('form-action')
@@ -263,7 +263,7 @@ describe.skipIf(!isDeep)('looks', () => {
   ) {
     const { page, context } = await visit(path, user)
     await act?.(page)
-    // With its style sheets, even where it was redirected to another document.
+    // Waits for the style sheets too, even after a redirect.
     await page.waitForLoadState('load')
     for (const width of [320, 360, 1280]) {
       await page.setViewportSize({ width, height: 800 })

@@ -64,7 +64,7 @@ describe('signing in', () => {
     expect(site.world.logged.join()).not.toContain(password)
   })
 
-  // A wrong password costs as much as a right one; test/oauth/sign-in counts them in each run.
+  // Each wrong password takes as long as a right one; test/oauth/sign-in.test.ts counts them in every run.
   test.runIf(isDeep)('too many wrong passwords are explained in words', async () => {
     const { email } = await site.addUser()
     for (let count = 0; count < 10; count++) await stranger().post('/sign-in', { email, password: 'wrong' })
@@ -91,7 +91,7 @@ describe('signing in', () => {
   test('over https the cookie is bound to the host and is never sent in the clear', async () => {
     const app = site.app({ publicUrl: () => 'https://pay.example' })
     const visitor = createVisitor(app, { origin: 'https://pay.example', session: await site.sessionOf(site.owner) })
-    // A cookie with the other name could come from a neighboring host.
+    // A neighboring host could set a cookie without this prefix.
     expect(await visitor.open('/connections')).toMatchObject({ status: 303 })
     const { headers } = await visitor.post('/sign-in', { email: site.owner.email, password })
     const cookie = headers.getSetCookie().find((line) => line.startsWith('__Host-payments_session='))

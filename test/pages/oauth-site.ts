@@ -16,16 +16,16 @@ import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** The pages on a real world. Only the pending authorization request is simulated: `asked`. */
+/** The pages on a real world. Only the authorization request is simulated, by `asked`. */
 export interface OAuthSite {
   world: World
   signIn: SignIn
   owner: UserRow
-  /** The authorization request of every browser; undefined: none. */
+  /** The authorization request that every browser has; `undefined` for none. */
   asked: ConsentRequest | undefined
-  /** The answers to requests, in order. */
+  /** The answers to authorization requests, in order. */
   answers: string[]
-  /** Returns the pages at another address or in another environment. */
+  /** Returns an app with the pages, by default at this address in the sandbox. */
   app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
   addUser(change?: Partial<UserRow>): Promise<UserRow>
   deleteAgent(agentId: string): Promise<void>
@@ -87,7 +87,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
 
 export const clientId = 'https://assistant.example/client.json'
 
-/** Makes a request of an application that runs at `redirectUri`. */
+/** Returns an authorization request of an application at `redirectUri`. */
 export function asking({
   client = {},
   ...request
@@ -131,7 +131,7 @@ export interface Shown {
   location: string | null
 }
 
-/** A headless browser: it keeps cookies, and sends the headers that tell a form's origin. */
+/** A headless browser: it keeps cookies, and sends the headers that name a form's origin. */
 export interface Visitor {
   cookies: Map<string, string>
   open(path: string): Promise<Shown>

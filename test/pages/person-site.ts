@@ -4,12 +4,13 @@ import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './oauth-site.ts'
 
-/** The whole service, with people at headless browsers. */
+/** The whole service, and people who use it in headless browsers. */
 export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
-  /** Undefined: nobody is signed in. */
+  /** Returns a browser in which the user is signed in; without a user, nobody is. */
   visitor(user?: UserRow): Promise<Visitor>
   /**
-   * Returns the fields of the owner's sign-in form. The first call sets the password, and ends the owner's sessions.
+   * Returns the fields of the owner's sign-in form. The first call sets the owner's password, which ends the owner's
+   * sessions.
    */
   withPassword(): Promise<{ email: string; password: string }>
 }
@@ -31,7 +32,7 @@ export async function createPersonSite(database: TestDatabase, options: WorldOpt
   }
 }
 
-/** Returns the part of a page that is the same for everyone: without form tokens and the given parts. */
+/** Returns a page without its form tokens and the given parts, so that pages can be compared. */
 export function withoutTokens(text: string, ...parts: string[]): string {
   return parts.reduce((rest, part) => rest.replaceAll(part, '…'), text.replace(/\b[0-9a-f]{64}\b/g, '…'))
 }

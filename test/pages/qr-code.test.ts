@@ -3,7 +3,7 @@ import { qrImage } from '../../src/service/pages/verify/qr-code.ts'
 
 const text = (length: number) => 'otpauth://totp/'.padEnd(length, 'aB3%:')
 
-/** Returns the modules that the image draws, row by row, without the quiet zone. */
+/** Returns the QR code's modules row by row, without the quiet zone: `#` is dark. */
 async function drawn(length: number): Promise<string> {
   const image = String(await qrImage(text(length)))
   const size = Number(image.match(/viewBox="0 0 (\d+) \1"/)?.[1])

@@ -13,7 +13,7 @@ export interface Shown {
 
 type Fields = Record<string, string | string[]>
 
-/** A browser's headers for a form of this site. */
+/** The headers that a browser sends with a form of this site. */
 export const own = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
 
 /** A world, and a visitor of its shops in a headless browser. */

@@ -38,7 +38,7 @@ afterAll(async () => {
 
 type Scheme = 'light' | 'dark'
 
-/** Opens a phone's browser that runs no script. */
+/** Opens a page in a phone's browser without scripts. */
 async function open(path: string, options: { colorScheme?: Scheme; width?: number } = {}) {
   const { colorScheme = 'light', width = 320 } = options
   const viewport = { width, height: 720 }
@@ -58,7 +58,7 @@ async function tabTo(page: Page, role: 'link' | 'button' | 'spinbutton' | 'textb
   await expect.poll(() => element.evaluate(outlineOf)).toBe('solid')
 }
 
-/** More than any page has focusable elements. */
+/** More Tab presses than any page has focusable elements. */
 const mostPresses = 40
 
 /** Runs in the browser. */

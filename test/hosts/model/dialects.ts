@@ -8,13 +8,13 @@ type Json = any
 export interface Dialect {
   path: RegExp
   read(body: Json): Shown
-  /** Returns the body of an answer. */
+  /** Returns the body of a complete answer. */
   whole(answer: Answer, model: string): Json
   /** Returns the events of a streamed answer; undefined if no host here needs this protocol's streams. */
   stream?(answer: Answer, model: string): { event?: string; data: Json }[]
 }
 
-/** Hosts take two messages with the same id for one message. */
+/** Creates a new id, because hosts take two messages with the same id for one. */
 const newIdOf = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`
 
 const textOf = (content: Json): string => {
@@ -61,7 +61,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
   arguments: JSON.stringify(answer.arguments),
 })
 
-/** OpenAI's responses: the OpenAI Agents SDK, Codex. The names of a namespace's tools include its name. */
+/** OpenAI's responses: the OpenAI Agents SDK, Codex. If tools have a namespace, it is part of their names. */
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({

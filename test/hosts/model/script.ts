@@ -5,7 +5,7 @@ export type Step =
 
 /** The content of a request to the model, whatever the dialect. */
 export interface Shown {
-  /** The user's words. */
+  /** The user's messages. */
   said: string
   /** The names that the host offers: a tool's own name, often with the server's prefix. */
   tools: readonly string[]
@@ -15,18 +15,18 @@ export interface Shown {
 
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
-/** The script of a conversation: one step per result, or a function of the request's content. */
+/** The script of a conversation: a step for each number of results so far, or a function of the request's content. */
 export type Script = readonly Step[] | ((shown: Shown) => Step)
 
 /**
- * Returns the script's next step. Its position follows from the conversation alone, so other requests of the host (a
- * title, a summary) don't matter: they offer no tool and get a word.
+ * Returns the script's next answer. Its position follows from the conversation alone, so other requests of the host (a
+ * title, a summary) don't matter: they offer no tools, and get one word.
  */
 export function nextAnswer(script: Script, shown: Shown): Answer {
   try {
     return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
   } catch (error) {
-    // Without an answer, the host would ask forever.
+    // If it got no answer, the host would ask forever.
     return { text: String(error) }
   }
 }
@@ -41,7 +41,10 @@ function answerOf(step: Step | undefined, { tools, results }: Pick<Shown, 'tools
   return { tool, arguments: step.arguments(results), id: `call_${results.length + 1}` }
 }
 
-/** Returns the first id with this prefix in the newest result that has one. @throws Error if no result has one */
+/**
+ * Returns the first id with this prefix in the newest result that has one.
+ * @throws Error if no result has one
+ */
 export function idIn(results: readonly string[], prefix: string): string {
   for (const result of results.toReversed()) {
     const id = new RegExp(`\\b${prefix}_[0-9a-f]{32}`).exec(result)?.[0]

@@ -5,10 +5,10 @@ import { zstdDecompressSync } from 'node:zlib'
 import { dialects } from './dialects.ts'
 import { nextAnswer, type Script } from './script.ts'
 
-/** Starts a model server on loopback that speaks the four common protocols and follows a script. */
+/** A model server on loopback that speaks the four common protocols and follows a script. */
 export interface ScriptedModel {
   url: string
-  /** The texts of the latest tool results that the model saw. */
+  /** The texts of the tool results that the model saw last. */
   heard(): readonly string[]
   /** The bodies of all requests. */
   requests: readonly unknown[]

@@ -2,7 +2,7 @@ import { idIn, type Shown, type Step } from './script.ts'
 
 /**
  * Two models that read a task and the results so far, and take the next step. One is careful. The other picks the shop
- * with the most promising name, ignores totals, and pays again after a lost answer.
+ * with the most promising name, ignores totals, and pays again if an answer is lost.
  */
 export const shoppers = {
   careful: (shown: Shown) => nextOf(shown, { isCareful: true }),
@@ -33,7 +33,7 @@ function paying(results: readonly string[], { cents, handle, isCareful }: Paymen
   if (results.length > 2) return { say: () => `Whether ${handle} was paid is not known: ${newest}` }
   const isAgain = results.length > 0
   const counterparty = { type: 'handle', value: handle }
-  // A retry repeats the same call; a new attempt makes a different one.
+  // A retry repeats the call; another description makes it a new payment.
   const description = isAgain && !isCareful ? 'As asked, again' : 'As asked'
   return { call: 'create_payment', arguments: () => ({ amount: cents, counterparty, description }) }
 }
@@ -41,7 +41,7 @@ function paying(results: readonly string[], { cents, handle, isCareful }: Paymen
 interface Purchase extends Character {
   product: string
   shop: string
-  /** The total in cents. */
+  /** The highest total to pay, in cents. */
   most: number | undefined
 }
 
@@ -79,10 +79,10 @@ function buying(results: readonly string[], purchase: Purchase): Step {
   return steps[results.length] ?? { say: () => 'Done.' }
 }
 
-/** Returns the shop with exactly that name, or one whose name contains it. */
+/** Returns the id of the shop with exactly that name, or of one whose name contains it. */
 function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
   const own = slug(shop)
-  // A line break is two characters if the host shows its model JSON.
+  // If the host shows its model JSON, a line break is two characters.
   const words = list.replaceAll('\\n', ' ')
   const alike = [...words.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)]
     .map(([id]) => id)
@@ -96,7 +96,7 @@ const slug = (name: string) =>
     .replaceAll('&', 'and')
     .replace(/[^a-z0-9]+/g, '-')
 
-/** People may leave off the end of a product's name. */
+/** Finds a product by the beginning of its name, because people may leave off the end. */
 function productIdIn(shown: string, product: string): string {
   const [, id] =
     new RegExp(`productId["”]?:? ?["“]([a-z0-9-]+)["”],? ?"?name["”]?:? ?["“]${product}`, 'i').exec(shown) ?? []
@@ -104,14 +104,14 @@ function productIdIn(shown: string, product: string): string {
   return id
 }
 
-/** Returns the shop's name as a card must have it. */
+/** Returns the shop's name as a card for it must have it. */
 function merchantIn(cart: string): string {
   const [, name] = /\bmerchant"?[.:] ?\{?"?name"?:? ?["“]([^"”]+)["”]/.exec(cart) ?? []
   if (name === undefined) throw new Error('The cart names no merchant.')
   return name
 }
 
-/** Returns a field of a result, which a host shows its model as text or as JSON. */
+/** Returns a field of a result. Hosts show results to their model as text or as JSON. */
 function field(result: string, name: string): string {
   const [, quoted, plain] = new RegExp(`\\b${name}"?:? ?(?:["“]([^"”]*)["”]|([$\\d.,]*\\d))`).exec(result) ?? []
   const value = quoted ?? plain
@@ -119,7 +119,7 @@ function field(result: string, name: string): string {
   return value
 }
 
-/** An amount is `$66.74` in texts, and 6674 in JSON. */
+/** Parses an amount, which is `$66.74` in texts and 6674 in JSON. */
 const cents = (text: string) =>
   text.startsWith('$') ? Math.round(Number(text.replace(/[$,]/g, '')) * 100) : Number(text)
 
