@@ -56,7 +56,7 @@ onEachDatabase('a client in the process of the service', (database) => {
   })
 })
 
-/** An answer without the request id that each request gets. */
+/** Returns an answer without the request id, which differs for each request. */
 function told(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
   const named = String(answer?.headers.get('x-request-id'))
   return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(named, 'its id')]

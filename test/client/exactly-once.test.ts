@@ -27,15 +27,15 @@ import {
 
 const cli = await runResource('cli')
 
-/** 20,000 calls in the deep run: 10,000 over each transport, most of them on the faster database. */
+/** The number of calls: in the deep run 20,000, half of them over each transport, and most on the faster database. */
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
 const lanes = 64
 
-/** Some transfers are rate-limited until the client gives up, after seconds. */
+/** A rule that refuses some transfers until the client gives up, after some seconds. */
 const refused = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
-/** A third of all attempts fail. */
+/** Rules by which a third of all attempts fail. */
 const faults = `
 seed: exactly once
 faults:
@@ -84,7 +84,7 @@ describe.each(databasesForLong)('money that moves under faults on $name', (datab
 
 type Connect = (env: Record<string, string>) => Promise<{ caller: Caller; close(): Promise<void> }>
 
-/** A server process that an agent's host started. */
+/** Starts a server over stdio, as an agent's host does. */
 async function overStdio(env: Record<string, string>): ReturnType<Connect> {
   const host = hosts[2].open()
   const command = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
@@ -92,7 +92,7 @@ async function overStdio(env: Record<string, string>): ReturnType<Connect> {
   return { caller: agentOver(host), close: () => host.close() }
 }
 
-/** A program that calls a `serve` process over the network. */
+/** Starts a `serve` process, which a program calls over the network. */
 async function overHttp(env: Record<string, string>): ReturnType<Connect> {
   const served = await serve([cli, 'serve'], { ...env, PAYMENTS_PORT: '0' })
   const { fetch, close } = createRemoteFetch()
@@ -107,7 +107,7 @@ async function overHttp(env: Record<string, string>): ReturnType<Connect> {
   }
 }
 
-/** Opens the service on that database in this process, as its first party's API key and its agent use it. */
+/** Opens the service on that database in this process, as its first party's API key and agent use it. */
 async function inProcess(url: string) {
   const store = await openStore({ url, system: realSystem })
   const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -124,7 +124,7 @@ async function inProcess(url: string) {
   return { store, owner: as(credentials.apiKey), agent: as(credentials.agentKey) }
 }
 
-/** A second wallet, and a payee. */
+/** Creates a second wallet, and a payee. */
 async function prepared(url: string): Promise<Places> {
   const { store, owner, agent } = await inProcess(url)
   const { partyId } = (await owner.whoami({})).data.attributes
@@ -137,7 +137,7 @@ async function prepared(url: string): Promise<Places> {
   return { partyId, payeeId, fromWalletId, toWalletId }
 }
 
-/** Returns the effects in the ledger, by tool: the amount of each, and the hits of each rule. */
+/** Returns the amounts of the effects in the ledger, by tool, and the hits of each rule. */
 async function effectsIn(url: string) {
   const { store, owner } = await inProcess(url)
   try {
@@ -164,7 +164,7 @@ async function effectsIn(url: string) {
   }
 }
 
-/** Returns unrequested and duplicate effects, and answered calls without an effect. */
+/** Returns the effects that nobody requested or that happened twice, and the answered calls without an effect. */
 function compared(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
   const asked = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))

@@ -8,7 +8,7 @@ import { errorOf, type Host } from '../mcp/hosts.ts'
 /** The result of a call, as reported to its caller. */
 type Told =
   | { id: string }
-  /** The result is unknown: the answer says that the same call with this key returns it. */
+  /** The result is unknown. The answer says that the same call with this key will return it. */
   | { unknown: string }
   /** Nothing was done, and the same call may be repeated later. */
   | { passing: true; afterMs: number }
@@ -22,7 +22,7 @@ const operations = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )
 
-/** A program that calls through the client, and follows the advice in its errors. */
+/** Returns a program that calls through the client, and follows the advice in its errors. */
 export function programOver(client: Client): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -42,7 +42,7 @@ export function programOver(client: Client): Caller {
   }
 }
 
-/** An agent that calls tools, and follows the advice in their results. */
+/** Returns an agent that calls tools, and follows the advice in their results. */
 export function agentOver(host: Host): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -58,12 +58,12 @@ export function agentOver(host: Host): Caller {
   }
 }
 
-/** The requested effect, and how often its caller got it. */
+/** The calls for the requested effects. */
 export interface Count {
   calls: number
-  /** Calls whose result was unknown when the client gave up, and known after following its advice. */
+  /** Calls whose result was unknown when the client gave up, and known after the caller followed its advice. */
   unknown: number
-  /** Calls that were to be repeated, because nothing was done. */
+  /** Calls that the caller was told to repeat, because nothing was done. */
   passing: number
 }
 
@@ -81,10 +81,10 @@ export interface Places {
   toWalletId: string
 }
 
-/** Seven calls that move money. */
+/** The number of calls in a round. */
 export const callsARound = 7
 
-/** Moves money in every way, for a number of rounds. Each call is repeated as its answer advises, until it succeeds. */
+/** Moves money in every way, for a number of rounds. Each call is repeated as its answer advises until it succeeds. */
 export async function moveMoney(
   caller: Caller,
   places: Places,
@@ -120,7 +120,7 @@ export async function moveMoney(
   return { count, intents }
 }
 
-/** Each try includes four attempts of the client. */
+/** The most tries of a call. Each includes four attempts of the client. */
 const mostTries = 20
 
 type Settle = (tool: string, amount: number, input: object) => Promise<string>

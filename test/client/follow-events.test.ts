@@ -4,7 +4,7 @@ import { json, scriptedClient } from './scripted.ts'
 
 const idOf = (number: number) => `evt_${String(number).padStart(32, '0')}`
 
-/** A service with the events 1 to `last` that lists them like the sandbox: newest first, by cursor. */
+/** Returns a service with the events 1 to `last` that lists them like the sandbox: newest first, by cursor. */
 function service(last: number) {
   const steps: string[] = []
   const list = { last }
@@ -54,7 +54,7 @@ test('a long backlog is read again page by page, while more comes, and each even
     if (given.length === 400) break
   }
   expect(given).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
-  // The oldest and the newest page are kept from the way back; the others are read in their turn.
+  // The client keeps the oldest and the newest page from the way back; it reads the others again in turn.
   const pages = steps.filter((step, at) => step !== 'given' || steps[at - 1] !== 'given')
   expect(pages.slice(0, 9)).toEqual([
     ...['read null', 'read 251', 'read 151', 'read 51', 'given'],

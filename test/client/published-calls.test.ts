@@ -12,7 +12,7 @@ interface Call {
   key: OperationKey
   method: string
   path: string
-  /** The client sends an Idempotency-Key. */
+  /** Whether the client sends an Idempotency-Key. */
   hasKey: boolean
   status: number
   result: 'one' | 'page' | 'several' | 'deleted' | 'none'
@@ -34,7 +34,7 @@ function callOf(line: string): Call {
   }
 }
 
-/** The client's only warning: a leaf of the wrong type. Required fields must be present. */
+/** Checks a leaf's type. A wrong type is the client's only warning; required fields must be present. */
 const checks: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
   flag: (value) => typeof value === 'boolean',
@@ -63,7 +63,9 @@ describe('a call of the published client', () => {
   })
   afterAll(() => on.world.drop())
 
-  /** The client sends attributes flat, except for an agent key; its user's fetch wraps them. */
+  /**
+   * Wraps the attributes in a body. The client sends them flat, except for an agent key; its user's fetch wraps them.
+   */
   const wrapped = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
     data: { attributes: flat, relationships },
   })
@@ -122,7 +124,7 @@ describe('a call of the published client', () => {
     expect(all.length).toBe(96)
     const published = Object.entries<OperationDefinition>(catalogue).filter(([, { extension }]) => !extension)
     const bySpecAlone = published.filter(([key]) => !all.some((call) => call.key === key)).map(([key]) => key)
-    // These are in the specification, but not in the client.
+    // These operations are in the specification, but not in the client.
     const cards = ['issueAgentCard', 'getAgentCardDetails', 'getCardTransaction', 'simulateCardAuthorization']
     cards.push('simulateCardCapture', 'simulateCardReversal', 'simulateCardExpiration', 'simulateCardRefund')
     expect(bySpecAlone.toSorted()).toEqual([...cards, 'cancelSubscription', 'createWire', 'whoami'].toSorted())

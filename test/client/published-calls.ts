@@ -1,6 +1,6 @@
 /**
- * Every call of the service's published client: `operation: METHOD path → status result type`. `K` marks calls with an
- * Idempotency-Key; other calls never have one. `+` precedes secrets that are shown once, `*` the members of `meta`.
+ * Every call of the service's published client, as `operation: METHOD path → status result type`. `K` marks a call with
+ * an Idempotency-Key; other calls never have one. `+` precedes a secret that is shown once, `*` a member of `meta`.
  */
 export const calls = `
 listAgents: GET /agents → 200 page agent
@@ -101,10 +101,7 @@ simulatePaymentRequestFulfillment: POST /simulations/payment-requests/{paymentRe
 simulatePaymentRequestDecline: POST /simulations/payment-requests/{paymentRequestId}/decline K → 200 one paymentRequest
 `
 
-/**
- * The attributes that the client knows of each resource, with the check of each: its leaf type, and `?` if it may be
- * null.
- */
+/** The attributes of each resource that the client knows, with the leaf type to check, and `?` if it may be null. */
 export const shapes: Readonly<Record<string, string>> = {
   agent: 'name:text description:text? status:text createdAt:time? createdBy:text? tags:map handle:text? limits:map?',
   agentCustomer: 'name:text? email:text? status:text permissions:list limits:map? createdAt:time updatedAt:time?',
@@ -121,7 +118,7 @@ export const shapes: Readonly<Record<string, string>> = {
   event: 'eventType:text resourceId:text? resourceType:text? payload:map createdAt:time',
   externalAccount:
     'lastFour:text status:text connectionStatus:text createdAt:time bankName:text accountName:text accountType:text?',
-  // Only the id and the type.
+  // The client knows only the id and the type.
   identity: '',
   invitation:
     'developerName:text email:text? phone:text? url:text agentName:text permissions:list limits:map? status:text effectiveStatus:text expiresAt:time acceptedAt:time? declinedAt:time? cancelReason:text? tags:map createdAt:time updatedAt:time',

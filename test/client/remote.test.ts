@@ -8,7 +8,7 @@ import { sampleOf } from '../support/depth.ts'
 import { listening } from './listening.ts'
 import { card, cardId, credential, fakeSystem, issue, thrown } from './scripted.ts'
 
-/** A client of a real HTTP server on this machine. */
+/** Returns a client of a real HTTP server on this machine. */
 async function remote(answer: RequestListener) {
   const server = await listening(answer)
   const { fetch, close } = createRemoteFetch()

@@ -11,7 +11,10 @@ export interface Seen {
 
 type Step = (request: Request) => Response | Promise<Response>
 
-/** A system whose time stands still except for `sleep`, which passes at once. Random bytes count up, so keys differ. */
+/**
+ * Returns a system whose time stands still except in `sleep`, which takes no real time. Its random bytes count up, so
+ * keys differ.
+ */
 export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slept: number[] } {
   let nowMs = startMs
   let counter = 0
@@ -34,7 +37,7 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
 
 export const credential = 'ak_ntl_sandbox_0123456789abcdefghijABCDEFGHIJ'
 
-/** A client of a service that answers with the steps in order, repeating the last one. */
+/** Returns a client of a service that answers with the steps in order, repeating the last one. */
 export function scriptedClient(steps: Step[], options: Partial<ClientOptions> = {}) {
   const seen: Seen[] = []
   const system = fakeSystem()

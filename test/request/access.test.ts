@@ -40,7 +40,10 @@ onEachDatabase('who may do what', (database) => {
     await world.drop()
   })
 
-  /** Returns every operation on one card, transaction or wallet; with `customer`, on behalf of that party. */
+  /**
+   * Returns the requests of every operation on one card, transaction or wallet; with `customer`, on behalf of that
+   * party.
+   */
   function attempts({ cardId, transactionId, walletId }: Subject, sent: Sent = {}, customer?: string) {
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`
     const party = customer === undefined ? {} : { customerPartyId: customer }
@@ -61,7 +64,7 @@ onEachDatabase('who may do what', (database) => {
 
   const missing: Subject = { cardId: 'pcd_missing', transactionId: 'cit_missing', walletId: 'wal_missing' }
 
-  /** Returns an answer for comparison, without the id that the caller itself sent. */
+  /** Returns an answer to compare, without the ids that the caller sent. */
   const nameless = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/\b(pcd|cit|wal)_\w+/g, '$1')
 
   async function subjectOf(sent: Sent, attributes: object = {}): Promise<Subject> {
@@ -189,7 +192,7 @@ onEachDatabase('who may do what', (database) => {
       expectRefusal(answer, 'issued_cards_not_enabled')
     })
 
-    /** Sends all operations in the name of a customer; each must be refused before its target is looked up. */
+    /** Sends all operations in the name of a customer. Each must be refused before its target is looked up. */
     function everything(customer: string, sent: Sent) {
       const query = `?customerPartyId=${customer}`
       return {

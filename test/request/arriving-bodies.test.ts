@@ -30,13 +30,13 @@ const held = (bytes: number) => expect.poll(() => served.listener.bodies.held).t
 
 interface Half {
   key?: string | undefined
-  /** Undefined sends it in chunks. */
+  /** The announced length; `undefined` sends the body in chunks. */
   length?: number
   sent?: number
   headers?: string[]
 }
 
-/** Begins a request, and sends only part of its body. Resolves with the server's answer, if any. */
+/** Begins a request, and sends only part of its body. Resolves to the server's answer, if there is one. */
 function begin(path: string, { key, length, sent = 100, headers = [] }: Half): Promise<string> {
   const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
   sockets.push(socket)
@@ -100,7 +100,7 @@ test('unauthenticated bodies count for their address at every entry point, and b
   expect(doors.length).toBeGreaterThan(20)
   for (const path of new Set(doors)) {
     expect(await begin(path, { length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 .*from this address are arriving/s)
-    // A credential that this entry point ignores opens no other share.
+    // A credential that this entry point ignores has no share.
     expect(await begin(path, { key: made(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: made(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)

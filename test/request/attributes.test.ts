@@ -47,7 +47,7 @@ onEachDatabase('attributes', (database) => {
     '/simulations/clock/advance': ['seconds', 'to'],
   } as Record<string, string[]>
 
-  /** Returns attributes as JSON text, with a text in place of the one at `field`. */
+  /** Returns attributes as JSON text, with the given JSON text as the value of `field`. */
   function withValue(attributes: object, field: string, text: string): string {
     const [first = '', second] = field.split('/')
     const value = second === undefined ? 'MARK' : { [second]: 'MARK' }

@@ -28,7 +28,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Sends the headers of a request and part of its body. Resolves with the answer, while the body is unfinished. */
+/** Sends the headers of a request and part of its body. Resolves to the answer, although the body is unfinished. */
 function begin(method: string, path: string, headers: Record<string, string>, part = '', to = port) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number | undefined
@@ -121,14 +121,14 @@ describe('a large body', () => {
       socket.destroy()
       await new Promise((resolve) => socket.once('close', resolve))
     }
-    // This request is served after them, so their log lines are there.
+    // This request is served after the others, so their log lines exist by then.
     await fetch(`${listener.url}/healthz`)
     await expect.poll(() => world.logged.filter((line) => /left|refused/.test(line)).length).toBeGreaterThan(1)
     expect(lines()).toEqual([])
   })
 })
 
-/** The answer to another connection shows that the server has this one. */
+/** Makes a request over another connection. Once it is answered, the server has accepted all earlier connections. */
 async function connections(): Promise<number> {
   const { status } = await fetch(`${listener.url}/healthz`)
   return status

@@ -63,7 +63,7 @@ describe('the listener determines the client address', () => {
       system: realSystem,
       log: createLogger({ level: 'silent' }),
     })
-    // Sends two headers of the name, as from a lying client and a proxy that adds its own line.
+    // Sends the header twice, like a client that lies and a proxy that adds its own.
     const caller = await asked(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
     expect(caller).toEqual({ local: false, address })
   })

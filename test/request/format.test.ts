@@ -7,9 +7,7 @@ import { expectRefusal } from './refusals.ts'
 const mebibyte = 1024 * 1024
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/**
- * Paths of every operation with a body, with ids that do not exist: mistakes are refused before the ids are looked up.
- */
+/** The paths of every operation with a body. Their ids do not exist: mistakes are refused before ids are looked up. */
 const withBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',

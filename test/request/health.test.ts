@@ -28,7 +28,7 @@ test('is not ready from the moment that it is to end, though it is well', async 
   world = await createWorld(sqlite)
   const { readiness } = world.service
   await readiness.end()
-  // Nobody had polled it, so it does not wait.
+  // Nothing polled it before, so it does not wait.
   expect(world.system.slept).toEqual([])
   expect(await health('/readyz')).toEqual([503, 'ending'])
   expect(await health()).toEqual([200, 'ok'])

@@ -6,9 +6,7 @@ import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/**
- * Paths of every operation with a body, with ids that do not exist: mistakes are refused before the ids are looked up.
- */
+/** The paths of every operation with a body. Their ids do not exist: mistakes are refused before ids are looked up. */
 const withBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',

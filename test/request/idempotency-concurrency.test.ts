@@ -52,7 +52,7 @@ onEachDatabase('idempotency at once', (database) => {
     await proveBooks(world.store)
   })
 
-  // SQLite has one writer, so no other request can see the original running.
+  // SQLite has one writer, so no other request can meet the original while it runs.
   test.runIf(database.name === 'postgres')('a repeat while the original runs is a conflict, not a wait', async () => {
     const cardId = await world.issueCard()
     const { partyId } = await world.whoami()

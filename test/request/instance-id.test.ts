@@ -23,7 +23,7 @@ const commands = {
     'simulate_card_expiration',
     'simulate_card_refund',
   ],
-  // Operations on payment intents of a checkout, and those that charge the payer.
+  // These create or change a checkout, or charge the payer.
   subscriptions: [
     'create_subscription',
     'resume_subscription',
@@ -67,7 +67,10 @@ onEachDatabase('X-Instance-ID', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Its ids do not exist: a caller that needs no instance id gets as far as learning that. */
+  /**
+   * Sends a command without an instance id, for records that don't exist: a caller that needs no instance id gets as
+   * far as 404.
+   */
   const sendWithout = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })
 

@@ -8,7 +8,7 @@ const statuses = ['authorized', 'declined', 'captured', 'partially_captured', 'r
 onEachDatabase('lists', (database) => {
   let world: World
   let many: OtherParty
-  /** 137 cards, newest first. */
+  /** The ids of 137 cards, newest first. */
   let cardIds: string[]
 
   beforeAll(async () => {
@@ -24,7 +24,7 @@ onEachDatabase('lists', (database) => {
     return world.issueCard({}, { key: many.agentKey })
   }
 
-  /** Reads page by page, and runs a function between pages. */
+  /** Reads a list page by page, and runs `between` after each page. */
   async function walk(path: string, key: string, between: () => Promise<unknown> = async () => {}) {
     const pages: string[][] = []
     let cursor: string | null = null

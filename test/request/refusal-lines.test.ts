@@ -10,7 +10,7 @@ afterAll(() => served.close())
 
 const secret = 'Zk3'.repeat(12)
 
-/** Returns the log lines of refusals during `ask`. */
+/** Runs `ask`, and returns the log lines of refusals that it causes. */
 async function linesOf(ask: () => Promise<Response>) {
   const { logged } = served.world
   logged.length = 0

@@ -3,16 +3,17 @@ import { type ErrorCode, errorTable } from '../../src/core/errors.ts'
 import type { Answer } from '../support/world.ts'
 
 interface Refused {
-  /** The status, if the table has two for the code. */
+  /** The status, if the code can have two. */
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
-  /** The way in which a bank account's connection ended, if it has to be linked again. */
+  /** How a bank account's connection ended, if it has to be linked again. */
   connectionStatus?: string
 }
 
 /**
- * Checks every property of an answer against the error format (docs/service.md#error-format). @returns its support id.
+ * Checks every property of an answer against the error format (docs/service.md#error-format).
+ * @returns its support id
  */
 export function expectRefusal(
   answer: Answer,

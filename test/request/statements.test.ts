@@ -3,7 +3,7 @@ import { databases } from '../support/databases.ts'
 import { hearStatements } from '../support/statements.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Makes the records that an operation needs, and returns a call of it. */
+/** Creates the records that an operation needs. Returns a function that calls the operation. */
 type Operation = (world: World) => Promise<() => Promise<{ status: number; text: string }>>
 
 const counterparty = { type: 'email', value: 'shop@example.com' }
@@ -54,7 +54,7 @@ const operations: Record<string, Operation> = {
   },
 }
 
-/** Statements of one call, without those that begin and end transactions, and without the log of runs. */
+/** The number of statements of one call, without those that begin and end transactions, and without the log of runs. */
 const statements = {
   sqlite: {
     issue_agent_card: 13,
@@ -68,7 +68,7 @@ const statements = {
     create_wallet: 11,
     get_agent_card: 5,
   },
-  // The lock of the party is one more.
+  // PostgreSQL also locks the party.
   postgres: {
     issue_agent_card: 14,
     simulate_card_authorization: 18,
@@ -89,7 +89,7 @@ describe.each(databases)('on $name', (database) => {
     const counts: Record<string, number> = {}
     try {
       for (const [name, prepare] of Object.entries(operations)) {
-        // The first call of an operation also reads what the process keeps afterwards.
+        // The first call of an operation also reads data that the process then keeps.
         const first = await (await prepare(world))()
         expect(first.status, `${name}: ${first.text}`).toBeLessThan(300)
         const call = await prepare(world)

@@ -11,8 +11,8 @@ import { createWorld, type World } from '../support/world.ts'
 const day = 24 * 60 * 60_000
 
 /**
- * The rows that upkeep deletes: the column with the time that ends a row, how long the row outlives it, and its other
- * required values.
+ * The rows that upkeep deletes: the column with the time at which a row ends, how long the row is kept after it, and
+ * other required values.
  */
 const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; also?: object; name?: string }[] = [
   { table: 'idempotencyRecords', instant: 'finishedAtMs', keptMs: 9 * day },
@@ -28,7 +28,7 @@ const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; al
   { table: 'refusedPasswords', instant: 'refusedAtMs', keptMs: day / 96 },
 ]
 
-/** More rows than two deletions take. */
+/** More rows than two deletions remove. */
 const outdated = 1_001
 const living = 3
 
@@ -64,7 +64,7 @@ onEachDatabase('the upkeep deletes what is over,', (database) => {
   })
 })
 
-/** Runs the upkeep, and calls `between` after each of its transactions, when other requests can run. */
+/** Runs the upkeep, and calls `between` after each of its transactions, as if another request ran. */
 async function upkeepOver({ store, system }: World, between: () => Promise<void>): Promise<void> {
   const watched: Pick<Store, 'transaction' | 'read' | 'clock' | 'settling'> = {
     clock: store.clock,

@@ -23,7 +23,7 @@ onEachDatabase('a database', (database) => {
   })
   afterEach(() => drop())
 
-  /** Waits for locks in real time. */
+  /** Returns a system that waits for locks in real time. */
   const patient = () => ({ ...system, sleep: realSystem.sleep })
 
   const service = (environment: Environment, at = store) =>

@@ -7,7 +7,7 @@ import { sampleOf } from '../support/depth.ts'
 import { lists, pathsOf, type Site, site } from './list-reads.ts'
 
 /**
- * Checks every list's real SQLite queries and their plans, without statistics, so that the number of rows does not
+ * Checks the real SQLite queries of every list and their plans, without statistics, so that the number of rows does not
  * matter.
  */
 
@@ -68,7 +68,7 @@ interface Step {
   detail: string
 }
 
-/** Returns the steps of a query's plan that cost more than a page when there are many rows, each with the query. */
+/** Returns the steps of a query's plan that read more than a page when there are many rows, each with the query. */
 function unbounded(sql: string): string[] {
   const steps = explainer.prepare(`explain query plan ${sql}`).all() as unknown as Step[]
   return [...scans(steps), ...sorts(sql, steps), ...filters(sql, steps), ...members(sql, steps)].map(
@@ -84,7 +84,10 @@ function scans(steps: Step[]): string[] {
   return scanned.filter((name) => Object.hasOwn(tables, name) && !small.includes(name)).map((name) => `scans ${name}`)
 }
 
-/** Only a page may be sorted: the ids that walks found, or rows requested by a list of a page's ids. */
+/**
+ * Returns the steps that sort more than a page. A page is the ids that a walk found, or the rows for a list of a page's
+ * ids.
+ */
 function sorts(sql: string, steps: Step[]): string[] {
   const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))
   return sorting.flatMap(({ parent, detail }) => {
@@ -95,21 +98,21 @@ function sorts(sql: string, steps: Step[]): string[] {
 }
 
 /**
- * If a query filters a column by several values, the column must be part of the index, so that only a page's rows are
- * read.
+ * Returns the columns that a query filters by several values but that are not in the index, so that more than a page's
+ * rows are read.
  */
 function members(sql: string, steps: Step[]): string[] {
-  // Events are scanned in windows of a fixed number.
+  // Events are read in windows of a fixed number.
   if (sql.includes('"sequence" >= ?')) return []
   const bound = new Set(steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)=\?/g)].map(([, name]) => name)))
   const wanted = [...sql.matchAll(/"(\w+)" in \((?:\?|'\w+'|select)/g)].map(([, name = '']) => name)
   return wanted.filter((name) => !bound.has(name)).map((name) => `filters by several of ${name}`)
 }
 
-/** These columns only narrow the rows joined to one row, or nothing: a wallet has one party. */
+/** Columns that filter only the rows joined to one row, or nothing: a wallet has one party. */
 const beside: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
-/** If a query cuts off a page, each column that it filters by must be part of the walked index. */
+/** Returns the columns that a query with a limit filters by, but that are not in the index it walks. */
 function filters(sql: string, steps: Step[]): string[] {
   if (!sql.includes(' limit ?')) return []
   const bound = steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)(?:=\?| IS NULL)/g)].map(([, name]) => name))

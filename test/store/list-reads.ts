@@ -5,10 +5,10 @@ import { addGrant } from '../isolation/places.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 
-/** A party with its own records and a customer, and everybody who may list them. */
+/** A party with its own records and a customer, and all credentials that may list them. */
 export interface Site {
   world: World
-  /** By credential: its secret, and its other headers. */
+  /** The secret of each credential, and the query with which it lists. */
   callers: Record<string, { key: string; query: Record<string, string> }>
   /** The values of path parameters and filters, by name. */
   values: Record<string, string>

@@ -21,7 +21,10 @@ async function execute(url: string, statements: string): Promise<void> {
   await client.end()
 }
 
-/** Everything that another program could miss: the file, its mode, its neighbors; or the tables of a schema. */
+/**
+ * Returns everything that a program could find changed in its own database: the file, its mode and its neighbors, or
+ * the tables of the schemas.
+ */
 async function traces(url: string): Promise<unknown> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice(7)

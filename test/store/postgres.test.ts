@@ -61,7 +61,7 @@ describe('the store on PostgreSQL', () => {
       await end.promise
     })
     await taken.promise
-    // More than there are connections, both sharing a transaction and not.
+    // More transactions than connections; half of them may share a transaction.
     const waiting = times(60, (index) =>
       store.transaction(
         async (tx) => {
@@ -127,7 +127,7 @@ describe('the store on PostgreSQL', () => {
     const { store, drop } = await postgres.create()
     await store.transaction(({ db }) => db.schema.alterTable('parties').renameTo('gone').execute())
     const reading = async () => {
-      // The lock fails before anybody awaits it.
+      // The lock fails before anything waits for it.
       for (let count = 0; count < 5; count++) await store.read(({ db }) => db.selectFrom('clock').selectAll().execute())
     }
     await expect(store.transaction(reading, { partyId: 'pty_1', kind: 'test' })).rejects.toThrow(/"?parties"? does not/)
@@ -182,7 +182,7 @@ describe('the store on PostgreSQL', () => {
   )
 })
 
-/** Ends every connection to the database except its own. */
+/** Ends every other connection to the database. */
 async function endOthers(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -192,7 +192,7 @@ async function endOthers(url: string): Promise<void> {
   await client.end()
 }
 
-/** Opens a network line between a store and its database that can stop answering. */
+/** Opens a connection between a store and its database that can stop answering. */
 async function openLine(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
@@ -219,7 +219,7 @@ async function openLine(url: string) {
   return {
     url: through.href,
     attempts: () => attempts,
-    /** Ends all connections; new ones wait from then on. */
+    /** Cuts all connections; new ones get no answer from then on. */
     fallSilent: () => {
       silent = true
       cut()

@@ -31,7 +31,7 @@ onEachDatabase('reading from the store', ({ name, create }) => {
   test.runIf(name === 'sqlite')('cannot write', async () => {
     await expect(store.read(addWallet)).rejects.toThrow(/read-only/)
     expect(await walletIds(store)).toEqual([])
-    // The connection that failed is replaced.
+    // The connection of the failed read is replaced.
     expect(await ids()).toEqual([])
   })
 

@@ -7,7 +7,7 @@ import { addWallet } from './wallets.ts'
 
 type Columns = Record<string, string>
 
-/** Returns the declared type of each column, by table and name. The row types come from the same declarations. */
+/** Returns the declared type of each column, by table and name. The same declarations create the row types. */
 function declared(): Columns {
   const columns: Columns = {}
   for (const [name, table] of Object.entries<Table>(tables)) {

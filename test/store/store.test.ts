@@ -190,13 +190,14 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
       await addWallet(tx)
       await sql`insert into child values (1)`.execute(tx.db)
     })
-    // PostgreSQL commits each separately and reports the violated constraint; SQLite refuses the whole group.
+    // PostgreSQL commits each transaction separately and reports the violated constraint; SQLite refuses the whole
+    // group.
     await expect(orphan).rejects.toThrow(name === 'sqlite' ? StoreBusyError : /foreign key/)
     expect(await walletIds(store)).toEqual([])
   })
 })
 
-/** Returns whether a change was made: on a busy machine some wait too long, and are refused. */
+/** Returns whether the change was made. On a busy machine some changes wait too long, and are refused. */
 async function orRefused(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
@@ -221,7 +222,7 @@ async function availableCents(store: Store): Promise<number> {
   return row.availableCents
 }
 
-/** Adds a cent by compare-and-set, as the service changes every wallet. */
+/** Adds a cent by compare-and-set, as the service does for every wallet. */
 async function addCent(tx: Transaction): Promise<void> {
   const { availableCents, version } = await tx.db
     .selectFrom('wallets')

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** Checks the order of the store's rooms by reading its files. Each rule proves on a bad sample that it can fail. */
+/** Checks which files of the store query which tables. Each rule proves on a bad sample that it can fail. */
 
 const folder = fileURLToPath(new URL('../../src/service/store/', import.meta.url))
 const files = new Map(
@@ -12,7 +12,7 @@ const files = new Map(
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(folder + path, 'utf8')]),
 )
 
-/** The file that declares a table and the one that queries it have the same name. */
+/** The file that may query each table: it has the same name as the file that declares the table. */
 const homes = new Map(
   Object.keys(tables).map((table) => {
     const declaration = [...files].find(([path, text]) => path.startsWith('schema/') && declares(text, table))
@@ -20,7 +20,7 @@ const homes = new Map(
   }),
 )
 
-/** Tables whose columns another file may read next to its own table's in one query: each is a join by an id. */
+/** Tables whose columns another file may read in a query of its own table: each is a join by an id. */
 const joined: Record<string, readonly string[]> = {
   'access-tokens.ts': ['credentials', 'agents'],
   'approvals.ts': ['payments', 'agents'],
@@ -41,17 +41,17 @@ function declares(text: string, table: string): boolean {
   return text.includes(`export const ${table} = table(`)
 }
 
-/** Tables of which another file also selects whole rows, because it concerns both; the probe leaves no row behind. */
+/** Tables whose whole rows another file may select, too, because it concerns both. The probe leaves no row behind. */
 const asked: Record<string, readonly string[]> = {
   // An event may concern any record, which is found by its id.
   'event-records.ts': ['parties', 'complianceCases', 'delegations'],
-  // The cards of a party's agents end with its standing.
+  // An agent's cards end when the agent is deleted.
   'agent-cards.ts': ['agents'],
   'mcp-changes.ts': ['activity'],
-  // A command's rows come with its party's.
+  // The rows of a command are read together with its party's.
   'command-rows.ts': ['parties'],
   'probe.ts': ['mcpMail'],
-  // The doctor reads once, in one read-only transaction, and serves nothing.
+  // `doctor` reads them in one read-only transaction.
   'engine/inspect.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { columnsOf, keyOf, type Table } from '../../src/service/store/schema/table.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** Tables with a party that are queried without it, with the reason. */
+/** Tables with a party that queries may read without naming it, with the reason. */
 const foundOtherwise: Readonly<Record<string, string>> = {
   accessTokens: 'a token is found by its hash',
   cardPages: 'a page is found by the hash in its address',

@@ -9,10 +9,12 @@ import { permittedStatus } from '../isolation/samples.ts'
 import { postgres } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 
-/** The limit of database round trips of one request. A read needs one for the caller and the time, and then its own. */
+/**
+ * Returns the most database round trips of one request. A read needs one for the caller and the time, and then its own.
+ */
 const most = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 
-/** Rare operations that look up several records in sequence. */
+/** The limits of rare operations that look up several records in sequence. */
 const more: Readonly<Record<string, number>> = {
   advance_sandbox_clock: 9,
   approve_approval: 7,
@@ -70,7 +72,7 @@ test.each(sampleOf(operations, 4))('$name waits for the database only so often',
   expect(await waitsOf(operation)).toBeLessThanOrEqual(most(operation))
 })
 
-/** Counted on the second call, because the first one's credential becomes known only on the way. */
+/** Counts on the second call, because the first one makes the credential known to the process. */
 async function waitsOf(operation: OperationDefinition): Promise<number> {
   const cell = cellsOf(operation).find(
     ({ expected, sample, target, filter }) =>
@@ -97,12 +99,12 @@ async function waitsOf(operation: OperationDefinition): Promise<number> {
 }
 
 /**
- * Counts how often an answer is awaited before the next query. On a connection answers come in the order of queries, so
+ * Counts how often the process waits for an answer before the next query. A connection answers its queries in order, so
  * the count does not depend on speed.
  */
 function countWaits(): { stop(): number } {
   const { query } = pg.Client.prototype
-  /** The end of a read, which nobody awaits. */
+  /** Returns whether the query ends a read; nobody waits for that. */
   const isEnd = (asked: unknown) => (asked as { text?: string }).text === 'rollback'
   const waited = new Map<object, { asked: number; answered: number }>()
   pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
