@@ -20,13 +20,15 @@ const names = {
 
 /** A pattern of name parts. Every name of a secret has one, so a text without a match names no secret. */
 export const partsOfSecretNames =
-  'c[vs][vcn]|cid|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier|(?:security|verification)[ _-]?(?:code|value)'
+  'c[vs][vcn]|cid|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier|(?:security|verification)[^A-Za-z0-9"]{0,3}(?:code|value)'
 
 /**
  * Attributes that the MCP server never answers, whatever the API answers. A client secret is for the payer's browser
  * (docs/service.md#client-secret), and the host stores everything that a model reads.
  */
 export const withheldFromModels: readonly string[] = ['clientSecret']
+
+const somePart = new RegExp(partsOfSecretNames, 'i')
 
 /** Splits a name into words, in lower case and without trailing digits. */
 function wordsOf(name: string): string[] {
@@ -40,6 +42,7 @@ function wordsOf(name: string): string[] {
 
 /** Returns whether a field, parameter or header of this name holds a secret, whatever its value looks like. */
 export function isSecretName(name: string): boolean {
+  if (/^[A-Za-z]+$/.test(name) && !somePart.test(name)) return false
   const parts = wordsOf(name)
   const joined = parts.join('')
   if (names.harmless.has(joined)) return false

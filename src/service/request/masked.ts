@@ -1,6 +1,6 @@
-import { maskedNumber, mayHoldCardNumber } from '../../core/card-numbers.ts'
-import { maskKeptText, maskSecrets } from '../../core/masking.ts'
-import { areCardGroups, isSecretField, partsOfSecretNames } from '../../core/secret-names.ts'
+import { maskedNumber } from '../../core/card-numbers.ts'
+import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
+import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
 /** More than a person reads of one body. */
 export const longestKept = 16_384
@@ -16,20 +16,11 @@ export interface Kept {
   cut: number
 }
 
-/** Whether JSON may hold a secret: written with escapes, by its looks, or under or behind its name. */
-const suspicious = new RegExp(
-  [
-    String.raw`\\|\d(?:[^A-Za-z\d]{0,6}\d){11}|_ntl_|whsec_|bearer|basic |eyJ|:\/\/[^\s/]{0,200}@|[\w-]{40}`,
-    String.raw`c[vs][vcn]|cid\b|(?:security|verification)[ _-]?(?:code|value)|[MNO][DTjz][AEIMQUYcgk][w-z0-5]`,
-    String.raw`"[\w-]{0,60}(?:${partsOfSecretNames})[\w-]{0,60}"\s{0,4}:|(?:${partsOfSecretNames})[\w-]{0,60}=`,
-  ].join('|'),
-  'i',
-)
-
 /** Masks an untrusted text, and keeps at most `most` characters. */
 export function shortMasked(text: string, most: number): Kept {
-  const kept = maskKeptText(text.slice(0, most + longestSecret)).slice(0, most)
-  return { text: kept, cut: Math.max(0, text.length - most) }
+  const head = text.slice(0, most + longestSecret)
+  const kept = mayHoldSecret(head) ? maskKeptText(head) : head
+  return { text: kept.slice(0, most), cut: Math.max(0, text.length - most) }
 }
 
 /**
@@ -39,7 +30,7 @@ export function shortMasked(text: string, most: number): Kept {
  */
 export function maskedJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
   const head = text.slice(0, longestKept + longestSecret)
-  if (secretFields.length === 0 && !suspicious.test(head) && !mayHoldCardNumber.test(head)) {
+  if (secretFields.length === 0 && !mayHoldSecret(head)) {
     return { text: head.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
   }
   const masking = { secret: new Set(secretFields), left: mostParts, characters: longestKept + longestSecret }

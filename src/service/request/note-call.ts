@@ -179,7 +179,7 @@ function hostIn(headers: Headers): string | null {
   if (given === undefined) return null
   const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(given) ?? []
   const name = host === undefined ? given.split(/[/\s]/)[0] : decoded(host).replace(/\/([^/]*)$/, ' $1')
-  return foreignName(maskKeptText(name ?? ''), '') || null
+  return foreignName(shortMasked(name ?? '', longestPath).text, '') || null
 }
 
 function decoded(text: string): string {

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { maskKeptText, mayHoldSecret } from '../../src/core/masking.ts'
+import { isSecretName } from '../../src/core/secret-names.ts'
+import { harmlessNames, harmlessTexts, secretNames, secretTexts } from '../secrets/samples.ts'
+
+/** Parts of texts: whole secrets and harmless texts, their halves, and the signs that join them. */
+const parts = fc.oneof(
+  fc.constantFrom(...[...secretTexts.map(({ text }) => text), ...harmlessTexts]),
+  fc.constantFrom(
+    ...secretTexts.flatMap(({ text: { length }, text }) => [text.slice(0, length / 2), text.slice(length / 2)]),
+  ),
+  fc.constantFrom(...secretNames, ...harmlessNames, 'security.code', 'verification / value'),
+  fc.constantFrom(
+    ...['"', '":"', '": "', '=', ' = ', ': ', ' ', '-', '.', '/', '_', '~1', '\\n', '\u00a0', '\u200b', '٤', '４'],
+  ),
+  fc.stringMatching(/^\d{1,6}$/),
+  fc.stringMatching(/^[a-z]{3}_[0-9a-f]{32}$/),
+  fc.string({ maxLength: 4, unit: 'binary' }),
+)
+const texts = fc.array(parts, { minLength: 1, maxLength: 8 }).map((some) => some.join(''))
+
+test('a text in which no secret is suspected is one that masking leaves as it is', () => {
+  fc.assert(
+    fc.property(texts, (text) => {
+      if (!mayHoldSecret(text)) expect(maskKeptText(text)).toBe(text)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('a JSON text with a field that is secret by its name is suspected, however the words of the name are joined', () => {
+  const names = fc
+    .array(fc.constantFrom(...secretNames, ...harmlessNames, 'card', 'Code', 'security', 'verification', 'value'), {
+      minLength: 1,
+      maxLength: 3,
+    })
+    .chain((words) => fc.constantFrom('', '-', '_', '.', ' ', '2', ' - ').map((between) => words.join(between)))
+  fc.assert(
+    fc.property(names, (name) => {
+      if (isSecretName(name)) expect(mayHoldSecret(JSON.stringify({ [name]: 'x' }))).toBe(true)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('usual answers are not suspected, so that they are not masked at the cost of a search', () => {
+  const id = (prefix: string) => `${prefix}_01a20f12484163424242424242424242`
+  const answer = {
+    data: {
+      type: 'agentCard',
+      id: id('pcd'),
+      attributes: { maximumAmount: 101, createdAt: '2026-11-24T19:39:46.113Z' },
+    },
+  }
+  expect(mayHoldSecret(JSON.stringify(answer))).toBe(false)
+  expect(mayHoldSecret(`/agent-cards/${id('pcd')}/authorize`)).toBe(false)
+})
