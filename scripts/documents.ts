@@ -6,6 +6,7 @@ import { displayName, shortDescription } from '../src/core/product.ts'
 import { eventKinds } from '../src/service/rules/event-types.ts'
 import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
+import { apiReference } from './api-reference.ts'
 import { judgeMutantsTables } from './judge-mutants-table.ts'
 import { worldReference } from './world-reference.ts'
 
@@ -21,8 +22,12 @@ export interface PackageFacts {
   keywords: string[]
 }
 
-/** The generated tables of each document. */
+/** The generated parts of each document. */
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/api.md': {
+    testing: () => apiReference('payments-mcp/testing'),
+    client: () => apiReference('payments-mcp/client'),
+  },
   'docs/configuration.md': { settings: settingsTable },
   'docs/events.md': { events: eventsTable },
   'docs/hosts.md': { scopes: scopesTable },

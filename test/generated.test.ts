@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3'
 import { expect, it } from 'vitest'
+import { entryPoints, examplesOf } from '../scripts/api-reference.ts'
 import { documentsWithTables, manifest, registryEntry, withTables } from '../scripts/documents.ts'
 import { readJudgeMutants } from '../scripts/judge-mutants-table.ts'
 import { ownWorldFile, ownWorldModule } from '../scripts/own-world.ts'
@@ -14,6 +15,13 @@ const everything = ['README.md', ...documentsWithTables, 'docs/sandbox.md'].map(
 
 it.each(documentsWithTables)('%s equals the output of npm run generate', (path) => {
   expect(read(path)).toBe(withTables(path, read(path)))
+})
+
+it('each entry point of the package has an example', () => {
+  const { exports } = JSON.parse(read('package.json')) as { exports: object }
+  const names = Object.keys(exports).flatMap((name) => (name.endsWith('.json') ? [] : `payments-mcp${name.slice(1)}`))
+  expect(Object.keys(entryPoints).toSorted()).toEqual(names.toSorted())
+  expect((names as (keyof typeof entryPoints)[]).filter((name) => examplesOf(name).length === 0)).toEqual([])
 })
 
 it('manifest.json equals the output of npm run generate', () => {

@@ -33,7 +33,27 @@ import { webhooks } from './webhooks.ts'
 /** Routes with literal segments come before those with {customerId}. */
 const { listCustomers, ...customersById } = customers
 
-/** Every operation, in the order of the documents. */
+/**
+ * Every operation of the API, in the order of the documents, as data: its name, method, path, Zod schemas of the input
+ * and the output, permission, toolsets and error codes. Routes, client methods and MCP tools are derived from it. The
+ * objects are frozen.
+ * @example Which tools an agent gets by default:
+ * ```ts
+ * import { catalogue } from 'payments-mcp/catalogue'
+ *
+ * const offered = Object.values(catalogue).filter(({ toolsets }) => toolsets.some((name) => name === 'default'))
+ * for (const { name, method, path } of offered) console.log(name, method, path)
+ * ```
+ * @example An answer, checked and typed:
+ * ```ts
+ * import { catalogue } from 'payments-mcp/catalogue'
+ *
+ * export function cardFrom(body: { data: unknown }) {
+ *   const card = catalogue.getAgentCard.output.parse(body.data)
+ *   return { id: card.id, status: card.attributes.status }
+ * }
+ * ```
+ */
 export const catalogue = {
   ...credentials,
   ...wallets,
@@ -70,10 +90,12 @@ export const catalogue = {
   ...shops,
 } as const
 
+/** The type of the catalogue: an operation's literal types, by its key. */
 export type Catalogue = typeof catalogue
+/** The key of an operation: its name in camel case, as the client's method has it. */
 export type OperationKey = keyof Catalogue
 
-/** The operations by name, which is also the name of the tool. */
+/** The operations by name, such as `issue_agent_card`, which is also the name of the MCP tool. */
 export const operationsByName: ReadonlyMap<string, OperationDefinition> = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )

@@ -4,14 +4,17 @@ import type { OperationDefinition } from '../core/operation.ts'
 import { isTooLarge, mayBeCarriedOut, passingStatuses, retryAfterMs } from './retry.ts'
 import type { Answer } from './send.ts'
 
-interface ApiErrorFields {
-  /** A code of the table in `errors.ts`, or one that only the deployed service knows. */
+/** The fields of an `ApiError`, besides those of `Error`. */
+export interface ApiErrorFields {
+  /** The error's code (docs/service.md#error-codes), or one that only the deployed service knows. */
   code: string
   /** The HTTP status, or the status of the code if no answer came. */
   status: number
+  /** The reason, for this call. */
   detail: string
   /** The id of the request, `req_…`, to quote to the service's support. */
   supportId: string | undefined
+  /** The place of the invalid value: a JSON Pointer into the body (RFC 6901), a parameter or a header. */
   source: ErrorSource | undefined
   /** The accepted bounds of the value that the source points to. */
   accepts: Bounds | undefined
@@ -26,18 +29,23 @@ interface ApiErrorFields {
   unreached: boolean
   /** Whether the answer exceeds the limit, as the answer to a retry would too. */
   tooLarge: boolean
+  /** The delay that the service asks for in Retry-After (RFC 9110), in seconds. */
   retryAfterSeconds: number | undefined
   /** The next step for the caller. */
   next: string
   /** The idempotency key of the call; undefined if the operation takes none. */
   idempotencyKey: string | undefined
+  /** The number of attempts, 1 to 4. */
   attempts: number
 }
 
 /** `Error` with the fields of an API error, which the constructor below assigns. */
 const ErrorWithFields = Error as unknown as new (message: string) => Error & Readonly<ApiErrorFields>
 
-/** A refusal of the service, or the lack of an answer after all retries. Its texts contain no credential. */
+/**
+ * The error for a call that the service refused, or did not answer after all retries. `ApiErrorFields` lists its
+ * fields. No text contains a credential.
+ */
 export class ApiError extends ErrorWithFields {
   override readonly name = 'ApiError'
 

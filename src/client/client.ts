@@ -3,29 +3,35 @@ import type { ApiTransport } from '../core/api-transport.ts'
 import { Failure, fail, show } from '../core/errors.ts'
 import type { Fault } from '../core/faults.ts'
 import type { OperationDefinition, Pagination, Resource, SentInput } from '../core/operation.ts'
-import { newSecret, type System } from '../core/system.ts'
+import { newSecret, realSystem, type System } from '../core/system.ts'
 import { type HostProgram, userAgentOf } from '../core/user-agent.ts'
 import { refusal } from './api-error.ts'
 import { prepare } from './input.ts'
 import { type AttemptProgress, withRetries } from './retry.ts'
 import { overFetch, send } from './send.ts'
 
+export { Failure } from '../core/errors.ts'
+export { ApiError, type ApiErrorFields } from './api-error.ts'
+
+/** The options of `createClient`. */
 export interface ClientOptions {
-  /** The sandbox's `app.fetch`, or the function of `remote.ts`. */
+  /** Sends a request: the global `fetch`, or a function that answers in this process. */
   fetch: (request: Request) => Response | Promise<Response>
   /** Carries the requests instead of `fetch` if the API is in this process, so that no `Request` has to be built. */
   carry?: ApiTransport | undefined
-  /** Address of the API; may carry a path prefix. */
+  /** The address of the API; may include a path prefix. */
   baseUrl: string
-  /** The key or access token. Requested before each attempt, so that it may be refreshed in between. */
+  /** Returns the API key, agent key or access token. Called before each attempt, so it can return a renewed token. */
   credential: () => Promise<string> | string
-  /** X-Instance-ID, sent with every request: 1 to 1024 printable ASCII characters. */
+  /** The id of the run, session or conversation, sent as X-Instance-ID: 1 to 1024 printable ASCII characters. */
   instanceId: string
-  /** The program that sends the requests, such as `payments-mcp/1.2.3`; if undefined, they name none. */
+  /** The User-Agent of the requests, such as `my-shop/1.2.3`. Default: none. */
   program?: string | undefined
-  system: System
+  /** The source of time, randomness and waiting. Default: that of this machine. */
+  system?: System | undefined
+  /** Gets a warning before each retry. */
   log?: Log | undefined
-  /** The time limit of one attempt, in milliseconds. */
+  /** The time limit of one attempt, in milliseconds; all attempts together have 60,000. Default: 60,000. */
   attemptTimeoutMs?: number
 }
 
@@ -36,50 +42,73 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
+/** The options of one call. */
 export interface CallOptions {
-  /** The key of an earlier call to repeat; without it each call gets its own. 1 to 255 printable ASCII characters. */
+  /** The key of an earlier call to repeat: 1 to 255 printable ASCII characters. Default: a new key. */
   idempotencyKey?: string | undefined
-  /** Whether nothing was sent under that key before. */
+  /** Whether `idempotencyKey` was never sent before. Default: false, so the outcome of an earlier call is unknown. */
   isNewKey?: boolean
-  /** Whether an equal call was sent before under this key. */
+  /** Whether an equal call was sent before with this key. */
   isRepeat?: boolean
   /** The program on whose behalf the call is made. */
   host?: HostProgram | undefined
   /** The fault to inject if the API is in this process; it has no effect over a network. */
   fault?: Fault | undefined
+  /** Aborts the call: it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** Called at the start of each attempt, and before each wait for the next. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
 }
 
+/** The answer to a successful call. */
 export interface CallResult<D extends OperationDefinition> {
+  /** The resource, with `id`, `type` and `attributes`; an array of them if the operation answers a list. */
   data: D['result'] extends 'page' | 'several' ? Resource<D>[] : Resource<D>
+  /** Details of the answer, such as `pagination` of a list. */
   meta: ({ pagination?: Pagination } & Record<string, unknown>) | undefined
-  /** Whether the answer is the recorded response of an earlier request with the same key. */
+  /** Whether the answer is the recorded response to an earlier request with the same key. */
   replayed: boolean
   /** The key that was sent; undefined if the operation takes none. */
   idempotencyKey: string | undefined
-  /** The number of attempts. */
+  /** The number of attempts, 1 to 4. */
   attempts: number
 }
 
+/** A typed client of the payments API. */
 export interface Client {
   /**
-   * Runs one logical operation: validates, sends, retries with one idempotency key. Throws `Failure` for a call that
-   * was never sent, `ApiError` for one that the service refused or never answered, and the signal's reason when
-   * aborted.
+   * Runs one operation: validates the input, sends the request, and retries with one idempotency key.
+   * @param operation The operation, from the catalogue of `payments-mcp/catalogue`.
+   * @param input Its path parameters, query parameters and attributes in one object. Amounts are whole cents.
+   * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
+   * @throws {ApiError} If the service refused the call, or never answered. `outcomeUnknown` tells whether the change may
+   * have been made; `next` says what to do.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
-  /** Iterates over the pages of a list, each a result of `call`; at most 1000. */
+  /**
+   * Iterates over the pages of a list, at most 1000. Each is a result of `call`, and throws its errors.
+   * @example
+   * ```ts
+   * import { catalogue } from 'payments-mcp/catalogue'
+   * import type { Client } from 'payments-mcp/client'
+   *
+   * export async function printCards(client: Client) {
+   *   for await (const { data } of client.pages(catalogue.listAgentCards, { limit: 100 })) {
+   *     for (const card of data) console.log(card.id, card.attributes.status)
+   *   }
+   * }
+   * ```
+   */
   pages<D extends OperationDefinition>(
     operation: D,
     input: SentInput<D>,
     options?: CallOptions,
   ): AsyncGenerator<CallResult<D>>
-  /** `call` for each operation of the catalogue, by its key. */
+  /** One method for each operation of the catalogue, such as `operations.issueAgentCard(input)`. */
   operations: Operations
 }
 
+/** `call` for each operation of the catalogue, by its key. */
 export type Operations = {
   [K in OperationKey]: (input: SentInput<Catalogue[K]>, options?: CallOptions) => Promise<CallResult<Catalogue[K]>>
 }
@@ -87,9 +116,52 @@ export type Operations = {
 /** Printable ASCII without a space at either end: a text that a header carries unchanged. */
 const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
-/** Creates a client of the payments API over any fetch function. */
+/**
+ * Creates a client of the payments API over any fetch function.
+ *
+ * A call is attempted at most 4 times in 60 seconds: after a lost answer, 408, 429, 502 and 503, with the delay of
+ * `Retry-After` or an exponential backoff. All attempts send one idempotency key, so nothing happens twice
+ * (docs/service.md#idempotency-key).
+ * @param options The address, the credential and the function that sends requests.
+ * @throws {Failure} With the code `invalid_value` if the instance id is unusable.
+ * @throws {TypeError} If the base address isn't a URL.
+ * @example On a deployed API:
+ * ```ts
+ * import { ApiError, createClient } from 'payments-mcp/client'
+ *
+ * const client = createClient({
+ *   baseUrl: 'https://payments.example',
+ *   fetch,
+ *   credential: () => process.env.PAYMENTS_KEY ?? '',
+ *   instanceId: 'order-1234',
+ * })
+ * try {
+ *   const card = { merchant: { name: 'Example Store' }, maximumAmount: 5000, currency: 'USD' } as const // $50.00
+ *   const { data, idempotencyKey } = await client.operations.issueAgentCard(card)
+ *   console.log(data.id, data.attributes.status, idempotencyKey)
+ * } catch (error) {
+ *   if (!(error instanceof ApiError)) throw error
+ *   console.error(error.code, error.detail, error.next)
+ * }
+ * ```
+ * @example In a test, without a network:
+ * ```ts
+ * import { createClient } from 'payments-mcp/client'
+ * import { createSandbox } from 'payments-mcp/testing'
+ *
+ * await using sandbox = await createSandbox({ port: false })
+ * const { operations } = createClient({
+ *   baseUrl: sandbox.url,
+ *   fetch: sandbox.fetch,
+ *   credential: () => sandbox.keys.agent,
+ *   instanceId: 'test',
+ * })
+ * const { data: wallets } = await operations.listWallets({})
+ * console.log(wallets[0]?.attributes.balance) // in cents
+ * ```
+ */
 export function createClient(options: ClientOptions): Client {
-  const { system, instanceId, attemptTimeoutMs = 60_000 } = options
+  const { system = realSystem, instanceId, attemptTimeoutMs = 60_000 } = options
   if (!headerText.test(instanceId) || instanceId.length > 1024) {
     const detail = `The instance id must be 1 to 1024 printable ASCII characters; got ${show(instanceId)}.`
     fail('invalid_value', { detail, source: { header: 'X-Instance-ID' } })

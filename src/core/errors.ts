@@ -116,7 +116,10 @@ export interface Bounds {
   maximum?: number
 }
 
-/** A refusal that the caller is meant to see. Any other thrown error is a bug and answers 500. */
+/**
+ * An expected error with a public code, such as a refused request or a call that was not sent; `message` says why. Any
+ * other thrown error is a bug and answers 500.
+ */
 export class Failure extends Error {
   readonly code: ErrorCode
   readonly status: number

@@ -44,12 +44,20 @@ import { createAccessTokens } from './tokens/access-tokens.ts'
 import type { Retired } from './tokens/retire-keys.ts'
 import { credentialPrefix } from './tokens/secrets.ts'
 
+export { realSystem, type System } from '../core/system.ts'
+export { openStore } from './store/engine/open.ts'
+
+/** The options of `createService`. */
 export interface ServiceOptions {
+  /** The database, opened by `openStore`. */
   store: Store
+  /** The source of time, randomness and waiting: `realSystem` outside of tests. */
   system: System
+  /** The environment, which a credential's prefix names (docs/service.md#credential-modes). */
   environment: Environment
   /** Requests per minute per credential. */
   rateLimit: number
+  /** The logger; pino is one. */
   log: Logger
   /** The public address of the service's pages, without a trailing slash. */
   publicUrl?: () => string
@@ -68,11 +76,15 @@ export interface ServiceOptions {
   keepsRuns?: boolean
 }
 
-/** The payments service on a store: a complete deployment of the API behind one fetch function. */
+/** The payments service on a database: a complete deployment of the API behind one fetch function. */
 export interface Service {
   /** Every method and path served, with `:name` for parameters. Tests compare it with the table of all entry points. */
   readonly routes: readonly { method: string; path: string }[]
-  /** Answers a request. `caller` is the sender over a network; requests within this process have none. */
+  /**
+   * Answers a request, also with an error: it rejects only if a fault of the sandbox cuts the connection.
+   * @param request Any address: only its path and query count.
+   * @param caller The sender over a network; requests within this process have none.
+   */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
   /**
    * Returns a transport for a client in this process that calls operations as `fetch` does, without building an HTTP
@@ -82,8 +94,11 @@ export interface Service {
   /** Counts a request from another entry point against its credential's rate limit. */
   limit(keyId: string): Promise<RateLimit>
   /**
-   * Fills an empty store with the world. Sets those secrets of its first keys that are given or were never created.
-   * @throws AnotherWorldError if the store holds a different world, WorldMistakeError for an invalid one.
+   * Fills an empty database with the world, and sets the secrets of its first API key and agent key.
+   * @param secrets The secrets to set. If undefined, one is derived, unless the key already has a secret.
+   * @returns The complete credentials, as far as they are known.
+   * @throws {AnotherWorldError} If the database holds a different world.
+   * @throws {WorldMistakeError} If the world is impossible.
    */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** Creates the first party and its owner in an empty store, without money; false if there already is a party. */
@@ -153,6 +168,25 @@ const aboutItself: About = {
   readOnly: false,
 }
 
+/**
+ * Creates the payments service on an open database. It listens on no port, and applies due effects only when requests
+ * come, unless `upkeep` is started. Close the store after the last request.
+ * @throws {Error} If Node.js is too old.
+ * @example The sandbox behind any HTTP server:
+ * ```ts
+ * import { createService, openStore, realSystem as system } from 'payments-mcp/service'
+ *
+ * const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
+ * const store = await openStore({ url: 'sqlite::memory:', system })
+ * const service = createService({ store, system, environment: 'sandbox', rateLimit: 6000, log })
+ * const { apiKey } = await service.seed({ apiKey: undefined, agentKey: undefined })
+ *
+ * const request = new Request('http://127.0.0.1/wallets', { headers: { Authorization: `Bearer ${apiKey}` } })
+ * const answer = await service.fetch(request)
+ * console.log(answer.status, await answer.json()) // 200, the wallets
+ * await store.close()
+ * ```
+ */
 export function createService({
   store: opened,
   system,

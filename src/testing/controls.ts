@@ -3,20 +3,44 @@ import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Operations } from '../client/client.ts'
 import type { Resource } from '../core/operation.ts'
 
-/** The sandbox's clock, in RFC 3339 as the API writes it. */
+/** The sandbox's clock. Times are RFC 3339 in UTC with milliseconds (docs/time.md). */
 export interface SandboxClock {
+  /** Returns the sandbox's time. */
   now(): Promise<string>
-  /** Moves the clock forward by seconds, or to a time, and returns the new time. */
+  /**
+   * Moves the clock forward. The next request of a party sees what fell due meanwhile: lapsed holds, expired cards,
+   * billed subscriptions.
+   * @param by Seconds, or the RFC 3339 time to move to.
+   * @returns The new time.
+   * @throws {ApiError} If the clock would go back, or too far ahead.
+   */
   advance(by: number | string): Promise<string>
 }
 
 /** The failures that the sandbox injects (docs/sandbox.md#faults). */
 export interface SandboxFaults {
-  /** Adds a rule, or replaces the one of the same id. */
+  /**
+   * Adds a rule, or replaces the one with the same id.
+   * @param rule Which requests fail (by operation, path, count or probability), and how (docs/sandbox.md#faults).
+   * @returns The rule as stored, with its id.
+   * @throws {Failure} If the rule is invalid; the message names the field.
+   * @example
+   * ```ts
+   * import { createSandbox } from 'payments-mcp/testing'
+   *
+   * await using sandbox = await createSandbox({ port: false })
+   * const { id } = await sandbox.faults.set({ operation: 'list_wallets', fault: 'slow', afterMs: 3_000 })
+   * const rule = (await sandbox.faults.list()).find((rule) => rule.id === id)
+   * console.log(rule?.hits) // 0
+   * ```
+   */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** Lists all rules, with how often each matched and hit. */
+  /** Returns all rules in their order, each with the number of requests that it matched and failed. */
   list(): Promise<SandboxFault[]>
-  /** Removes one rule, or all of them. */
+  /**
+   * Removes one rule, or all of them.
+   * @param id The rule to remove; all if omitted.
+   */
   clear(id?: string): Promise<void>
 }
 
@@ -24,15 +48,25 @@ export interface SandboxFaults {
 export interface SandboxSnapshots {
   /** Restores the initial state, including the clock. Keys, ids of the world and MCP connections stay valid. */
   reset(): Promise<void>
-  /** Saves the current state under a name: 1 to 64 letters, digits or `._-`. */
+  /**
+   * Saves the current state.
+   * @param name 1 to 64 letters, digits or `._-`. An earlier state of that name is replaced.
+   */
   save(name: string): Promise<void>
-  /** Restores the state saved under that name. */
+  /**
+   * Restores a saved state, including the clock.
+   * @param name The name it was saved under.
+   * @throws {ApiError} With the code `not_found` if there is no such state.
+   */
   restore(name: string): Promise<void>
 }
 
 type FaultResource = Resource<Catalogue['setSandboxFault']>
 
-/** A rule as the sandbox stores it. */
+/**
+ * A rule as the sandbox stores it: `id`, the fields of the rule (null if unset), `origin`, and the number of requests that
+ * it `matched` and failed (`hits`).
+ */
 export type SandboxFault = Pick<FaultResource, 'id'> & FaultResource['attributes']
 
 /** Returns the clock of the sandbox behind these operations. */

@@ -5,17 +5,18 @@ import { nearest } from '../core/nearest.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World, worldSchema } from '../worlds/schema.ts'
 
-/** The options of a sandbox; each has a default. */
+/** The options of `createSandbox`. */
 export interface SandboxOptions {
   /**
-   * The path of a world file, its text (YAML or JSON), or its content as an object. Default: the package's own world.
+   * The path of a world file, its text (YAML or JSON), or its content as an object (docs/worlds.md). Amounts are whole
+   * cents. Default: the package's own world.
    */
   world?: string | z.input<typeof worldSchema> | undefined
-  /** The port on 127.0.0.1. 0, the default, picks any free one. With false, only `fetch` reaches the sandbox. */
+  /** The port on 127.0.0.1; 0 picks any free one. With false, only `fetch` reaches the sandbox. Default: 0. */
   port?: number | false | undefined
-  /** `sqlite::memory:`, the default, `sqlite:PATH` or `postgres://…`. */
+  /** `sqlite::memory:`, `sqlite:PATH` or `postgres://…`. Default: `sqlite::memory:`. */
   database?: string | undefined
-  /** The lowest level that is logged to stderr; by default nothing is. */
+  /** The lowest level that is logged to stderr. Default: nothing is logged. */
   logLevel?: LogLevel | undefined
 }
 

@@ -18,28 +18,70 @@ import { byOption, configOf, type SandboxOptions, worldOf } from './options.ts'
 export type { SandboxClock, SandboxFault, SandboxFaults, SandboxSnapshots } from './controls.ts'
 export type { SandboxOptions } from './options.ts'
 
-/** An isolated payments service in this process: the REST API, its pages and MCP. */
+/**
+ * An isolated payments service in this process: the REST API, its pages and MCP.
+ *
+ * Sandboxes in one process are independent, unless they use the same PostgreSQL database. Methods reject with an
+ * `ApiError` of `payments-mcp/client` if the sandbox refuses, and with a `TypeError` after `close()`.
+ */
 export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
-  /** The global `fetch`, bound to this sandbox: accepts paths, and calls this sandbox whatever the address. */
+  /**
+   * Works like the global `fetch`, but only this sandbox answers, whatever the address. Accepts paths, and doesn't
+   * follow redirects. Rejects with a `TypeError` if a fault cuts the connection.
+   */
   fetch: Fetch
-  /** The address of the API, without a trailing slash. */
+  /** The address of the API, such as `http://127.0.0.1:41573`, without a trailing slash. */
   url: string
-  /** The address of the MCP endpoint. */
+  /** The address of the MCP endpoint; add `/x/all` to offer every tool. */
   mcpUrl: string
-  /** The credentials of the seeded party and of its agent. */
+  /** The keys of the first party and its first agent. */
   keys: SandboxKeys
+  /** The sandbox's clock, which moves only forward until a reset. */
   clock: SandboxClock
+  /** The failures that the sandbox injects. */
   faults: SandboxFaults
-  /** Stops the sandbox. Pending and later requests reject as if the network failed. */
+  /** Stops the sandbox. Pending and later requests reject as if the network failed. `await using` calls it. */
   close(): Promise<void>
 }
 
+/** Bearer credentials of the sandbox. Reading one whose secret is unknown throws an `Error` that names the reason. */
 export interface SandboxKeys {
+  /** The API key of the world's first party, `sk_ntl_sandbox_…`. */
   api: string
+  /** The key of that party's first agent, `ak_ntl_sandbox_…`. */
   agent: string
 }
 
-/** Opens a sandbox. @throws TypeError that names the option which cannot be used; Error on a Node.js that is too old */
+/**
+ * Opens a sandbox in this process, in a few milliseconds. Reads no `PAYMENTS_…` variables of the environment.
+ * @param options The world, the port, the database and the log level. Each has a default.
+ * @returns The running sandbox. Close it after the last test.
+ * @throws {TypeError} If an option is unknown or invalid; the message names it.
+ * @throws {Error} If the world has mistakes, the database or the port cannot be used, or Node.js is too old.
+ * @example One sandbox for a file of tests, in which a request fails once:
+ * ```ts
+ * import { createSandbox } from 'payments-mcp/testing'
+ *
+ * const sandbox = await createSandbox({ port: false })
+ * const whoami = () => sandbox.fetch('/whoami', { headers: { Authorization: `Bearer ${sandbox.keys.agent}` } })
+ *
+ * await sandbox.faults.set({ operation: 'whoami', fault: 'error', code: 'service_unavailable', when: { nth: 1 } })
+ * console.log((await whoami()).status) // 503
+ * console.log((await whoami()).status) // 200
+ *
+ * await sandbox.reset() // between tests
+ * await sandbox.close() // after the last
+ * ```
+ * @example One sandbox for a single test, with its own world, on a free port, a week later:
+ * ```ts
+ * import { createSandbox } from 'payments-mcp/testing'
+ *
+ * const shop = { wallets: { main: { balance: 250_000 } }, apiKeys: { tests: {} } } // $2,500.00
+ * await using sandbox = await createSandbox({ world: { parties: { shop } } })
+ * await sandbox.clock.advance(7 * 24 * 60 * 60)
+ * console.log(sandbox.url, sandbox.mcpUrl, await sandbox.clock.now())
+ * ```
+ */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   requireNode('createSandbox')
   const { serve, keys, url, system, ended, close } = await open(options).catch((error: unknown) => {

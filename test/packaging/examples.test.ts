@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { entryPoints, examplesOf } from '../../scripts/api-reference.ts'
 import { type Installed, installPackage, root } from './installed.ts'
 
 let installed: Installed
@@ -35,6 +36,20 @@ test('the tests that docs/testing.md shows pass', () => {
   run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
   const shown = run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run', 'shown')
   expect(shown).toMatch(/Tests +2 passed/)
+})
+
+test('the examples in doc comments compile with the types that the package has, and run', () => {
+  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
+  const names = (Object.keys(entryPoints) as (keyof typeof entryPoints)[]).flatMap((entryPoint) =>
+    examplesOf(entryPoint).map((text, index) => {
+      const name = `${entryPoint.replace('/', '-')}-${index}.ts`
+      writeFileSync(join(folder, name), text)
+      return name
+    }),
+  )
+  run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
+  const called = names.filter((name) => !readFileSync(join(folder, name), 'utf8').includes('payments.example'))
+  for (const name of called) run(folder, process.execPath, join(folder, name))
 })
 
 test('examples/jest tests a backend', ({ skip }) => {
