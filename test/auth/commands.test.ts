@@ -19,7 +19,7 @@ const cli = await runResource('cli')
 
 let home: string
 let provider: PlainProvider
-/** The API accepts no tokens any more. */
+/** Whether the API refuses all tokens. */
 let revoked: boolean
 const running: ChildProcess[] = []
 
@@ -108,7 +108,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     const call = async () => {
       const { isError, content, structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
       if (isError !== true) return { isError: false, ...(structuredContent as object) }
-      // An error's fields are on the last line.
+      // The last line of an error's text has its fields.
       const fields = (content as { text: string }[])[0]?.text.split('\n').at(-1)
       return { isError: true, ...JSON.parse(fields ?? '') }
     }
@@ -123,7 +123,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
 
-    // Somebody revokes the grant: the API reports it first, and then the login is found to be over.
+    // Somebody revokes the grant. The API refuses the token first, and then the login turns out to be over.
     const { logins, ...others } = JSON.parse(readFileSync(loginFile(), 'utf8'))
     const { clientId, refreshToken } = logins[provider.issuer]
     const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
@@ -220,7 +220,7 @@ const whoamiAttributes = {
   grantId: 'grn_1',
 }
 
-/** The part of the API that these tests call: it accepts tokens issued for it, and nothing else. */
+/** Answers like the part of the API that these tests call: it accepts only tokens issued for it. */
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
@@ -233,7 +233,7 @@ function answerWhoami(request: IncomingMessage, response: ServerResponse): boole
 
 const loginFile = () => join(home, 'payments-mcp', 'login.json')
 
-/** Runs a login; the person opens the address it prints. */
+/** Runs `login`, and opens the printed address as the person. */
 async function login(args: string[], env: Record<string, string> = {}, decision: 'confirm' | 'abort' = 'confirm') {
   const child = started(args, env)
   const [address = ''] = /http\S+/.exec(await printed(child, /\n {2}http\S+\n/)) ?? []
@@ -250,7 +250,7 @@ function started(args: string[], env: Record<string, string> = {}): ChildProcess
   return child
 }
 
-/** Resolves to the output so far once it matches the pattern. */
+/** Resolves to the output so far, once it matches the pattern. */
 async function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
   let text = ''
   let errors = ''

@@ -1,6 +1,9 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
-/** Stores the records of one `oidc-provider` in memory. Its own memory adapter warns at every start. */
+/**
+ * Returns adapters that store the records of one `oidc-provider` in memory. Its own memory adapter warns at every
+ * start.
+ */
 export function memoryAdapters(): (model: string) => Adapter {
   const records = new Map<string, AdapterPayload>()
   const find = (matches: (payload: AdapterPayload) => boolean, prefix: string) =>

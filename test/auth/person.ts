@@ -1,10 +1,10 @@
-/** A person with a browser that supports what sign-in needs: cookies, redirects, and forms without scripts. */
+/** A person with a browser that has what a sign-in needs: cookies, redirects, and forms without scripts. */
 export interface Person {
-  /** Opens an address and follows the redirects, until a page or an address for which `stop` is true. */
+  /** Opens an address and follows redirects to a page, or to an address for which `stop` is true. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>
-  /** Signs in at a plain provider and answers the consent. Returns the callback address of the program. */
+  /** Signs in at a plain provider and answers the consent page. Returns the program's callback address. */
   answer(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
-  /** Enters a code at a plain provider's device page, and allows or denies. */
+  /** Enters a code at a plain provider's device page, and allows or denies the device. */
   enterCode(address: string, userCode: string, decision?: 'confirm' | 'abort'): Promise<void>
 }
 

@@ -5,31 +5,31 @@ import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'o
 import { memoryAdapters } from './memory-adapter.ts'
 
 export interface PlainProviderOptions {
-  /** How long an access token lives, in seconds. */
+  /** The lifetime of an access token, in seconds. */
   accessTokenSeconds?: number
   /** Fetches client id metadata documents. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }
   clients?: Configuration['clients']
-  /** Protected resources in addition to that of the RFC 9728 metadata. */
+  /** Protected resources besides that of the RFC 9728 metadata. */
   otherResources?: readonly string[]
   /** Replaces parts of the RFC 9728 metadata. */
   resourceMetadata?: Record<string, unknown>
-  /** Replaces parts of the RFC 8414 metadata; undefined removes one. */
+  /** Replaces parts of the RFC 8414 metadata; `undefined` removes one. */
   serverMetadata?: Record<string, unknown>
-  /** The polling interval of a device; undefined sends none, which means five seconds. */
+  /** The polling interval of a device; `undefined` sends none, which means five seconds. */
   deviceIntervalSeconds?: number
-  /** Called first with every request; returns true if it has answered. */
+  /** Called with every request before the provider. Returns true if it answered the request. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** An `oidc-provider` with its defaults, configured like the payments service, and a person who agrees by POST. */
+/** An `oidc-provider` with its defaults, configured like the payments service, whose person answers by POST. */
 export interface PlainProvider {
   issuer: string
   resource: string
   provider: Provider
   /** Every token request in order: its grant type, and the error if it was refused. */
   tokenRequests: { grantType: string; error: string | undefined }[]
-  /** Forgets this client, as if the server's clients had been set up again without it. */
+  /** Forgets a client, as if the server had been set up again without it. */
   forgetClient(clientId: string): Promise<void>
   /** Returns the number of requests to a path. */
   asked(path: string): number
@@ -38,7 +38,7 @@ export interface PlainProvider {
 
 export const plainScopes = ['cards:read', 'cards:agent']
 
-/** Listens on a free port of 127.0.0.1. */
+/** Starts a provider on a free port of 127.0.0.1. */
 export async function startPlainProvider(options: PlainProviderOptions = {}): Promise<PlainProvider> {
   const paths: string[] = []
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => {}
@@ -148,8 +148,8 @@ async function configuration(issuer: string, options: PlainProviderOptions): Pro
 }
 
 /**
- * Acts as the person: GET /interaction/UID returns the prompt (`login` or `consent`); POST …/login signs in, POST
- * …/confirm agrees to everything, POST …/abort refuses.
+ * Acts as the person. GET /interaction/UID returns the prompt (`login` or `consent`); POST …/login signs in, POST
+ * …/confirm agrees to everything, and POST …/abort refuses.
  */
 async function interact(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const details = await provider.interactionDetails(request, response)

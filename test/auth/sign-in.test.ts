@@ -254,7 +254,7 @@ describe('with a code on another device', () => {
     expect(world.system.elapsed() - before).toBe(5_000 + 10_000 + 15_000)
   })
 
-  /** The person answers when the program has waited this many times. */
+  /** Signs in at a device. The person answers when the program has waited `atPause` times. */
   async function deviceSignIn(decision: 'confirm' | 'abort', atPause: number): Promise<void> {
     let pauses = 0
     await signInWithDevice(world, ({ address, userCode }) => {
@@ -294,7 +294,7 @@ describe('signing out', () => {
   })
 })
 
-/** Sends a request with any Host, which fetch does not allow. */
+/** Sends a request with any Host header, which fetch does not allow. */
 function called(address: URL, headers: Record<string, string>, method: string): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(address, { headers, method }, async (response) => {

@@ -93,7 +93,7 @@ describe('renewing', () => {
       ...world,
       store: {
         ...world.store,
-        // Another process signs out between this one's look and its turn.
+        // Another process signs out after this one read the login, and before it gets the lock.
         exclusively: async (work) => {
           await world.store.exclusively((stored, write) => write({ ...stored, logins: {} }))
           return await world.store.exclusively(work)

@@ -99,7 +99,7 @@ describe('an unusable file is reported with its path, and without its content', 
 describe('one at a time', () => {
   test('each sees the changes of the previous one', async () => {
     await save({ clients: {}, logins: {} })
-    // These wait in real time: with a shared fake clock, some would time out too early.
+    // These writers wait in real time, because with a shared fake clock some would time out too early.
     const add = (name: string) =>
       createTokenStore({ directory, system: realSystem }).exclusively(async (stored, write) => {
         await new Promise((resolve) => setImmediate(resolve))

@@ -9,13 +9,13 @@ import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 import { createPerson, type Person } from './person.ts'
 import { type PlainProvider, type PlainProviderOptions, startPlainProvider } from './plain-provider.ts'
 
-/** A user with an empty data directory, a payments API's authorization server, and a person to sign in there. */
+/** A user with an empty data directory, the authorization server of a payments API, and a person who signs in there. */
 export interface SignInWorld extends SignInOptions {
   system: FakeSystem
   provider: PlainProvider
   person: Person
   directory: string
-  /** Called whenever a program waits briefly. */
+  /** Called whenever the program waits briefly. */
   onPause: () => Promise<unknown>
   /** Signs in with the browser; `person` may change the callback. */
   signIn(change?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
@@ -31,7 +31,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
   const clock = fakeSystem()
   const system: FakeSystem = {
     ...clock,
-    // A wait for a person lasts until it is aborted; shorter waits pass by this clock.
+    // A wait for a person lasts until it is aborted; shorter waits advance this clock.
     sleep: async (ms, signal) => {
       if (ms >= 60_000) return await aborted(signal)
       await clock.sleep(ms, signal)

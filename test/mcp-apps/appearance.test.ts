@@ -18,17 +18,14 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Set APPS_SHOTS to a folder to look at the views. */
+/** Set APPS_SHOTS to a folder to save pictures of the views. */
 const shots = process.env.APPS_SHOTS
 
 async function shoot({ page }: TestHost, name: string): Promise<void> {
   if (shots !== undefined) await page.screenshot({ path: `${shots}/apps-${name}.png`, fullPage: true })
 }
 
-/**
- * Returns the texts with too little contrast to the page (WCAG 2.2, 1.4.3); a button's text is compared with the
- * button.
- */
+/** Returns the texts with too little contrast to the page, or in a button, to the button (WCAG 2.2, 1.4.3). */
 const weakTexts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {
@@ -61,7 +58,7 @@ async function expectLook({ page, view }: TestHost, scheme: 'light' | 'dark'): P
   await expect
     .poll(() => styleOf(view, 'backgroundColor'))
     .toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(26, 29, 35)')
-  // Nothing is cut off: the host uses the reported height.
+  // The host uses the height that the view reports, so nothing may be cut off.
   const height = (): Promise<number> => view.locator('body').evaluate('document.body.offsetHeight - innerHeight')
   await expect.poll(height).toBeLessThanOrEqual(0)
 }

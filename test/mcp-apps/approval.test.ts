@@ -10,7 +10,7 @@ let browser: TestBrowser
 let world: World
 let self: Payer
 let other: OtherParty
-/** Connects the host of a user with a key of the party. */
+/** The host of a user, connected with a key of the party. */
 let host: TestHost
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Makes the agent's payment of $20.00, which waits for a decision, and shows it in the host. */
+/** Creates a payment of $20.00 by the agent, which waits for a decision, and shows it in the host. */
 async function review(by: TestHost = host) {
   const paymentId = created(
     await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: '<b>Desk</b>' }),

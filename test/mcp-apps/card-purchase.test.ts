@@ -45,7 +45,7 @@ async function authorized({ merchant = 'Books', ...use }: { merchant?: string; c
 
 const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-/** Presses it, and waits until the debounce of a second press is over. */
+/** Presses a button, and waits until a second press would count. */
 async function press(name: string) {
   await button(name).click()
   await host.page.clock.fastForward(500)
@@ -102,7 +102,7 @@ describe('a purchase, lived through by clicking', () => {
       ['refund', 1050],
       ['refund', 50],
     ] as const) {
-      // Events of one millisecond have no order.
+      // Events in the same millisecond have no order.
       world.system.pass(1_000)
       await simulate(id, action, { amount, currency: 'USD' })
     }
@@ -331,7 +331,7 @@ describe('while it is looked at', () => {
       return host.calls.length - before
     }
     await move('5000px')
-    // Twice, because a poll may have been in progress.
+    // Looks twice, because a poll may have been in progress.
     await expect.poll(async () => (await looksInTime()) + (await looksInTime())).toBe(0)
     await simulate(id, 'refund', { amount: 250, currency: 'USD' })
     expect(await looksInTime()).toBe(0)

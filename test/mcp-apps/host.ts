@@ -11,18 +11,18 @@ import type { TestBrowser } from '../pages/browser.ts'
 import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 
-/** A host's default policy for a view: it loads nothing but its own document. */
+/** The default policy of hosts for a view: it loads nothing besides its own document. */
 const viewPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'"
 
 const hostUrl = 'http://host.test/'
 const viewUrl = 'http://view.test/'
 
 export interface HostOptions {
-  /** The key of the connection; by default the seeded agent's. */
+  /** The connection's key; by default the seeded agent's. */
   key?: string
   environment?: Environment
   colorScheme?: 'light' | 'dark'
-  /** The person's answer when the server asks; undefined: the server never asks. */
+  /** Returns the person's answer to the server's question. Without it, the server asks nothing. */
   answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
   /** Intercepts requests from the MCP server to the service. */
   fetch?: (request: Request) => Promise<Response>
@@ -38,7 +38,7 @@ interface UseOptions {
   capabilities?: object
 }
 
-/** A host in a browser tab whose MCP client talks to the real server and the world's service. */
+/** A host in a browser tab. Its MCP client talks to the real server and the world's service. */
 export interface TestHost {
   page: Page
   view: FrameLocator
@@ -48,7 +48,7 @@ export interface TestHost {
   tell(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
   /** The tool calls that reached the server, including the host's own. */
   calls: { name: string; arguments: Record<string, unknown> }[]
-  /** The browser's requests other than the host's page and the view's document. */
+  /** The browser's requests, except for the host's page and the view's document. */
   strayRequests: string[]
   /** Errors, warnings and violations of the policy. */
   complaints: string[]
@@ -65,7 +65,7 @@ export async function openHost(browser: TestBrowser, world: World, options: Host
   })
   const page = await context.newPage()
   const { strayRequests, complaints } = watched(page)
-  // Runs in real time, and can be advanced.
+  // The page's clock runs in real time, and can be advanced.
   await page.clock.install()
   await serveDocuments(context, page, strayRequests)
   const calls: TestHost['calls'] = []
@@ -116,7 +116,7 @@ function watched(page: Page) {
   return { strayRequests, complaints }
 }
 
-/** Serves the host's page, and the views under their own addresses, with the headers of a host. */
+/** Serves the host's page, and each view at its own address, with a host's headers. */
 async function serveDocuments(context: BrowserContext, page: Page, strayRequests: string[]): Promise<void> {
   const documents: string[] = []
   await page.exposeFunction('serveView', (html: string) => `${viewUrl}${documents.push(html) - 1}`)
@@ -157,12 +157,12 @@ function appServer(world: World, { key = world.agentKey, environment = 'sandbox'
   )
 }
 
-/** Returns the server's end of the connection with the client in the page. */
+/** Returns the server's end of a connection to the client in the page. */
 async function linkTo(page: Page, calls: TestHost['calls']): Promise<Transport> {
   const transport: Transport = {
     start: async () => {},
     close: async () => {},
-    // A closed view needs no answer.
+    // A closed page needs no answer.
     send: async (message) => {
       if (!page.isClosed()) await page.evaluate(`fromServer(${JSON.stringify(JSON.stringify(message))})`)
     },

@@ -71,7 +71,7 @@ test('examples/python tests a buyer', ({ skip }) => {
   expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
 })
 
-/** A package and its installation folder. */
+/** A package, and the folder that it is installed from. */
 interface Place {
   name: string
   path: string
@@ -79,7 +79,7 @@ interface Place {
 
 const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules', name) })
 
-/** Copies the example into a new folder, next to the installed package and these. */
+/** Copies an example into a new folder, next to the installed package and the given ones. */
 function copied(example: string, ...others: Place[]): string {
   const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
@@ -92,7 +92,10 @@ function copied(example: string, ...others: Place[]): string {
   return folder
 }
 
-/** Returns the output of a command. @throws Error with the output if it fails. */
+/**
+ * Runs a command, and returns its output.
+ * @throws Error with the output if it fails
+ */
 function run(cwd: string, command: string, ...args: string[]): string {
   const env = { ...installed.env, NO_COLOR: '1', CI: '1' }
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })

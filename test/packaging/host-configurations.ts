@@ -1,6 +1,6 @@
 /** A configuration from docs/hosts.md or README.md to paste into an AI host. */
 export interface Configuration {
-  /** The heading above it. */
+  /** The heading above the configuration. */
   host: string
   start: Launch | Remote
 }
@@ -21,7 +21,7 @@ export interface Remote {
 /** The placeholder in the documents for a payments API's address. */
 export const exampleAddress = 'https://payments.example'
 
-/** Returns every server that a block or a command of the part about AI hosts configures. */
+/** Returns every server that the document's part about AI hosts configures, in a block or by a command. */
 export function configurations(document: string): Configuration[] {
   return blocks(document).flatMap(({ host, language, text }) => {
     const starts = language === 'json' ? serversOf(JSON.parse(text)) : commandsIn(text).flatMap(addedBy)
@@ -29,7 +29,7 @@ export function configurations(document: string): Configuration[] {
   })
 }
 
-/** Returns the commands of the part about AI hosts that begin with these words, split into words. */
+/** Returns the commands in the document's part about AI hosts that begin with these words, split into words. */
 export function commandsOf(document: string, ...first: string[]): string[][] {
   return blocks(document)
     .filter(({ language }) => language === 'sh')
@@ -70,7 +70,10 @@ function serversOf({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)
   })
 }
 
-/** `claude mcp add` uses the words after `--` as the command, or with a transport the address. */
+/**
+ * Returns the server that `claude mcp add` adds. The words after `--` are its command; with a transport, the last word
+ * is its address.
+ */
 function addedBy(words: string[]): (Launch | Remote)[] {
   if (words.slice(0, 3).join(' ') !== 'claude mcp add') return []
   const separator = words.indexOf('--')

@@ -10,9 +10,9 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The package as users get it: packed and installed by npm, in an empty folder. */
 export interface Installed {
   folder: string
-  /** The paths in the packed file. */
+  /** The paths of the files in the package. */
   files: string[]
-  /** The environment for programs there: this Node.js, a new home, and no network for npm. */
+  /** The environment for its programs: this Node.js, a new home, and no network for npm. */
   env: Record<string, string>
   remove(): void
 }
@@ -47,7 +47,7 @@ export function installPackage(): Installed {
 type Places = [staging: string, folder: string, home: string]
 type Packed = [{ filename: string; files: { path: string }[] }]
 
-/** Copies this repository with a new build, so that npm chooses the packed files and no `dist` changes. */
+/** Copies this repository with a new build, so that npm selects the files to pack and the repository's `dist` stays. */
 function stage(staging: string): void {
   const isLeftOut = /\/(node_modules|\.git|dist|bundle|coverage)$|\.mcpb$/
   cpSync(root, staging, { recursive: true, filter: (path) => !isLeftOut.test(path) })
@@ -55,7 +55,10 @@ function stage(staging: string): void {
   buildPackage(join(staging, 'dist'), ['--noCheck'])
 }
 
-/** Links the package's dependencies from here, so npm needs no network. Nothing else can be resolved from there. */
+/**
+ * Links the package's dependencies from this repository, so npm needs no network. Programs there can resolve nothing
+ * else.
+ */
 function linkDependencies(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{}')
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {

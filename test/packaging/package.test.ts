@@ -23,7 +23,7 @@ let served: Served
 
 beforeAll(async () => {
   installed = installPackage()
-  // Starts it as the document says, on a free port.
+  // Starts the server as the document says, but on a free port.
   const [, , , ...flags] = commandsOf(hosts, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
   served = await serve([cli, 'serve', ...flags], {
@@ -54,7 +54,7 @@ test('the packed file contains the compiled code, its assets, and nothing else',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const viewer = [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
-  // Pictures are only for readers in the repository.
+  // Pictures are only in the repository.
   const beside = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
@@ -141,7 +141,7 @@ describe('docs/hosts.md configures', () => {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
-      // If there is an error, it contains the problems with the schemas.
+      // So that an error contains the compiler's complaints.
       stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
@@ -176,7 +176,7 @@ function filledIn<T extends Launch | Remote>(start: T): T {
   return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? filledInText(value) : value)) as T
 }
 
-/** Replaces the examples in a text, as its reader, or the host that asks them, would. */
+/** Replaces a text's examples, as the reader or a host that asks for values would. */
 function filledInText(text: string): string {
   return text
     .replace(exampleAddress, served.url)

@@ -3,15 +3,18 @@ import { once } from 'node:events'
 
 /** A `serve` process. */
 export interface Served {
-  /** Its listening address. */
+  /** The address on which it listens. */
   url: string
-  /** Returns an address with the same path on this listener. */
+  /** Returns the address with the same path at this process. */
   at(address: string): string
   process: ChildProcess
   stop(): Promise<void>
 }
 
-/** Runs Node.js with these arguments until it prints its address. @throws Error with its other output */
+/**
+ * Runs Node.js with these arguments until it prints its address.
+ * @throws Error with its other output
+ */
 export async function serve(args: readonly string[], env: Record<string, string>): Promise<Served> {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit')

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { root } from './installed.ts'
 
 /**
- * The package is not on npm, so anybody could register its name there. No text may tell people to fetch it from npm by
- * name. Once it is published, delete this file.
+ * The package is not on npm, so anyone could register its name there. No text may tell people to fetch it from npm by
+ * name. Delete this file once the package is published.
  */
 
 const name = 'payments-mcp'
-/** Only its name: neither a path that ends in it, nor the file that `npm pack` makes. */
+/** The name alone: neither the end of a path nor the file that `npm pack` creates. */
 const alone = `(?<![\\w/@.-])${name}(?![\\w/-]|\\.tgz)`
 const fetches = [
   ['a command', `\\b(?:npx|bunx|(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|dlx|x|create))\\b[^\\n&;|]*?${alone}`],
@@ -34,8 +34,8 @@ const files = [
 ]
 
 /**
- * The registry of MCP servers learns where the package will be. The entry is sent there only with the published
- * package.
+ * The expected mention: the registry of MCP servers learns where the package will be. The entry is sent there only
+ * together with the package.
  */
 const expected = { 'server.json': ['a package of a registry'] }
 

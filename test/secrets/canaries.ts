@@ -1,18 +1,18 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { secretFields } from '../../src/core/secret-fields.ts'
 
-/** The secrets that flows produced, and their other output, which must contain none of them. */
+/** The secrets that flows received, to be searched for in all other output. */
 export interface Canaries {
-  /** Adds a secret, whoever made it. */
+  /** Adds a secret. */
   add(kind: string, value: string): void
-  /** Takes the secrets out of an operation's answer. */
+  /** Adds the secrets in an operation's answer. */
   takeFrom(operation: OperationDefinition, data: unknown): void
   readonly values: ReadonlyMap<string, string>
-  /** Returns `kind in place` for each secret found in a place. */
+  /** Returns `kind in place` for each secret that a place contains. */
   hitsIn(places: Readonly<Record<string, string>>): string[]
 }
 
-/** Shorter texts occur by chance. */
+/** The length of the shortest secret to search for: shorter texts occur by chance. */
 const shortestCanary = 10
 
 export function createCanaries(): Canaries {
@@ -27,7 +27,7 @@ export function createCanaries(): Canaries {
       for (const item of [data].flat() as { attributes?: Record<string, unknown> }[]) {
         for (const field of secretFields(operation)) {
           const value = item?.attributes?.[field]
-          // Three digits occur in any text; together with the preceding word they don't.
+          // Three digits occur in any text, but not together with the field's name.
           if (typeof value === 'string' && field === 'cvv') add(`${operation.name}.cvv`, `"cvv":"${value}"`)
           else if (typeof value === 'string') add(`${operation.name}.${field}`, secretPart(value))
         }
@@ -44,7 +44,7 @@ export function createCanaries(): Canaries {
   }
 }
 
-/** Returns the secret part of an address: the end of its path, or its query. */
+/** Returns the secret part of a text: of an address, the end of its path, or its query. */
 function secretPart(value: string): string {
   if (!/^https?:/.test(value)) return value
   const { pathname, searchParams } = new URL(value)

@@ -17,18 +17,18 @@ import { type Canaries, createCanaries } from './canaries.ts'
 export interface Flows {
   on: Grounds
   canaries: Canaries
-  /** Answers that must contain no secret, by place. */
+  /** The answers by place, which must contain no secret. */
   said: Record<string, string>
-  /** Sends every operation over REST, and each command a second time with its key. */
+  /** Sends every operation over REST, and each command a second time with the same key. */
   overRest(): Promise<void>
-  /** Calls every operation as a tool, by hosts of both eras, with progress and a person who agrees to everything. */
+  /** Calls every operation as a tool from hosts of both eras, with progress and a person who agrees to everything. */
   overMcp(): Promise<void>
   close(): Promise<void>
 }
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 
-/** Every tool is offered, every question is asked, and card numbers are revealed. */
+/** Settings that offer every tool, ask every question, and reveal card numbers. */
 const settings = {
   PAYMENTS_TOOLSETS: 'all',
   PAYMENTS_CONFIRM: 'always',
@@ -69,13 +69,13 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     const log = { debug: line, info: line, warn: line, error: line }
     let url = ''
     const publicUrl = () => url
-    // A call that waits for a person must not end at once when the fake clock's time passes.
+    // A call that waits for a person must not end at once because the fake clock advances.
     const waiting = { ...system, sleep: realSystem.sleep }
     const config = loadConfig({ env: settings, flags: {} })
     const site = await createSite({ config, service, store, publicUrl, system: waiting, log })
     listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
     url = listener.url
-    // Outside the deep run each database gets the hosts of one era.
+    // Outside the deep run, each database gets the hosts of one era.
     for (const { host, sdk, open } of sampleOf([hosts[0], hosts[3]], 2, database.name === 'sqlite' ? 0 : 1)) {
       for (const credential of [world.agentKey, world.apiKey]) {
         const client = open(agreeing)
@@ -115,7 +115,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
 }
 
 const agreeing: Person = {
-  // With a link the person would have to open the page; they answer a form here.
+  // The person can answer a form here; a link would need a page.
   modes: { form: {} },
   answer: ({ requestedSchema }) => {
     const names = Object.keys(requestedSchema?.properties ?? {})
@@ -123,7 +123,7 @@ const agreeing: Person = {
   },
 }
 
-/** An operation on a connection concerns a customer. */
+/** Returns the place whose record an operation uses: a connection's is a customer's. */
 const placeOf = ({ reach }: Sample, { places }: Grounds) => (reach === 'connected' ? places.granted : places.own)
 
 const takes = ({ params, query, attributes }: OperationDefinition, name: string) =>

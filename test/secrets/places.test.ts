@@ -10,10 +10,10 @@ import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { secretNames, secretTexts } from './samples.ts'
 
-/** Whole ids, UUIDs and SHA-256 hashes, which now and then contain the digits of a sample. No sample is as long. */
+/** Whole ids, UUIDs and SHA-256 hashes. They sometimes contain the digits of a sample, but no sample is as long. */
 const idOrHash = /(?<![\da-f])(?:[\da-f]{64}|[\da-f]{32}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f])/g
 
-/** Puts each sample into every place of a request or call that is refused, so that no record contains it. */
+/** Sends each sample in every place of a request or call that is refused, so that no record contains it. */
 onEachDatabase('a secret that a caller sends', (database) => {
   let world: World
   let connection: Connected
@@ -39,7 +39,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     }
   }
 
-  // `maskers.test.ts` passes all of them through each masker.
+  // `maskers.test.ts` passes all samples through each masker.
   test.each(sampleOf(secretTexts, 3))('is shown and stored nowhere: $name', async ({ text, secret }) => {
     const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
     const answers = [

@@ -25,7 +25,7 @@ import { secretNames, secretTexts } from './samples.ts'
 const cli = await runResource('cli')
 
 /**
- * Returns the samples found in a text, however HTML, XML or JSON escapes them. The digits of ids and hashes do not
+ * Returns the samples that a text contains, even if escaped for HTML, XML or JSON. Digits within ids and hashes don't
  * count.
  */
 function leaksIn(text: string): string[] {
@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 describe('a rehearsal', () => {
-  /** Returns all files of the report of one trial, and the table. */
+  /** Runs one trial, and returns all files of its report, and the table. */
   async function reportOf(agent: Agent): Promise<Record<string, string>> {
     const { results } = await rehearse({
       ...{ scenarios: [scenarioWith({})], agent, trials: 1, concurrency: 1, seed: '1' },
@@ -153,7 +153,8 @@ describe('a simulation', () => {
 
 describe('listen', () => {
   /**
-   * Returns the command's whole output for a service that answers its first read with an empty list, then with this.
+   * Returns the whole output of `listen` at a service that answers the first read with an empty list, and then with
+   * this.
    */
   async function printed(status: number, answer: object, ...args: string[]): Promise<string> {
     let asked = 0

@@ -1,9 +1,9 @@
-/** A secret as it may be written, and the part of it that must not be stored or shown anywhere. */
+/** A secret within a text, and the part of it that must not be stored or shown anywhere. */
 export interface SecretSample {
   name: string
-  /** The secret within a text. */
+  /** The text with the secret. */
   text: string
-  /** The digits or letters that must not be found afterwards. */
+  /** The part that must not be found afterwards. */
   secret: string
 }
 
@@ -15,7 +15,7 @@ const token = `eyJ${'hbGciOi'.repeat(3)}.${'x'.repeat(20)}.${'y'.repeat(20)}`
 const groups = (between: string) => `4242${between}4242${between}4242${between}4242`
 const group = (name: string, text: string) => ({ name, text, secret: '4242' })
 
-/** Every form in which a secret was found unmasked, with similar forms. */
+/** Every form in which a secret was once found unmasked, and similar forms. */
 export const secretTexts: readonly SecretSample[] = [
   group('a number', number),
   group('a number with its expiry and code run together', `${number}1230123`),

@@ -56,7 +56,7 @@ describe.each(databasesForLong)('nothing secret at rest or in words on $name', (
   }
 })
 
-/** A person signs in with a password after a wrong one, sets up an authenticator app, and pays in a checkout. */
+/** Signs in with a password after a wrong one, sets up an authenticator app, and pays in a checkout, as a person. */
 async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
   const [password, wrongPassword, number] = [
     'canary horse battery staple',
@@ -89,13 +89,13 @@ async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
     const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/checkout/pay', { ...init, body }))
     return (await answer.json()) as { data?: { attributes: { manageToken: string } }; errors?: unknown }
   }
-  // A card unknown to the sandbox, and a known one.
+  // The first card is unknown to the sandbox, the second is not.
   expect((await pay(number)).errors).toBeDefined()
   const { data } = await pay('4242424242424242')
   canaries.add('manageToken', String(data?.attributes.manageToken))
 }
 
-/** An application signs in, refreshes its tokens, and inspects them. */
+/** Signs an application in, refreshes its tokens, and inspects them. */
 async function overOAuth({ on: { world }, canaries }: Flows): Promise<void> {
   const browser = openBrowser(world)
   const { tokens, back, application, attempt } = await connect(world, { browser })

@@ -37,7 +37,9 @@ onEachDatabase('who may do what with subscriptions', (database) => {
     await world.drop()
   })
 
-  /** Every operation on one subscription, reads first, in an order in which each would succeed. */
+  /**
+   * Returns the requests of every operation on one subscription, reads first, in an order in which each would succeed.
+   */
   function attempts(id: string, sent: Sent = {}, customer?: string) {
     const party = customer === undefined ? {} : { customerPartyId: customer }
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`

@@ -28,7 +28,7 @@ describe('the days that payments fall due', () => {
     expect(days.split(' ').map((_, steps) => due(anchor, unit, count, steps))).toEqual(days.split(' '))
   })
 
-  /** Walks day by day, and looks only at the dates. */
+  /** Walks through the calendar day by day, comparing only dates. */
   function walk(anchorDay: string, { unit, count }: Interval, steps: number): string {
     let ms = Date.parse(anchorDay)
     const day = () => new Date(ms).toISOString().slice(0, 10)
@@ -43,7 +43,7 @@ describe('the days that payments fall due', () => {
       if (day().endsWith('-01')) months++
     }
     if (steps === 0) return anchorDay
-    // In the right month: go on to the anchor's day, or stop at the last one.
+    // The month is right: continue to the anchor's day, or stop at the month's last day.
     const month = day().slice(0, 7)
     for (;;) {
       if (Number(day().slice(8)) === anchorDate) return day()

@@ -8,8 +8,8 @@ export type Command =
   | { do: 'mark'; which: 'missed' | 'next' }
 
 /**
- * A slow model of billing that follows the specification literally: it looks at the calendar each midnight, and only
- * the day matters. The service's results must agree.
+ * A slow model of billing that follows the specification literally: it looks at the calendar at each midnight, and only
+ * the day matters. The service's results must equal the model's.
  */
 export class DayByDay {
   nowMs: number
@@ -19,7 +19,7 @@ export class DayByDay {
   readonly charged: [paymentNumber: number, atMs: number][]
   readonly #count: number
   readonly #due: (paymentNumber: number) => number
-  /** The payer's card behavior at each observed payment. */
+  /** The behavior of the payer's card, from each payment on. */
   readonly #rules: { from: number; behavior: CardBehavior }[]
   readonly #settled = new Set<number>([1])
   readonly #tried = new Map<number, number>()
@@ -32,7 +32,7 @@ export class DayByDay {
     this.#rules = [{ from: 2, behavior: first }]
   }
 
-  /** The first payment that is still open. */
+  /** The number of the first open payment. */
   get next(): number | null {
     for (let number = 1; number <= this.#count; number++) {
       if (!this.#settled.has(number) && !this.missed.includes(number)) return number

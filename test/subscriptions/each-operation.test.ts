@@ -10,7 +10,7 @@ import { inState, nonFinal, type Status } from './states.ts'
 /** The status after an operation, or the HTTP status of its refusal. */
 type Outcome = number | { becomes: Status }
 
-/** Each operation in each state, on 21 February. */
+/** The outcome of each operation in each state, on 21 February. */
 const product: Record<string, Record<Status, Outcome>> = {
   cancel: row({ becomes: 'canceled' }, { completed: 409 }),
   resume: row(409, { needs_attention: { becomes: 'active' } }),
@@ -67,7 +67,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
   const all = Object.entries(product).flatMap(([operation, states]) =>
     Object.entries(states).map(([status, outcome]) => ({ operation, status: status as Status, outcome })),
   )
-  // Outside the deep run PostgreSQL runs every eighth, and only their subscriptions are made.
+  // Outside the deep run, PostgreSQL runs every eighth case, and only their subscriptions are created.
   const cases = database === sqlite ? all : sampleOf(all, 8)
   const statuses = database === sqlite ? subscriptionStatuses : sampleOf(subscriptionStatuses, 8)
 

@@ -11,15 +11,18 @@ export type Attributes = Record<string, unknown>
 export const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 100 } as const
 export const weekly = { ...monthly, every: { unit: 'week', count: 1 } } as const
 
-/** Returns the terms of a total in a number of monthly payments. */
+/** Returns the terms of a total that is paid in a number of monthly payments. */
 export function inParts(paymentCount: number, totalAmount = 1000 * paymentCount) {
   return { description: 'Course', every: { unit: 'month', count: 1 }, totalAmount, taxAmount: 0, paymentCount } as const
 }
 
 export interface Merchant {
-  /** Returns the id of the created subscription. @throws Error if it was refused. */
+  /**
+   * Creates a subscription, and returns its id.
+   * @throws Error if it was refused
+   */
   create(attributes?: Attributes, sent?: Sent): Promise<string>
-  /** Returns the id of a created subscription, paid in checkout. */
+  /** Creates a subscription that is paid in checkout, and returns its id. */
   active(attributes?: Attributes, card?: string): Promise<string>
   checkout(id: string, card?: string, sent?: Sent): Promise<Answer>
   card(id: string, behavior: string, fromPaymentNumber?: number, sent?: Sent): Promise<Answer>
@@ -29,17 +32,17 @@ export interface Merchant {
   get(id: string, sent?: Sent): Promise<Answer>
   /** Returns the current attributes. */
   read(id: string): Promise<Attributes>
-  /** Moves the clock to a day or an instant. */
+  /** Advances the clock to a day or an instant. */
   to(when: string): Promise<void>
-  /** Moves it by days and hours. */
+  /** Advances the clock by days, which may be fractions. */
   pass(days: number): Promise<void>
   /** Returns the charged payments, by payment number. */
   charged(id: string): Promise<SubscriptionPaymentRow[]>
-  /** Returns the numbers of the charged payments, with their days. */
+  /** Returns the numbers and days of the charged payments, as texts. */
   chargedOn(id: string): Promise<string[]>
 }
 
-/** The actions of a merchant and a payer, through the public API of a world. */
+/** Returns the actions of a merchant and a payer, through the public API of a world. */
 export function merchant(world: World): Merchant {
   const simulate = (id: string, what: string) => `/simulations/subscriptions/${id}/${what}`
   const checkout: Merchant['checkout'] = (id, card = 'approves', sent) =>
@@ -91,8 +94,8 @@ export function ok(answer: Answer): Answer {
 }
 
 /**
- * Proves what must hold for the money in any case. Each charge is one posting into the merchant's wallet from the
- * payers' cards, at its time. Everything sums to zero. Each payment was charged once.
+ * Proves that the money is right in every case. Each charge is one posting into the merchant's wallet from the payer's
+ * card, at its time. Everything sums to zero. Each payment was charged once.
  */
 export async function proveCharges({ store }: Pick<World, 'store'>): Promise<LedgerEntryRow[]> {
   const { entries } = await proveBooks(store)

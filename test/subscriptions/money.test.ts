@@ -21,7 +21,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   })
   afterEach(async () => {
     await proveCharges(world)
-    // As at a process's end, because entries of runs are written next to all requests.
+    // As when a process ends, because entries of runs are written in the background.
     for (const { store, service } of others) {
       await service.runLog.flush()
       await store.close()
@@ -33,7 +33,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   const numbers = async (id: string) => (await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
 
-  /** Starts another process's service on the same database, with its own connections and the same clock. */
+  /** Starts a service like another process, on the same database with its own connections and the same clock. */
   async function otherService() {
     const store = await openStore({ url: world.url, system: world.system })
     const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -157,11 +157,11 @@ onEachDatabase('the money of subscriptions', (database) => {
     }
     const paid = await proveCharges(world)
     const now = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
-    // Services that meet wait for each other, by milliseconds of their shared clock.
+    // Services that need the same lock wait for each other, which advances their shared clock by milliseconds.
     const waitedMs = now - (Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
     expect(waitedMs).toBeGreaterThanOrEqual(0)
     expect(waitedMs).toBeLessThan(60_000)
-    // The first, fifth and ninth are monthly and paid on the day: 15 January to 27 May.
+    // Subscriptions 0, 4 and 8 are monthly, and were paid on their days: 15 January to 27 May.
     for (const index of [0, 4, 8]) expect(await numbers(String(ids[index]))).toEqual([1, 2, 3, 4, 5])
     expect(paid.length).toBeGreaterThan(100)
   })

@@ -8,7 +8,9 @@ export const gone = { nextPayment: null, attention: null, checkoutUrl: null, cli
 
 export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const
 
-/** Makes a subscription that is in that state on 21 February; two states come from the payer's card over time. */
+/**
+ * Creates a subscription that has the status on 21 February. Two statuses result from the behavior of the payer's card.
+ */
 export async function inState(shop: Merchant, status: Status): Promise<string> {
   const id = await shop.create({ ...inParts(4), expiresInMinutes: null })
   if (status === 'pending') return id

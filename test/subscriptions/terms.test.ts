@@ -9,7 +9,7 @@ import { inParts, type Merchant, merchant, monthly, proveCharges } from './merch
 
 const total = { description: 'Course', every: { unit: 'week', count: 2 }, totalAmount: 1000, taxAmount: 0 } as const
 
-/** Refused attributes, with the pointer that names them. */
+/** Refused attributes, with the pointer that names the mistake. */
 const refused: [name: string, attributes: Record<string, unknown>, pointer: string][] = [
   ['no description', { ...monthly, description: undefined }, 'description'],
   ['an empty description', { ...monthly, description: '' }, 'description'],

@@ -44,7 +44,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
 )
-/** Commands, each some hours after the previous one; often exactly whole days, and so midnights. */
+/** The hours between commands: often whole days, so that a command comes at midnight. */
 const hours = fc.oneof(
   fc.integer({ min: 1, max: 200 }),
   fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12),
@@ -57,7 +57,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-/** Runs the same history through the domain; `between` says how time passes from one command to the next. */
+/** Applies a history to the rules. `between` decides how time passes from one command to the next. */
 function play(
   { terms: proposed, first, commands, restHours }: History,
   between: (fromMs: number, toMs: number) => number[],
@@ -111,7 +111,7 @@ function attempt(work: () => void): string {
   }
 }
 
-/** Random moments on the way, midnights among them. */
+/** Random stops between two commands, midnights among them. */
 const stops = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
 const onTheWay = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
   shares
@@ -182,7 +182,7 @@ describe('billing as a function', () => {
 })
 
 onEachDatabase('billing through the service', (database) => {
-  /** Runs the history of several subscriptions at once over REST. Returns their visible final state, without ids. */
+  /** Runs several subscriptions' histories at once over REST. Returns their visible final state, without ids. */
   async function told(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)
     try {

@@ -8,7 +8,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { hooksOf } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
-/** Returns pseudo-random numbers that are the same in each run. */
+/** Returns a generator of pseudo-random numbers that are the same in each run. */
 function chances(seed: number): () => number {
   let state = seed
   return () => {
@@ -17,13 +17,13 @@ function chances(seed: number): () => number {
   }
 }
 
-/** Many clients create wallets at once, and each adds one event to the outbox. */
+/** Creates wallets as many concurrent clients. Each wallet adds one event to the outbox. */
 async function makeWallets(world: World, count: number): Promise<void> {
   let left = count
   const work = async () => {
     while (left-- > 0) {
       const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
-      // Requests during a time jump may get 503: nothing was done.
+      // A request during a clock jump may get 503, and then did nothing.
       if (answer.status === 503) left += 1
       else if (answer.status >= 300) throw new Error(answer.text)
     }
@@ -31,7 +31,7 @@ async function makeWallets(world: World, count: number): Promise<void> {
   await Promise.all(Array.from({ length: 32 }, work))
 }
 
-/** Returns the ids of the events in the outbox, from a number on. */
+/** Returns the ids of the events in the outbox since that time. */
 async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   const ids = new Set<string>()
   let cursor = ''
@@ -44,20 +44,20 @@ async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   return ids
 }
 
-/** Each round passes a minute: after these, every delivery has arrived or was given up. */
+/** The number of rounds, a minute each, after which every delivery has arrived or was given up. */
 const roundsOfAllAttempts = Math.ceil(pauseSeconds.reduce((sum, pause) => sum + pause / 60, 0)) + pauseSeconds.length
 /**
- * It must not divide a pause between attempts: killed every 20 minutes, the receiver was down at each retry of some
- * events.
+ * The rounds between two kills of the receiver. It must not divide a pause between attempts: with 20, the receiver was
+ * down at each retry of some events.
  */
 const roundsBetweenKills = 19
 
-/** Enough for a busy machine; a hang still shows. */
+/** Enough for a busy machine, but a hang still shows. */
 const longMs = 1_200_000
 
 test.each([
   { database: sqlite, many: 10_000 },
-  // It is slower, and gets the same load.
+  // PostgreSQL is slower, so this is the same load.
   { database: postgres, many: 1_000 },
 ] as const)(
   'each of $many events arrives at a receiver that fails in every way, on $database.name',
@@ -100,7 +100,7 @@ test.each([
         }
         const delivering = hooks.deliver()
         if (round % roundsBetweenKills === 0) {
-          // It is killed with everything it had, and restarted at the same address.
+          // Kills the receiver with everything it had, and restarts it at the same address.
           kills += 1
           await receiver.close()
           await sleep(1)
@@ -129,7 +129,7 @@ test.each([
 const apiSecret = 'kill-api-secret-0123456789abcdef'
 const key = `sk_ntl_sandbox_${apiSecret}`
 
-/** Creates wallets until the service is gone. Returns the acknowledged ones. */
+/** Creates wallets until the service is gone. Adds the ids of the acknowledged ones. */
 async function happen(url: string, acknowledged: Set<string>): Promise<void> {
   for (let count = 0; ; count++) {
     const headers = {
@@ -159,7 +159,7 @@ test.each([
     const arrived = new Set<string>()
     const chance = chances(kills)
     const refused = new Set<string>()
-    // A second refusal would delay the delivery by five minutes.
+    // Refuses a message only once, because a second refusal would delay it by five minutes.
     receiver.answer(({ json }) => {
       if (!refused.has(json.id) && chance() < 0.05) {
         refused.add(json.id)
@@ -183,7 +183,7 @@ test.each([
       for (let kill = 0; kill < kills; kill++) {
         const exited = new Promise((resolve) => served.process.once('exit', resolve))
         const working = Promise.all([happen(served.url, acknowledged), happen(served.url, acknowledged)])
-        // It is killed while it creates events, and every fourth time while it delivers them.
+        // Kills the process while it creates events, and every fourth time while it delivers them.
         const [told, made] = [receiver.received.length, acknowledged.size]
         const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > told)
         for (let waited = 0; waited < 1_000 && !isBusy(); waited++) await sleep(10)

@@ -26,7 +26,7 @@ onEachDatabase('webhooks', (database) => {
     await world.drop()
   })
 
-  /** Whether the message is signed with the secret, checked with the package that receivers use. */
+  /** Returns whether the message is signed with the secret, according to the package that receivers use. */
   const isSignedBy = (secret: string, { text, headers }: Received) => {
     vi.useFakeTimers({ toFake: ['Date'], now: world.system.now() })
     try {
@@ -141,7 +141,7 @@ onEachDatabase('webhooks', (database) => {
     for (let count = 0; count < 8; count++) wallets.push(await hooks.happen(`Later ${count}`))
     receiver.answer(500)
     expect(await turn()).toHaveLength(5)
-    // Its failure is known now.
+    // The service now knows that this delivery failed.
     expect(await turn()).toHaveLength(1)
   })
 
@@ -269,7 +269,7 @@ onEachDatabase('webhooks', (database) => {
     const wallets = [await hooks.happen()]
     await hooks.deliver()
     wallets.push(await hooks.happen())
-    // The first process still has the lease.
+    // The first process still holds the lease.
     await other.service.deliveries.once()
     expect(hooks.told()).toEqual(wallets.slice(0, 1))
     world.system.pass(3_000)

@@ -7,7 +7,7 @@ export interface Hook {
   secret: string
 }
 
-/** Returns the webhook operations of the public API for tests. */
+/** Returns functions that call the API's webhook operations. */
 export function hooksOf(world: World, receiver: Receiver) {
   const party = { key: world.apiKey }
   const read = async (path: string) => (await world.get(path, party)).json.data
@@ -25,14 +25,14 @@ export function hooksOf(world: World, receiver: Receiver) {
     read: async ({ id }: Hook) => (await read(`/webhooks/${id}`)).attributes,
     deliveries: async ({ id }: Hook, query = ''): Promise<Record<string, unknown>[]> =>
       (await read(`/webhooks/${id}/deliveries${query}`)).map((one: { attributes: object }) => one.attributes),
-    /** Makes one event, a new wallet, and returns its id. */
+    /** Creates a wallet, which is one event. Returns the wallet's id. */
     happen: async (displayName = 'Savings'): Promise<string> => {
       const answer = await world.post('/wallets', { displayName }, party)
       expect(answer.status, answer.text).toBeLessThan(300)
       return answer.json.data.id
     },
     deliver: () => world.service.deliveries.once(),
-    /** Lets real time pass, and sends due deliveries. */
+    /** Lets real time pass, and sends the deliveries that are then due. */
     later: async (seconds: number) => {
       world.system.pass(seconds * 1000)
       await world.service.deliveries.once()

@@ -9,7 +9,7 @@ let world: World
 let receiver: Receiver
 let hooks: Hooks
 let sent: number
-/** Answers the first message. */
+/** Resolves to the answer to the first message. */
 let answer: PromiseWithResolvers<void>
 
 beforeEach(async () => {
@@ -40,7 +40,7 @@ const resend = async () => {
 test('a resent event gets its own turn while another turn ends', async () => {
   const delivering = hooks.deliver()
   await expect.poll(() => sent).toBe(1)
-  // It has added its delivery, but not committed yet.
+  // The resend has added its delivery, but has not committed yet.
   const held = await holding(world.url, 'lock table "activity" in exclusive mode')
   const again = resend()
   await held.stopped(1)

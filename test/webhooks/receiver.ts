@@ -14,9 +14,9 @@ export interface Received {
 export interface Receiver {
   url: string
   readonly received: Received[]
-  /** Sets its answer from now on: a status, with headers, or none. */
+  /** Sets the answer from now on: a status with headers, or none. */
   answer(how: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
-  /** The number of connections ever made to it. */
+  /** Returns the number of connections that were ever opened to it. */
   connections(): number
   close(): Promise<void>
 }

@@ -60,7 +60,7 @@ describe('the addresses that webhooks can have', () => {
   })
 })
 
-/** No service delivers to these, wherever it runs. */
+/** Addresses to which no service delivers, wherever it runs. */
 const nowhere = [
   'no address',
   'http://hooks.example.com/',
@@ -77,7 +77,7 @@ const nowhere = [
   ...['https://[fd00::1]/', 'https://[fe80::1]/', 'https://[::127.0.0.1]/'],
 ]
 
-/** These belong to the machine that runs the service. */
+/** Addresses of the machine that runs the service. */
 const here = [
   ...[
     'http://127.0.0.1:3000/',
@@ -132,7 +132,7 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
         expect((await update(url)).status, url).toBe(200)
       }
 
-      // Addresses accepted earlier by a service with another public address.
+      // These addresses were accepted earlier, by a service with another public address.
       for (const { id } of (await world.get('/webhooks?limit=100', party)).json.data) {
         await world.send('DELETE', `/webhooks/${id}`, party)
       }
@@ -202,7 +202,7 @@ onEachDatabase('deliveries go', (database) => {
   let receiver: Receiver
   let names: Record<string, string[][]>
   const asked: string[] = []
-  /** Resolves names to the addresses that a test sets, one list after another, repeating the last one. */
+  /** Resolves names to the addresses that a test sets: one list for each call, repeating the last one. */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
     asked.push(name)
     const lists = names[name] ?? [['127.0.0.1']]
@@ -294,7 +294,7 @@ onEachDatabase('deliveries go', (database) => {
     await hooks.create({ url: other.url })
     const wallet = await hooks.happen()
     const all = hooks.deliver()
-    // The first has not answered, and never does.
+    // The receiver never answers the first one.
     await expect.poll(() => receiver.received.length).toBe(1)
     await expect.poll(() => hooks.told()).toEqual([wallet])
     await receiver.close()
