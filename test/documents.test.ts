@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(root + path, 'utf8')
 
 const rulesPath = 'docs/service.md'
-/** Documents written by hand. The changelog refers to files as they were. */
+/** The documents written by hand. The changelog may refer to files that no longer exist. */
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ...readdirSync(`${root}docs`).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
@@ -105,7 +105,7 @@ describe('names in documents', () => {
 })
 
 interface Rule {
-  /** The anchor that GitHub makes of the heading. */
+  /** The anchor that GitHub gives the heading. */
   anchor: string
   /** The lines that name its tests. */
   held: string
@@ -151,7 +151,7 @@ function lostReferences(text: string, anchors: ReadonlySet<string>): string[] {
   ]
 }
 
-/** A block of code that a document shows, and the file that it says it is from. */
+/** A block of code in a document, and the path of the file that it comes from. */
 interface Sample {
   path: string
   code: string
@@ -164,12 +164,12 @@ function samplesOf(text: string): Sample[] {
   }))
 }
 
-/** Returns the paragraphs of a sample that its file does not have. */
+/** Returns the paragraphs of a sample that its file no longer has. */
 function changed({ path, code }: Sample, textOf: (path: string) => string): string[] {
   return code.split('\n\n').flatMap((part) => (textOf(path).includes(part) ? [] : [`${path} no longer has: ${part}`]))
 }
 
-/** Returns the dead paths in backticks and dead relative links of a document. */
+/** Returns a document's paths in backticks and relative links that lead nowhere. */
 function lost(text: string, path: string, there: (path: string) => boolean): string[] {
   const named = [...text.matchAll(/`((?:src|tools|test|docs|scripts|bench)\/[\w./-]+)`/g)].map(([, name = '']) => name)
   const links = [...text.matchAll(/\]\((?!\w+:)([^)\s]*)\)/g)].map(([, link = '']) => link)

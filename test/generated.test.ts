@@ -39,7 +39,7 @@ it('the own world of the package equals the output of npm run generate', () => {
 it('the table of mutants has each mutant of the judge, as it was measured last', () => {
   const names = [...mutants.map(({ name }) => name), ...Object.keys(lies)]
   const measured = readJudgeMutants().mutants
-  // `npm run judge:mutants:write` measures them again.
+  // `npm run judge:mutants:write` updates the measurements.
   expect(measured.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
   expect(measured.filter(({ kind, tried, caught }) => kind !== 'lie' && caught < tried)).toEqual([])
 })
@@ -62,7 +62,7 @@ it('the documents name only settings that exist', () => {
   const known = settings.map(({ variable }) => variable)
   expect(variables.filter((name) => !known.includes(name))).toEqual([])
   const flags = [...everything.matchAll(/^payments-mcp .*?(?= {2}|$)/gm)].flatMap(
-    // The flags of an agent's own command are in quotes.
+    // The flags within quotes belong to an agent's own command.
     ([line]) => line.replace(/'[^']*'/g, '').match(/--[a-z-]+/g) ?? [],
   )
   expect(flags.length).toBeGreaterThan(3)

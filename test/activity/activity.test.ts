@@ -121,7 +121,7 @@ onEachDatabase('activity', (database) => {
     expect(await operations(`&resourceId=${card.slice(0, -1)}`)).toEqual([])
     expect(await operations(`&resourceId=${card.replace(/\d/, '_')}`)).toEqual([])
     expect(await operations(`&agentId=${second.agentId}&instanceId=run%202`)).toEqual(both.slice(0, 1))
-    // An agent sees its own entries only, whichever agent it asks for.
+    // An agent sees only its own entries, even if it asks for another agent's.
     expect(await operations('', { key: second.agentKey })).toEqual(both)
     expect(await operations(`&agentId=${agentId}`, { key: second.agentKey })).toEqual([])
   })
@@ -216,7 +216,7 @@ onEachDatabase('activity', (database) => {
       } as const
       const grounds = { system: world.system, nowMs: world.system.now() }
       await expect(cut((tx) => recordAct({ tx, ...grounds }, act))).rejects.toEqual(new Found(last + 1))
-      // Somebody with the database alone can write a matching end, but cannot seal it.
+      // With the database alone, somebody can write an end that matches, but cannot seal it.
       const fitting = cut(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
         const end = { activitySequence: last - 2, hash: row?.hash ?? '' }
@@ -229,7 +229,7 @@ onEachDatabase('activity', (database) => {
   })
 })
 
-/** Undoes the tampering, and returns the findings. */
+/** An error that rolls back the tampering, and contains the finding. */
 class Found extends Error {
   constructor(sequence: number | null) {
     super(`found ${sequence}`)

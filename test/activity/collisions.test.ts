@@ -4,7 +4,7 @@ import { actsAbout } from '../../src/service/store/activity.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
-/** The hash that once ordered rows: 20 bits of it, next to the second in the id. */
+/** Returns the hash that once ordered the rows of one second: 20 bits. */
 const oldHash = (partyId: string, resourceId: string) =>
   Number.parseInt(sha256(JSON.stringify(['activity', partyId, null, null, resourceId])).slice(0, 13), 16) % 2 ** 20
 
@@ -21,7 +21,7 @@ onEachDatabase('resources of two parties that once had the same key', (database)
   })
   afterEach(() => world.drop())
 
-  /** Two card ids that begin with the same time. */
+  /** Returns two card ids with the same time. */
   const colliding = (): readonly [string, string] => {
     const named = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
     const known = new Map<number, string>()

@@ -20,7 +20,7 @@ import type { World } from '../support/world.ts'
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = operations.filter(([, { effect }]) => effect !== 'read')
 
-/** Returns the activity that a change added. */
+/** Runs `act`, and returns the activity that it added. */
 async function listedBy({ store }: World, act: () => Promise<unknown>) {
   const activity = () =>
     store.transaction(({ db }) => db.selectFrom('activity').selectAll().orderBy('sequence').execute())
@@ -29,7 +29,7 @@ async function listedBy({ store }: World, act: () => Promise<unknown>) {
   return (await activity()).filter(({ id }) => !before.has(id))
 }
 
-/** Returns the tables that a change touched besides the records that every request leaves. */
+/** Returns the tables that a change touched, except for the records that every request leaves. */
 async function tablesChangedBy(world: World, act: () => Promise<unknown>) {
   const { made, gone } = await leftBehind(world, undefined, act)
   const tables = new Set([...made, ...gone].map((row) => row.slice(0, row.indexOf(':'))))
@@ -73,7 +73,7 @@ describe('every operation that changes something', () => {
   })
 })
 
-/** Makes one change. Returns the operation and the actor for each record that should change. */
+/** Makes one change. Returns the operation and actor that the activity must have for each record. */
 type Change = (
   on: Grounds,
 ) => Promise<{ act: () => Promise<unknown>; listed: readonly [operation: string, by: string][] }>
@@ -90,7 +90,7 @@ const json = ({ site }: Grounds, path: string, attributes: object) =>
     }),
   )
 
-/** Sends a page's form, as the owner or, if no sign-in is needed, as a visitor. */
+/** Returns a function that sends a page's form, as the owner or, if no sign-in is needed, as a visitor. */
 const formOf =
   (
     path: (on: Grounds) => string,
@@ -110,7 +110,7 @@ const tables: Record<string, 'paymentRequests' | 'partyInvitations'> = {
   join: 'partyInvitations',
 }
 
-/** The record that a link opens for anyone who has it. */
+/** Returns the id of the record that a link opens. */
 async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
   const tokenHash = sha256(path.split('/').at(-1) ?? '')
   if (path.startsWith('/claim')) {
@@ -127,7 +127,7 @@ async function recordAt({ site: { world } }: Grounds, path: string): Promise<str
   })
 }
 
-/** Enrolls a person in an authenticator app and returns its secret. */
+/** The secret of the person's authenticator app, once one is enrolled. */
 const kept = { secret: '' }
 
 const visitor = (id: string) => `visitor ${id}`
@@ -355,7 +355,7 @@ const form = ({ service }: World, path: string, fields: Record<string, string>) 
 
 const formKey = (number: number) => `idk_${String(number).repeat(32)}`
 
-/** Sends a form of this site's page, as a browser does. */
+/** Sends a form of our own page, as a browser does. */
 const ownForm = ({ service }: World, path: string, fields: Record<string, string>) =>
   service.fetch(
     new Request(`http://127.0.0.1:4010${path}`, {
@@ -365,14 +365,14 @@ const ownForm = ({ service }: World, path: string, fields: Record<string, string
     }),
   )
 
-/** Fills a cart as the agent. Returns the path of its page and a card to pay with. */
+/** Fills a cart as the agent, and issues a card to pay with. Returns the cart's id and the path of its page. */
 async function shopCart({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
   const { id, attributes } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug' }] })
   await cardFor(world, 'Plain Goods')
   return { id, path: new URL(attributes.url).pathname }
 }
 
-/** The other entry points, which change nothing of a party. */
+/** The other entry points, which change nothing that belongs to a party. */
 const harmless: Record<string, string> = {
   'POST /checkout/session': 'reads a checkout',
   'POST /oauth/register': 'keeps what a client says of itself; it has no party yet',
@@ -386,7 +386,7 @@ describe('every other door that changes something', () => {
 
   beforeAll(async () => {
     on = await doorGrounds(sqlite)
-    // One-click sign-in uses the first owner, and ids of the same millisecond are in no particular order.
+    // One-click sign-in uses the first owner, and owners of the same millisecond have no order.
     await on.site.world.store.transaction(({ db }) =>
       db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', on.stranger.id).execute(),
     )

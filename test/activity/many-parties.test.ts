@@ -4,7 +4,7 @@ import { postgres } from '../support/databases.ts'
 import { addParty, createWorld } from '../support/world.ts'
 
 const parties = 64
-/** Each purchase is two requests. */
+/** The number of purchases of each party. Each is two requests. */
 const purchasesOfEach = 157
 
 test('64 parties issue and authorize at once, all in one second of the service, and nothing fails', async () => {

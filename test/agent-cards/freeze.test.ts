@@ -70,7 +70,7 @@ onEachDatabase('a card that is frozen', (database) => {
 
   test('an authorization is refused, and goes on after unfreezing', async () => {
     const cardId = await frozenCard()
-    // Even an invalid amount is refused for the frozen card first.
+    // The frozen card is the first reason to refuse, even for an invalid amount.
     for (const amount of [100, 5001]) {
       const refused = await world.authorize(cardId, amount)
       expectRefusal(refused, 'conflict')
@@ -148,7 +148,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expectRefusal(await act('unfreeze', cardId, { attributes: { customerPartyId } }), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    // The end of the agent's right ends a frozen card like any other (docs/service.md#end-of-a-card).
+    // Without the agent's permission, a frozen card ends like any other (docs/service.md#end-of-a-card).
     expect(await statusOf(cardId, { key: customer.apiKey })).toBe('expired')
   })
 

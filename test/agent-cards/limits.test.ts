@@ -71,11 +71,11 @@ onEachDatabase('limits bind cards', (database) => {
     const refused = await authorize(card, 500)
     expectRefusal(refused, 'conflict')
     expect(refused.json.errors[0].detail).toContain('$11.00 of at most $10.00 per day')
-    // The owner rehearses with the agent's card, and the agent's limits still apply.
+    // The owner simulates a purchase with the agent's card, and the agent's limits still apply.
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')
     expect(await self.balance()).toMatchObject({ available: 250_000 - 600 })
-    // A decline comes first: it is the merchant's answer, and moves no money either.
+    // A decline comes before the limits. It is the merchant's answer, and moves no money either.
     expect(ok(await authorize(card, 501)).json.data.attributes.decline.code).toBe('single_use_amount_over_maximum')
     expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
   })
@@ -100,7 +100,7 @@ onEachDatabase('limits bind cards', (database) => {
     expectRefusal(await buy(301), 'conflict')
     ok(await buy(300))
     world.system.pass(12 * hourMs)
-    // A new day of the same month, in which 400 + 100 + 200 + 300 were spent.
+    // It is a new day of the same month, in which 400 + 100 + 200 + 300 were spent.
     const refused = await buy(501)
     expectRefusal(refused, 'conflict')
     expect(refused.json.errors[0].detail).toContain('per month')

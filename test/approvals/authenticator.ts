@@ -9,7 +9,8 @@ import { type Answer, addParty, addUserToken, type OtherParty, type World } from
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * Returns the code that an authenticator app shows at that moment, by RFC 4226 and 6238, without the service's library.
+ * Returns the code that an authenticator app shows at that time, by RFC 4226 and RFC 6238, without the service's
+ * library.
  */
 export function codeAt(base32: string, ms: number): string {
   const counter = Buffer.alloc(8)
@@ -25,7 +26,7 @@ export function keyOf(base32: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
-/** Returns a code that is wrong at all steps near the moment. */
+/** Returns a code that is wrong at all steps near that time. */
 export function wrongCode(base32: string, ms: number): string {
   const near = new Set(Array.from({ length: 41 }, (_, index) => codeAt(base32, ms + (index - 20) * 30_000)))
   for (let code = 0; ; code++) {
@@ -44,34 +45,31 @@ export interface Approver {
   userId: string
   key: string
   approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
-  /** The address that the refusal of a large approval names. */
+  /** Returns the address that the refusal of a large approval names. */
   challenge(): Promise<string>
-  /** The seed in the user's authenticator app. */
+  /** The secret in the user's authenticator app. */
   secret: string
 }
 
-/** A world in which payments wait for approvals, and what people do in a browser. */
+/** A world in which payments wait for approvals, and the things that people do in a browser. */
 export interface Checks {
   self: Payer
   other: OtherParty
   partyId: string
-  /** Makes a payment of that many cents that waits for its approval. */
+  /** Makes a payment of that many cents, which waits for its approval. */
   review(amount: number): Promise<{ paymentId: string; approvalId: string }>
-  /** Returns a user who set up an app at least half a minute ago. */
+  /** Creates a user who set up an app at least half a minute ago. */
   approver(): Promise<Approver>
-  /** A user without an app. */
+  /** Creates a user without an app. */
   newcomer(): Promise<{ userId: string; key: string }>
-  /**
-   * Opens an address in a browser in which a user is signed in: the user that the address is for, another one, or
-   * nobody.
-   */
+  /** Opens an address in a browser. The user that the address is for is signed in, or another one, or nobody. */
   open(url: string, userId?: string | null): Promise<Sheet>
-  /** Sends a form as the page at the address shows it. */
+  /** Sends a form of the page at the address. */
   send(url: string, fields: Record<string, string>, sent?: Sent): Promise<Sheet>
   submit(url: string, code: string, headers?: Record<string, string>): Promise<Sheet>
-  /** Returns the app's secret of the user that the address is for. */
+  /** Returns the secret in the app of the user that the address is for. */
   secretAt(url: string): Promise<string>
-  /** A cookie of a new session of the user's. */
+  /** Returns the cookie of a new session of the user. */
   cookieOf(userId: string): Promise<string>
 }
 
@@ -110,7 +108,7 @@ export async function checks(world: World): Promise<Checks> {
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** Form tokens shown earlier, which a page that has changed since still accepts. */
+  /** The form tokens shown earlier. A page still accepts them after it changed. */
   const tokens = new Map<string, string>()
   const open: Checks['open'] = async (url, userId = userIn(url)) => {
     const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))
@@ -172,7 +170,10 @@ export function secretIn({ text }: Sheet): string {
   return secret
 }
 
-/** Sets up the app of the user signed in at a headless browser, using the previous code. Returns its secret. */
+/**
+ * Sets up the app of the user who is signed in at a headless browser, with the code before the current one. Returns the
+ * app's secret.
+ */
 export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<string> {
   const page = '/second-factor'
   await visitor.open(page)
@@ -182,7 +183,7 @@ export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<str
   return secret
 }
 
-/** The address that a 428 names. */
+/** Returns the address that a 428 names. */
 export function addressIn(answer: Answer): string {
   const address = /http:\/\/\S+\/verify\/\S+$/.exec(answer.json.errors?.[0]?.detail)?.[0]
   if (answer.status !== 428 || address === undefined) throw new Error(answer.text)

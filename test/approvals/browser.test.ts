@@ -35,7 +35,7 @@ describe('the verification page in a browser', () => {
     await page.waitForSelector('[aria-invalid=true]')
     const field = page.getByRole('textbox', { name: '6-digit code' })
     await expect.poll(() => page.title()).toMatch(/^Error: /)
-    // A screen reader announces the problem with the field, which has the focus.
+    // A screen reader announces the problem together with the field, which has the focus.
     await expectFocus(field)
     const problem = page.locator(`#${await field.getAttribute('aria-describedby')}`)
     await expect.poll(() => problem.textContent()).toContain('not right')

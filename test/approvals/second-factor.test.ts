@@ -25,7 +25,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
   })
 
   const now = () => world.system.now()
-  /** Only the sandbox's clock moves: real time, and the codes with it, stands still. */
+  /** Advances the sandbox's clock only. Real time, and so the codes, stand still. */
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
 
   test('needs a check; USD 500.00, and a key of the party, do not', async () => {
@@ -56,7 +56,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(verified.text).toContain('You can approve again now.')
     expect(verified.text).not.toContain('<form')
     expect(verified.text).not.toContain(secret)
-    // Rule 6: the failure is recorded. Rule 5: a new key is a new operation.
+    // The failure is recorded under the key (rule 6), and a new key is a new operation (rule 5).
     const replayed = await user.approve(approvalId, 'first round')
     expect([replayed.text, replayed.headers.get('x-idempotency-replayed')]).toStrictEqual([refused.text, 'true'])
     ok(await user.approve(approvalId, 'second round'))
@@ -145,7 +145,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(blocked?.headers.get('retry-after')).toBe(String(14 * 60))
     expect(blocked?.text).toContain('Too many codes were refused (5 in 15 minutes). Try again in 14 minutes.')
     expect((await us.submit(url, codeAt(secret, now()))).status).toBe(429)
-    // Neither the sandbox's clock nor another address gives more tries.
+    // Neither the sandbox's clock nor another network address gives more tries.
     ok(await advance(15 * 60))
     const later = await user.challenge()
     expect((await us.submit(later, codeAt(secret, now()))).status).toBe(429)
@@ -196,14 +196,14 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     const secret = secretIn(shown)
     expect(shown.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
     expect((await us.open(page, userId)).text).not.toContain(secret)
-    // The secret was lost before it was confirmed: a new one replaces it.
+    // If the secret was lost before it was confirmed, a new one replaces it.
     const another = secretIn(await us.send(page, { step: 'begin' }, { userId }))
     expect(another).not.toBe(secret)
     const wrong = await us.send(page, { code: wrongCode(another, now()) }, { userId })
     expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
     const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
     expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
-    // A session alone gets no other secret, and the same app stays enrolled.
+    // The session alone gets no new secret, and the same app stays enrolled.
     const again = await us.send(page, { step: 'begin' }, { userId })
     expect(again.text).not.toMatch(/otpauth|<code>/)
     expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')
@@ -220,8 +220,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(bobs, codeAt(adaSecret, now()))).status).toBe(422)
     expect((await us.submit(adas, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // The same holds for a challenge's address: another user, or a visitor, gets nothing there, and no code is
-    // accepted.
+    // A challenge's address gives another user, or a visitor, nothing, and accepts no code from them.
     for (const userId of [bob.userId, null]) {
       const { status, headers } = await us.open(adas, userId)
       expect([status, headers.get('location')]).toStrictEqual(

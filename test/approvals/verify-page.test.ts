@@ -43,7 +43,7 @@ describe('the verification page', () => {
     const code = codeAt(await us.secretAt(url), world.system.now())
     expect((await us.submit(url, code, headers)).status).toBe(403)
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // Nor was the code used up.
+    // The code was not used up either.
     expect((await us.submit(url, code)).status).toBe(303)
   })
 
@@ -67,7 +67,7 @@ describe('the verification page', () => {
       const secret = secretIn(shown)
       expect((await them.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
       system.pass(30_000)
-      // Signed with its own database's key, like its 428: this environment has no user tokens yet.
+      // Each database signs the challenge with its own key, as in its 428. This environment has no user tokens yet.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
       const url = `${origin}/verify/${challenge}`
       const { status, text } = await them.open(url)

@@ -48,7 +48,7 @@ onEachDatabase('bank transfers', (database) => {
           description: 'Rent',
           tags: { of: 'May' },
           externalAccountDisplayMask: '••••0000',
-          // Thursday, then the weekend and Martin Luther King Jr. Day.
+          // It is Thursday; the weekend and Martin Luther King Jr. Day follow.
           expectedAvailableAt: '2026-01-20T14:00:00.000Z',
           failure: null,
           return: null,
@@ -121,7 +121,7 @@ onEachDatabase('bank transfers', (database) => {
       expectRefusal(await play('settle'), 'conflict')
       expectRefusal(await play('fail'), 'conflict')
       expect(await at.balance()).toMatchObject({ available: 255_000 })
-      // Friday, then the weekend and Martin Luther King Jr. Day.
+      // It is Friday; the weekend and Martin Luther King Jr. Day follow.
       world.system.pass(5 * day + 2 * hour)
       expect((await at.read(id)).attributes).toMatchObject({
         status: 'RETURNED',

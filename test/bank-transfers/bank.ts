@@ -7,8 +7,7 @@ export const hour = 60 * minute
 export const day = 24 * hour
 
 /**
- * A caller of operations that move money between wallets and bank accounts: an agent, with its party's key for the
- * accounts.
+ * Returns a caller of the operations between wallets and bank accounts: an agent, and its party's key for the accounts.
  */
 export function bank(world: World) {
   const owner = { key: world.apiKey }

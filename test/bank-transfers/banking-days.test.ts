@@ -4,7 +4,7 @@ import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-
 import * as model from '../model/banking-days.ts'
 import { day } from './bank.ts'
 
-/** Published by the Federal Reserve, for years in which some holidays fall on a Saturday or Sunday. */
+/** The holidays that the Federal Reserve published, for years in which some fall on a Saturday or Sunday. */
 const holidays = {
   2026: ['01-01', '01-19', '02-16', '05-25', '06-19', '09-07', '10-12', '11-11', '11-26', '12-25'],
   // Juneteenth and Christmas are Saturdays, and Independence Day is a Sunday.
@@ -13,7 +13,7 @@ const holidays = {
   2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
 }
 
-/** The model of tests counts banking days by itself. */
+/** The two implementations: the service's, and the independent one of the tests' model. */
 const counting = [
   { name: 'the service', isBankingDay, afterBankingDays },
   { name: 'the model', isBankingDay: model.isBankingDay, afterBankingDays: model.clearedAtMs },
@@ -43,7 +43,7 @@ describe.each(counting)('a banking day of $name', ({ isBankingDay, afterBankingD
 
 describe('a bank', () => {
   test.each([
-    // A Friday, then a Monday that is Columbus Day.
+    // It is Friday, and the next Monday is Columbus Day.
     ['deposit', 'standard', '2026-10-09T20:00:00Z', '2026-10-14T14:00:00.000Z'],
     ['withdrawal', 'standard', '2026-10-09T20:00:00Z', '2026-10-13T14:00:00.000Z'],
     ['withdrawal', 'wire', '2026-10-09T20:00:00Z', '2026-10-09T22:00:00.000Z'],

@@ -39,7 +39,7 @@ onEachDatabase('bank transfers and people', (database) => {
         wire: null,
         reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
       })
-      // The transfer is not at a bank.
+      // The transfer is not at a bank yet.
       expectRefusal(await at.play(id, 'settle'), 'conflict')
       world.system.pass(day)
       ok(await self.approve(approval.id, { key: world.apiKey }))
@@ -64,7 +64,7 @@ onEachDatabase('bank transfers and people', (database) => {
       expect((await at.read(id)).attributes.status).toBe('CANCELED')
       expect((await self.approvalOf(id)).attributes).toMatchObject({ status: 'canceled', denialReason: null })
       expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: world.apiKey }), 'conflict')
-      // A transfer that is already at a bank continues.
+      // A transfer that is already at a bank is completed.
       world.system.pass(9 * day)
       expect((await at.read(processing.id)).attributes.status).toBe('COMPLETED')
       const again = kind === 'deposit' ? await at.tryDeposit(100, account) : await at.tryWithdraw(100, account)

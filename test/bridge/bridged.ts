@@ -20,20 +20,18 @@ export interface Bridged {
   messages: Message[]
   /** Sends a message to the endpoint. */
   tell(message: object): void
-  /** Sends a request; resolves with its answer. */
+  /** Sends a request. Resolves to its answer. */
   ask(method: string, params?: object): Promise<Message>
 }
 
-/** Starts a server for the test; returns its address. */
+/** Starts a server for the test. Returns its address. */
 export async function endpoint(answer: RequestListener): Promise<string> {
   const { address, close } = await listening(answer)
   onTestFinished(close)
   return `${address}/mcp`
 }
 
-/**
- * Starts a host that reaches `url` through a bridge in this process. If `stdout` is given, the test reads it itself.
- */
+/** Starts a bridge to `url` in this process, with a host. If `stdout` is given, the test reads it itself. */
 export async function bridged(url: string, stdout?: Writable): Promise<Bridged> {
   const system = fakeSystem()
   const stdin = new PassThrough()
@@ -65,7 +63,7 @@ export async function bridged(url: string, stdout?: Writable): Promise<Bridged> 
   return { system, logged, messages, tell, ask }
 }
 
-/** Reads a request's JSON-RPC message; undefined if there is none. */
+/** Reads a request's JSON-RPC message; `undefined` if it has none. */
 export async function messageOf(request: IncomingMessage): Promise<Message> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) text += chunk
@@ -79,7 +77,10 @@ export function event(message: object): string {
   return `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
 }
 
-/** Sends `part` repeatedly, as fast as it is read, until the other side hangs up or `mostBytes` are sent. */
+/**
+ * Sends `part` again and again, as fast as it is read, until the other side hangs up or `mostBytes` are sent. Returns
+ * the number of bytes sent.
+ */
 export async function sendEndlessly(response: ServerResponse, part: string, mostBytes: number): Promise<number> {
   let sent = 0
   const gone = once(response, 'close')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bridged, endpoint, json, key, messageOf, stream } from './bridged.ts'
 
-/** Starts a server that records each request, with its credential. */
+/** Starts a server that records each request with its credential. */
 async function bystander() {
   const reached: unknown[] = []
   const url = await endpoint((request, response) => {
@@ -19,7 +19,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
     response.writeHead(isTold ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
   })
   const { ask, tell } = await bridged(url)
-  // The bridge opens its own stream with GET.
+  // After this, the bridge opens its own stream with GET.
   tell({ method: 'notifications/initialized' })
   for (const method of ['initialize', 'tools/list', 'tools/call']) {
     const { error } = await ask(method)

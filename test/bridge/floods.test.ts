@@ -5,7 +5,7 @@ import { largestBytes } from '../../src/mcp/bridge/bounds.ts'
 import { bridged, endpoint, event, json, messageOf, sendEndlessly, stream } from './bridged.ts'
 
 const mebibyte = 1024 * 1024
-/** At most half of this fits into the buffers of two sockets. */
+/** The size of a flood. At most half of it fits into the buffers of two sockets. */
 const much = 64 * mebibyte
 
 const part = 'x'.repeat(64 * 1024)

@@ -8,7 +8,7 @@ import { bridged, endpoint, event, json, key, messageOf, stream } from './bridge
 const unknown = 'Whether the call was carried out is not known. Look with a tool that reads before calling again'
 const certain = 'Nothing was carried out.'
 
-/** Answers each POST this way; a GET finds no stream to resume. */
+/** Answers each POST this way, and a GET with no stream to resume. */
 const posted =
   (status: number, headers: Record<string, string>, body: string): RequestListener =>
   async (request, response) => {

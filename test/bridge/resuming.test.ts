@@ -71,7 +71,7 @@ test('the stream of a cancelled request is not resumed', async () => {
   tell({ method: 'notifications/cancelled', params: { requestId: 1 } })
   await expect.poll(() => asked).toHaveLength(2)
   end()
-  // After another round trip, the end of the stream has arrived.
+  // After another round trip, the stream's end has arrived.
   await ask('ping')
   expect(asked).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
   expect(system.slept).toEqual([])

@@ -7,7 +7,7 @@ import { addParty, createWorld, type OtherParty, type World } from '../support/w
 
 const minute = 60_000
 
-/** In the order in which the service checks them. */
+/** The decline codes, in the order in which the service checks them. */
 const declines = [
   'single_use_card_expired',
   'single_use_card_used',

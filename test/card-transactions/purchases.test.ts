@@ -29,7 +29,7 @@ const states = {
 type State = keyof typeof states
 
 /**
- * An allowed action by the specification's table: the status after it, and the changes of the wallet's balances in
+ * An action that the specification's table allows: the status after it, and the changes of the wallet's balances in
  * cents.
  */
 interface Move {
@@ -58,7 +58,7 @@ const legal: Partial<Record<`${State} ${Action}`, Move[]>> = {
     { amount: 700, after: { status: 'captured', captured: 1000, refunded: 1000 }, available: 700, total: 700 },
   ],
 }
-/** Its state would allow another refund, but nothing is left to refund. */
+/** The purchase's state allows another refund, but nothing is left to refund. */
 const nothingLeft = 'refunded in full refund'
 
 const cells = (Object.keys(states) as State[]).flatMap((state) => actions.map((action) => ({ state, action })))
@@ -92,7 +92,7 @@ onEachDatabase('card purchases', (database) => {
 
   const read = async (id: string) => (await world.get(`/card-transactions/${id}`)).json.data
 
-  /** A card transaction of 1000 cents in a state. */
+  /** Creates a card transaction of 1000 cents in that state. */
   async function transactionIn(state: State): Promise<string> {
     const how = states[state]
     const cardId = await world.issueCard({ maximumAmount: how === null ? 999 : 1000 })

@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * Proxies a server for a client that cannot send a credential: it adds the bearer token and changes nothing else. It
+ * Starts a proxy for a client that cannot send a credential. It adds the bearer token and changes nothing else. It
  * keeps Host and Origin, so that the server still refuses forbidden ones.
  */
 export async function startBearerProxy(target: string, credential: string) {
@@ -12,7 +12,7 @@ export async function startBearerProxy(target: string, credential: string) {
     const sent = { ...headers, authorization: `Bearer ${credential}` }
     const forwarded = request({ hostname, port, method, path: url, headers: sent }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      // An event stream may be silent for a while, and still be open.
+      // Sends the headers at once, because an event stream may be silent for a while.
       outgoing.flushHeaders()
       answer.pipe(outgoing)
     })

@@ -6,7 +6,7 @@ import { startBearerProxy } from './bearer-proxy.ts'
 import { everythingServer } from './everything-server.ts'
 import { conformance, expectedFailures } from './run.ts'
 
-// This scenario needs a server that hangs up during a call, so that the host returns: this one never does.
+// This scenario needs a server that hangs up during a call, so that the host returns. Ours never does.
 const polling = 'server-sse-polling'
 // The server does not offer the tasks extension.
 const tasks = 'tasks-status-notifications'
@@ -62,7 +62,7 @@ let hosting: Hosting
 describeConformance(
   'the fixtures on the same transport',
   './expected-everything.yml',
-  // The newest release uses everything that the fixtures provide.
+  // The newest release alone uses all fixtures.
   isDeep ? runs : runs.slice(-1),
   async () => {
     hosting = await createHosting({

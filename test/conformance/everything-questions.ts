@@ -22,7 +22,7 @@ const confirmation = asked('Please confirm', { ok: { type: 'boolean' } })
 const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
   Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
 
-/** Asks until everything is answered, and returns the answers. */
+/** Returns a call that asks until every question is answered, and then returns the answers. */
 const untilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   return (_args, context) => {
     if (!isAnswered(context, inputRequests)) return inputRequired({ inputRequests })
@@ -30,7 +30,7 @@ const untilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** The same, with a state that has to come back. */
+/** Returns a call that asks until every question is answered and the state came back. */
 const withState = (inputRequests: InputRequests): Tool['call'] => {
   return async (_args, context, { seal }) => {
     const state = context.mcpReq.requestState<{ kept: boolean }>()
@@ -39,7 +39,7 @@ const withState = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** The tools that ask hosts of the 2026 era: by a result that the host answers with another call. */
+/** The tools that ask hosts of the 2026 era. Each returns a question, and the host repeats the call with the answer. */
 export const questions: Record<string, Tool> = {
   test_input_required_result_elicitation: {
     description: 'Asks the person',

@@ -17,7 +17,7 @@ const all: Record<string, Tool> = { ...tools, ...questions }
 
 const states = createRequestStateCodec({ key: randomBytes(32) })
 
-/** The fixtures that the protocol's conformance tests require by name to test a transport. */
+/** Returns a server with the fixtures that the protocol's conformance tests require by name to test a transport. */
 export function everythingServer(notify: (event: ServerEvent) => void, { era }: Pick<HostContext, 'era'>): Server {
   const everything = new McpServer(
     { name: 'everything', version: '1' },
@@ -37,7 +37,7 @@ export function everythingServer(notify: (event: ServerEvent) => void, { era }: 
     const parameters = fromJsonSchema({ type: 'object', ...inputSchema })
     everything.registerTool(name, { description, inputSchema: parameters }, () => ({ content: [] }))
   }
-  // Calls are answered below the registration layer, which would turn a protocol error into a result.
+  // These handlers are below the registration layer, which would turn a protocol error into a result.
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = find(all, params.name, 'tool')
     return tool.call(params.arguments ?? {}, context, { notify, seal: states.mint })
@@ -54,7 +54,7 @@ export function everythingServer(notify: (event: ServerEvent) => void, { era }: 
     return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
   })
   server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
-  // The SDK's entry point of the 2026 era knows this server's parameters that are sent in headers.
+  // In the 2026 era, the SDK reads from this server which parameters are sent in headers.
   return era === 'modern' ? (everything as unknown as Server) : server
 }
 

@@ -20,7 +20,7 @@ type Answer = CallToolResult | InputRequiredResult
 interface Around {
   /** Notifies every host of a change. */
   notify(event: ServerEvent): void
-  /** Seals a question's request. */
+  /** Seals the state of a question. */
   seal(state: unknown): Promise<string>
 }
 

@@ -12,9 +12,9 @@ const releases = {
 } as const
 
 /**
- * The tool hangs up on a stream half a second to two seconds after its request, including the work that it caused, and
- * has no option for that (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy machine a correct
- * answer arrives later.
+ * The arguments that make the tool wait longer. It hangs up on a stream half a second to two seconds after its request,
+ * and has no option for that (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy machine, a
+ * correct answer arrives later.
  */
 const limit = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
 const patience = new URL('./patience.js', import.meta.url).href
@@ -22,19 +22,19 @@ const patience = new URL('./patience.js', import.meta.url).href
 export interface Run {
   release: keyof typeof releases
   options: readonly string[]
-  /** The file of this folder with the expected failures and their reasons. */
+  /** A file of this folder that lists the expected failures and their reasons. */
   expected: string
 }
 
 export interface Outcome {
-  /** 0 if exactly the expected scenarios failed, of those that the tool counts. */
+  /** The tool's exit code: 0 if exactly the expected scenarios failed, of those that it counts. */
   code: number | null
   printed: string
   /** The number of scenarios. */
   count: number
   /** The scenarios with failures or warnings. */
   failed: string[]
-  /** The scenarios without failures in which nothing was verified. */
+  /** The scenarios without failures that verified nothing. */
   silent: string[]
 }
 

@@ -3,7 +3,7 @@ import { BodyBudget } from '../../src/core/body-budget.ts'
 
 const bounds = { each: 1_000_000, lookedUp: 200_000, strangers: 2_000_000, all: 4_000_000 }
 
-/** Returns a budget in which the credential `known` of the key `key_1` has used up its share. */
+/** Returns a budget whose share for the key `key_1`, of the credential `known`, is used up. */
 function usedUp() {
   const budget = new BodyBudget(bounds)
   const address = '127.0.0.1'

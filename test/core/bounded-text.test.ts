@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BodyBudget } from '../../src/core/body-budget.ts'
 import { boundedText } from '../../src/core/bounded-text.ts'
 
-/** A body whose first part ends within a character. */
+/** Returns the parts of a body. The first part ends within a character. */
 const sentParts = () =>
   [Buffer.alloc(50_000, 'é').subarray(0, 49_999), Buffer.from([0xa9, 0x21])].map((part) => Uint8Array.from(part))
 const text = `${'é'.repeat(25_000)}!`

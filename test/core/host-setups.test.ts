@@ -72,7 +72,7 @@ test('docs/hosts.md shows these blocks', () => {
     for (const reach of [{ start }, { url }]) {
       const block = hostBlock(name, reach)
       if (block === null) continue
-      // Other content of a document, such as settings, is in separate blocks.
+      // The document shows other content, such as settings, in separate blocks.
       const wanted = hostSetups[name].format === 'json' ? JSON.stringify(JSON.parse(block)) : block
       expect(shown, `${name}: ${wanted}`).toContain(wanted)
     }

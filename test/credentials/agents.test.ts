@@ -114,7 +114,7 @@ onEachDatabase('agents', (database) => {
     for (const slug of [null, '', '-a', 'a-', 'A', 'a b', 'a--b', 'a'.repeat(41)]) {
       expectRefusal(await change(next, { slug }), 'invalid_value', { status: 422, source })
     }
-    // Without a party handle, its agents' handles have nothing to begin with.
+    // An agent's handle begins with its party's, which this party doesn't have.
     expectRefusal(await create({ name: 'N', slug: 'x' }, { key: other.apiKey }), 'invalid_value', {
       status: 422,
       source,

@@ -103,7 +103,7 @@ onEachDatabase('API keys', (database) => {
     })
     expect(answer.json.data.attributes).not.toHaveProperty('apiKey')
     expectRefusal(await world.get('/whoami', { key: attributes.apiKey }), 'unauthenticated')
-    // Even its own replay is now refused at the gate.
+    // Now even the replay of its own deletion is refused, at authentication.
     const replay = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     expectRefusal(replay, 'unauthenticated')
     expect((await world.send('DELETE', `/api-keys/${id}`, owner())).json).toEqual(answer.json)

@@ -176,7 +176,7 @@ onEachDatabase('credentials', (database) => {
       const headers = { 'X-Agent-ID': String(agentId), 'X-Agent-Id': String(agentId) }
       expectRefusal(await world.post('/agent-cards', card, { key: world.apiKey, headers }), 'forbidden')
       expect((await world.whoami(world.apiKey)).agentId).toBeNull()
-      // `whoami` shows which agent the header names, and that it is only a name.
+      // `whoami` shows the agent that the header names, and that only the header names it.
       const named = await world.get('/whoami', { key: world.apiKey, headers: { 'X-Agent-ID': String(agentId) } })
       const told = { actorType: 'party', agentId, agentIdentitySource: 'header', credentialKind: 'api_key' }
       expect(named.json.data.attributes).toMatchObject(told)

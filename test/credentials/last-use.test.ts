@@ -57,7 +57,7 @@ describe('the last uses of keys', () => {
   })
 })
 
-/** A store that only counts transactions. */
+/** Returns a store that only counts transactions. */
 function counting() {
   const counter = {
     count: 0,

@@ -153,7 +153,7 @@ onEachDatabase('the policy', (database) => {
     const rows = JSON.stringify(await allRows(world.store))
     expect(rows).toContain(made.id)
     for (const secret of all) {
-      // Only the prefix and five characters are stored, for people to recognize the key.
+      // Only the key's prefix and five characters are stored, by which people recognize it.
       const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)
       expect(rows).not.toContain(rest)
       expect(world.logged.join('\n')).not.toContain(rest)

@@ -1,6 +1,6 @@
 import type { Answer, Sent, World } from '../support/world.ts'
 
-/** Sends POST /agent-keys, the only body with a relationship. */
+/** Sends POST /agent-keys, whose body is the only one with a relationship. */
 export function postAgentKey(
   world: World,
   agentId: string,

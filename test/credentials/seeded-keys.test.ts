@@ -17,7 +17,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   beforeEach(async () => ({ store, drop } = await database.create(system)))
   afterEach(() => drop())
 
-  /** Starts on the database as `serve` does. */
+  /** Starts a service on the database, as `serve` does. */
   const start = async (secrets = nothing, environment: Environment = 'sandbox') => {
     const service = createService({ store, system, environment, rateLimit: 1_000_000, log })
     return { service, told: await service.seed(secrets) }
@@ -44,7 +44,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     const { told } = await start()
     const other = await database.create(system)
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
-    // Test databases are copies of one database, and share its root key.
+    // The databases of tests are copies of one, with the same root key.
     await service.rotateKeys()
     const elsewhere = await service.seed(nothing)
     await other.drop()

@@ -6,7 +6,7 @@ import { type Inviters, inviters, person } from './world.ts'
 onEachDatabase('customers', (database) => {
   let world: World
   let us: Inviters
-  /** Connects a customer to both agents of the seeded organization. */
+  /** A customer that is connected to both agents of the seeded organization. */
   let customerId: string
 
   beforeAll(async () => {

@@ -57,7 +57,7 @@ onEachDatabase('invitation links', (database) => {
       tx.db.selectFrom('delegations').selectAll().where('agentPartyId', '=', us.partyId).orderBy('id').execute(),
     )
 
-  /** Ids of one millisecond have no order, so exclude the earlier ones by name. */
+  /** Returns the grants that were not there before. Ids of one millisecond have no order, so they can't be compared. */
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 
@@ -287,7 +287,7 @@ onEachDatabase('invitation links', (database) => {
     expect([shown.status, shown.formToken]).toEqual([200, ''])
     expect((await accept(elsewhere, formToken)).status).toBe(403)
     expect(await grants()).toEqual(before)
-    // An address does not show somebody as connected who isn't, either.
+    // A forged address does not show somebody as connected, either.
     for (const joined of [formToken, ...forged]) {
       expect((await open(`${url}?joined=${joined}`)).text).toContain('asks to connect')
     }

@@ -1,6 +1,6 @@
 import { type Answer, addAgent, addParty, type OtherParty, type Sent, type World } from '../support/world.ts'
 
-/** The fields of an invitation that a test sets; the rest has defaults. */
+/** The fields of an invitation that a test sets; the others have defaults. */
 export interface Asking {
   recipient?: { type: 'email' | 'phone' | 'party_id'; value: string }
   agentId?: string
@@ -9,21 +9,21 @@ export interface Asking {
   expiresAt?: string
 }
 
-/** The seeded organization with two agents, another organization, and functions that invite. */
+/** The seeded organization with two agents, another organization, and functions that send invitations. */
 export interface Inviters {
   partyId: string
   agentId: string
   second: { agentId: string; agentKey: string }
   other: OtherParty
   invite(asking?: Asking, sent?: Sent): Promise<Answer>
-  /** The id and url of a pending invitation. */
+  /** Creates an invitation, and returns its id and URL. */
   pending(asking?: Asking, sent?: Sent): Promise<{ id: string; url: string }>
   read(id: string): Promise<Record<string, unknown>>
 }
 
 let people = 0
 
-/** Returns an address without invitations. */
+/** Returns an unused email address. */
 export function person(): { type: 'email'; value: string } {
   return { type: 'email', value: `person${people++}@example.com` }
 }

@@ -10,20 +10,23 @@ import { addParty, type OtherParty, type World } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** Settings under which every payment asks a person. */
+/** The setting by which every payment asks a person. */
 export const always = { mode: 'always', aboveCents: 0 } as const
 
-/** A world whose calls wait for people on its pages. */
+/** A world whose tool calls wait for people on its pages. */
 export interface Deciding {
   site: PersonSite
   world: World
   shop: OtherParty
-  /** Returns the shop's balance in cents, by the ledger's payments to it. */
+  /** Returns the total of the shop's received payments in cents, by the ledger. */
   received(): Promise<number>
-  /** Connects a host that cannot ask anyone. */
+  /** Connects a host that cannot ask a person. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
   payment(amount: number): object
-  /** Decides in a browser in which the user is signed in, by default with a password. */
+  /**
+   * Answers a pending decision in a browser in which the user is signed in, by default with a password. Returns the
+   * HTTP status.
+   */
   decide(id: string, decision: 'yes' | 'no', user?: UserRow): Promise<number>
 }
 
@@ -73,7 +76,7 @@ export interface Pending {
   next: string
 }
 
-/** Returns the pending decision of a call that waits for a person. */
+/** Returns the pending decision in a call's result. */
 export function pendingOf(result: ToolResult): Pending {
   const error = errorOf(result)
   if (error.code !== 'confirmation_pending') throw new Error(JSON.stringify(error))

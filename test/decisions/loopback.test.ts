@@ -24,7 +24,7 @@ const logged: string[] = []
 const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
 const log = { debug: line, info: line, warn: line, error: line }
 
-/** A process over stdio, and the browser of the person at it. */
+/** Starts a process over stdio, and the browser of the person at it. */
 async function local(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connected>[2]> & { canOpen?: boolean } = {},
@@ -60,7 +60,10 @@ async function local(
   return { ...connection, opened, pay }
 }
 
-/** A browser: it follows redirects, sends a cookie to the cookie's paths at any port, and sends the displayed form. */
+/**
+ * Returns a browser that follows redirects, sends a cookie to the cookie's paths at any port, and sends the form that
+ * it shows.
+ */
 function browser() {
   const cookies: { path: string; pair: string }[] = []
   const cookieFor = (url: string | URL) => {
@@ -163,11 +166,11 @@ test('the data that the model saw cannot decide; the ticket of the browser works
   expect((await thief.ask(String(opened[0]))).text).not.toContain('value="yes"')
   expect((await thief.decide(url, 'yes')).status).toBe(403)
   expect((await thief.decide(String(opened[0]), 'yes')).status).toBe(403)
-  // A listener at another port of this machine gets the cookies of the requested path, and can send them.
+  // A program that listens on another port of this machine gets the cookies of the requested path, and could send them.
   const lured = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
   expect(lured).toBe('')
   expect(cookieFor(String(opened[0]))).not.toBe('')
-  // The address alone accepts no answer, not even from the browser that was let in.
+  // The address without its secret accepts no answer, even from the browser that was let in.
   expect((await decide(url, 'yes')).status).toBe(403)
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await decide(String(opened[0]), 'no')).text).toContain('Nothing was done')

@@ -84,7 +84,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     const agentPartyId = site.owner.partyId
     await addDelegation(world, { customerPartyId: partyId, agentPartyId, agentId: String(agentId) })
     await self.setLimits('delegations', await self.delegationId(partyId), { perTransaction: 700, perDay: 900 })
-    // The limits of the customer's own account are the customer's to know.
+    // The limits of the customer's own account are not shown to the agent's owner.
     await self.setLimits('parties', partyId, { perMonth: 10_000 })
     const { path } = await pay(650, { customerPartyId: partyId })
     const page = await (await site.visitor(site.owner)).open(path)
@@ -99,7 +99,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
     expect((await stranger.open(path)).status).toBe(404)
     expect((await stranger.post(path, { decision: 'yes' })).status).toBe(403)
-    // By one click, like anyone at the machine.
+    // This session is signed in by one click, as anyone at the machine could.
     const clicked = await site.visitor()
     await clicked.open(`/sign-in?next=${encodeURIComponent(path)}`)
     expect(await clicked.send('/sign-in', { as: 'owner' })).toMatchObject({ status: 303, location: path })
@@ -130,7 +130,7 @@ onEachDatabase('the page of a call that waits', (database) => {
       headers,
       body: new URLSearchParams({ decision: 'yes', ...fields }),
     })
-    // As the owner by one click, which is the most that a program on the same machine can get.
+    // One click as the owner is the most that a program on the same machine can get.
     const signedIn = await send('/sign-in', { ...yes(own), body: new URLSearchParams({ as: 'owner', next: path }) })
     const cookie = signedIn.answer.headers
       .getSetCookie()

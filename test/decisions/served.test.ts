@@ -42,7 +42,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(url).toBe(`http://127.0.0.1:4010/decide/${decision}`)
     expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
     for (const words of [url, ends, `decision "${decision}"`, 'do not open it yourself']) expect(next).toContain(words)
-    // Equal calls wait as one.
+    // Equal calls share one decision.
     expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
     expect(await on.received()).toBe(before)
 
@@ -82,7 +82,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
 
   test('continues as soon as the person decides, whichever process serves their page', async () => {
     const waits = Promise.withResolvers<void>()
-    // Only the decision wakes a waiting call.
+    // The wait ends only when the decision aborts it.
     const sleep = (_ms: number, signal?: AbortSignal) => {
       waits.resolve()
       return new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
@@ -183,7 +183,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     const { decision } = pendingOf(await host.callTool('remove_customer', { customerId }))
     expect(await on.decide(decision, 'yes')).toBe(303)
     const both = await Promise.all([1, 2].map(() => host.callTool('remove_customer', { decision })))
-    // The two may arrive in either order.
+    // The two calls may arrive in either order.
     const [first, second] = both
       .map(({ structuredContent }) => structuredContent)
       .sort((one) => ('replayed' in (one ?? {}) ? 1 : -1))
@@ -235,7 +235,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     const paid = await host.callTool('create_payment', on.payment(900))
     expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 900, status: 'COMPLETED' })
     expect(who.asked.map(({ mode }) => mode)).toEqual(['url'])
-    // Nobody saw the question: the page can still be reached through the model.
+    // If nobody saw the question, the model still gets the page's link.
     const unseen = await hostOf(pinned, { person: person([{ action: 'cancel' }], { form: {} }) })
     const { decision } = pendingOf(await unseen.host.callTool('create_payment', on.payment(901)))
     expect(await on.decide(decision, 'yes')).toBe(303)

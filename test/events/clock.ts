@@ -1,8 +1,8 @@
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** A fake system whose sleepers sleep until their time comes, or until they are woken. */
+/** A fake system whose sleepers sleep until their time comes, or until the test wakes them. */
 export interface SleepingSystem extends FakeSystem {
-  /** The number of sleepers. */
+  /** The number of current sleepers. */
   readonly sleeping: number
   /** Resolves when there are this many sleepers. */
   sleepers(count: number): Promise<void>
@@ -35,7 +35,7 @@ export function sleepingSystem(): SleepingSystem {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted()
-        // A wait for a lock polls again immediately.
+        // A short sleep waits for a lock, and must poll again immediately.
         if (ms < 1000) return void setImmediate(resolve)
         const one = {
           untilMs: system.elapsed() + ms,

@@ -6,7 +6,7 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** More than a database can answer before the other calls of this test begin. */
+/** More calls than a database can answer before this test's other calls begin. */
 const burst = 200
 
 describe.each(databases)('requests that wait, on $name', (database) => {
@@ -21,7 +21,7 @@ describe.each(databases)('requests that wait, on $name', (database) => {
     const cardId = await world.issueCard()
     ok(await world.authorize(cardId, 10))
     path = `/agent-cards/${cardId}`
-    // Opens all connections, so that the requests of a burst arrive together.
+    // Opens all database connections, so that the calls of a burst arrive together.
     await Promise.all(Array.from({ length: burst + 1 }, () => get('', other)))
   })
   afterAll(() => served.close())
@@ -32,11 +32,12 @@ describe.each(databases)('requests that wait, on $name', (database) => {
   }
 
   /**
-   * Sends a burst of one credential, and then a call of another one. Returns how many of the burst were answered first.
+   * Sends a burst with one credential, and then one call with another. Returns how many calls of the burst were
+   * answered first.
    */
   async function answeredBefore(query: string): Promise<number> {
     let answered = 0
-    // The card is used, so nothing waits: only the reads count.
+    // The card was used already, so nothing waits, and only the reads count.
     const sent = Array.from({ length: burst }, async () => {
       await get('?waitSeconds=50', served.world.agentKey)
       answered += 1

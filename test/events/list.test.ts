@@ -40,7 +40,7 @@ onEachDatabase('the events of a party', (database) => {
     (await list(query, sent)).map(({ attributes }) => attributes.eventType)
   const read = async (path: string, sent: Sent = { key: world.apiKey }) => ok(await world.get(path, sent)).json.data
   const toOther = () => ({ type: 'party_id', value: other.partyId })
-  /** Returns the events after the given one. */
+  /** Returns the events newer than the given one. */
   const since = async (last: Listed | undefined) => {
     const all = await list('?limit=100')
     return all.slice(0, last === undefined ? all.length : all.findIndex(({ id }) => id === last.id)).reverse()
@@ -143,7 +143,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(of('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
       ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
       expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
-      // Names of other records are current.
+      // Other records' names are the current ones.
       const { name: _, ...initiator } = theirs.attributes.initiatorParty
       const renamed = { requesterName: 'Renamed', initiatorParty: { ...initiator, name: 'Renamed' } }
       const [incoming] = await list('?eventType=payment_request.incoming&limit=1', { key: other.apiKey })
@@ -309,7 +309,7 @@ onEachDatabase('the events of a party', (database) => {
     const before = await list('?limit=100')
     created(await payer(world).pay(2, toOther()))
     const gone = (await list('?limit=2')).map(({ id }) => id)
-    // A reset takes some time, but the clock of this test stands still.
+    // A reset takes some time, but this test's clock stands still.
     world.system.pass(1)
     ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
     expect(await list('?limit=100')).toEqual(before)

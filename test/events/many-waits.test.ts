@@ -8,9 +8,9 @@ import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-/** The cost of many simultaneous waits to a process, which is the same on each database. */
+/** The cost of many simultaneous waits to a process. It does not depend on the database. */
 
-/** Each credential has as many as allowed; the deep run has ten thousand. */
+/** The number of credentials, each with as many waits as allowed. The deep run has ten thousand waits. */
 const credentials = tries(157)
 
 let world: World

@@ -2,8 +2,8 @@ import type { EventRow } from '../../src/service/store/schema/events.ts'
 import type { World } from '../support/world.ts'
 
 /**
- * Returns a function that gives the events in the outbox since its last call, each as `party type resource`, by party
- * and in order.
+ * Returns functions that read the events added to the outbox since the last call, by party and in order. `since`
+ * returns each as `party type resource`.
  */
 export function toldTo(world: Pick<World, 'store'>, names: () => Readonly<Record<string, string>>) {
   let seen = new Set<string>()

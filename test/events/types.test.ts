@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventKinds, eventTypes, isEventType } from '../../src/service/rules/event-types.ts'
 
-/** From the service's published description. */
+/** The event types in the service's published description. */
 const published: Readonly<Record<string, readonly string[]>> = {
   party: ['updated'],
   compliance_case: ['updated'],

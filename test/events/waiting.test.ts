@@ -19,10 +19,10 @@ import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
 let people = 0
 
-/** Returns an unused address. */
+/** Returns an unused email address. */
 const somebody = () => ({ type: 'email', value: `claims${people++}@example.com` })
 
-/** The operations that can wait, each with a way to create its record and a way to change it. */
+/** The operations that can wait. Each has a function that creates its record and one that changes it. */
 const waitable = {
   get_payment: {
     path: (id: string) => `/payments/${id}`,
@@ -101,7 +101,7 @@ const kinds = Object.entries(waitable)
 
 let keys = 0
 
-/** Returns the caller of another process, which does not know the first one's keys. */
+/** Returns a caller of another process, whose idempotency keys differ from the first process's. */
 function ofItsOwn(there: World): World {
   const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
   const send: World['send'] = (method, path, sent) => there.send(method, path, named(sent))
@@ -124,7 +124,7 @@ onEachDatabase('waiting', (database) => {
     world = await createWorld(database, { system })
     other = await addParty(world)
   })
-  // Waits left over by a failed test disturb no other test.
+  // Ends the waits of a failed test, so that they disturb no other test.
   afterEach(() => system.pass(60_000))
   afterAll(async () => {
     await world.service.waits.close()
@@ -156,7 +156,7 @@ onEachDatabase('waiting', (database) => {
       expect(status(await waits(path(id), 0))).toBe(from)
     })
 
-    // SQLite is polled each second, and one kind covers all.
+    // On SQLite, each process polls once a second, so one kind of record is enough.
     test.skipIf(!isDeep && name !== 'get_payment')(
       'notices what another process on the same database changed',
       async () => {

@@ -17,7 +17,7 @@ import {
   type World,
 } from '../support/world.ts'
 
-/** A page with everything. */
+/** The pagination of a page that has everything. */
 const whole = { hasMore: false, nextCursor: null }
 
 const usual = { processorToken: 'processor-sandbox-accounts' }
@@ -30,7 +30,7 @@ function made(answer: Answer): Answer['json'] {
 
 onEachDatabase('bank accounts', (database) => {
   let world: World
-  /** Each test uses a new party, which has no account yet. */
+  /** A new party for each test, without accounts. */
   let party: OtherParty
   let told: ReturnType<typeof toldTo>
 

@@ -30,7 +30,7 @@ test('the examples of the document work as described', async () => {
   const said = await new Promise<string>((resolve) => {
     execFile('bash', ['-c', script], { timeout: 60_000 }, (_error, stdout) => resolve(stdout))
   })
-  // Each call's answer ends with a newline; a cut connection has none.
+  // Each answer ends with a newline; a cut connection has no answer.
   const answers = said.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)))
   const [set, lost, issued, busy, list, cleared, slow, limited, empty, rest] = answers
   expect(set.data.attributes).toMatchObject({ operation: 'issue_agent_card', fault: 'effect_then_lost' })

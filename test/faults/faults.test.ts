@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { clearFaults, counts, outcome, setFault } from './rules.ts'
 
-/** The result of each fault: the answer that the sender gets, and whether a command was carried out. */
+/** The result of each fault: the answers that the sender gets, and whether a command was carried out. */
 const table: Record<FaultKind, { command: string; one: string; list: string; done: boolean }> = {
   error: { command: '429 rate_limited', one: '429 rate_limited', list: '429 rate_limited', done: false },
   slow: { command: '200 one', one: '200 one', list: '200 1', done: true },
@@ -47,7 +47,7 @@ onEachDatabase('each fault', (database) => {
     await clearFaults(world)
     const purchases = async () => (await world.get(`/card-transactions?cardId=${card}`)).json.data as { id: string }[]
     expect(await purchases()).toHaveLength(expected.done ? 1 : 0)
-    // A repeat with the key carries it out once, or returns the first result.
+    // A repeat with the same key carries the command out once, or returns the first result.
     const repeat = await authorize()
     expect(repeat.status).toBe(200)
     expect(repeat.headers.get('x-idempotency-replayed')).toBe(expected.done ? 'true' : null)

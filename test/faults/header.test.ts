@@ -75,7 +75,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     const { apiKey } = await addParty(world)
     const { status, json } = await world.get('/whoami', { ...named('reset'), key: apiKey })
     expect([status, json.errors[0].code]).toEqual([403, 'forbidden'])
-    // Authentication comes first.
+    // Authentication comes before faults.
     expect((await world.get('/whoami', { ...named('reset'), key: 'nobody' })).status).toBe(401)
   })
 })

@@ -19,7 +19,7 @@ onEachDatabase('the MCP endpoint', (database) => {
   let listener: Listener
   let close: () => Promise<void>
   const opened: Host[] = []
-  // An equal payment within the window is not made again, whichever host requests it.
+  // Each payment has another amount: an equal one within the window counts as a repeat, whichever host sends it.
   let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
@@ -59,7 +59,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
       expect((await host.callTool('list_payments')).isError).not.toBe(true)
       const input = payment()
-      // An error answer, even a server error, would not be a cut connection.
+      // An error answer, even a server error, would not be `fetch failed`.
       await expect(host.callTool('create_payment', input)).rejects.toThrow('fetch failed')
       const repeat = await host.callTool('create_payment', input)
       expect(repeat.structuredContent).toHaveProperty('repeated')
@@ -93,7 +93,7 @@ onEachDatabase('the MCP endpoint', (database) => {
         ...{ data: [], meta: { pagination: { hasMore: false, nextCursor: null } } },
       })
       expect((await listed(host, 'list_payments')).data).not.toEqual([])
-      // The API's rules do not count the request that had one fault.
+      // The rules for the API don't count a request that already had a fault of its tool call.
       expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
       const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
       expect((await listed(asking, 'list_payments')).data).toEqual([])

@@ -191,7 +191,7 @@ describe('a rule of faults', () => {
       expect((await world.get('/simulations/faults', { key })).status).toBe(403)
       expect((await world.send('DELETE', '/simulations/faults', { key })).status).toBe(403)
     }
-    // The first party's agents manage the sandbox too, except in a rehearsal.
+    // The agents of the first party manage the sandbox too, except in a rehearsal.
     await setFault(world, { id: 'mine', operation: 'whoami', ...cut }, { key: world.agentKey })
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('world').set({ isRehearsal: 1 }).execute()

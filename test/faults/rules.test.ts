@@ -44,10 +44,10 @@ const rules: fc.Arbitrary<FaultRule> = fc
   )
   .filter(({ operation, path }) => operation !== undefined || path !== undefined)
 
-/** A draw that can be repeated by hand. */
+/** Returns a pseudo-random share that can be computed by hand. */
 const draw = (...parts: (string | number)[]) => ((parts.join(' ').length * 37) % 100) / 100
 
-/** Computes the same from the whole history: the requests that each rule matches, and those that it hits. */
+/** Computes from the whole history which rule hits each request. */
 function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined)[] {
   const hits = all.map(() => 0)
   const matched = all.map(() => 0)

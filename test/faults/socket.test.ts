@@ -34,7 +34,7 @@ onEachDatabase('over a real connection', (database) => {
     await world.drop()
   })
 
-  /** Sends one request and reads until the other side closes; an empty text means the connection was cut. */
+  /** Sends a request and reads until the other side closes. An empty text means that the connection was cut. */
   const ask = (method: string, path: string, key: string, body = '') =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -74,7 +74,7 @@ onEachDatabase('over a real connection', (database) => {
     const remote = createRemoteFetch()
     const client = createClient({
       ...{ fetch: remote.fetch, baseUrl: url, credential: () => world.agentKey, instanceId: 'client' },
-      // Its waits take no time of the test.
+      // The client's waits take no time.
       system: { ...realSystem, sleep: async () => {} },
     })
     const faults = ['effect_then_lost', 'reset', 'effect_then_503'] as const

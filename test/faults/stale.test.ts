@@ -13,11 +13,11 @@ onEachDatabase('a stale answer', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  /** Returns the answer to a request while all reads are stale, and its usual answer. */
+  /** Returns the data that a request gets while all reads are stale, and the current data. */
   const staleAndTrue = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json
-    // The rule for one run only keeps earlier states, and hits nobody.
+    // This rule makes the service keep earlier states, but applies to nobody's requests.
     await setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
     return [stale.data, (await world.get(path)).json.data]
   }
@@ -39,7 +39,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([idsOf(staleList), idsOf(trueList)]).toEqual([[], [purchase]])
     const [staleActivity, trueActivity] = await staleAndTrue(`/activity?resourceId=${purchase}`)
     expect([staleActivity, trueActivity.length]).toEqual([[], 1])
-    // After a second change, the purchase is as it was created.
+    // After a second change, the stale read shows the purchase as it was created.
     await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
     const [stale, now] = await staleAndTrue(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])

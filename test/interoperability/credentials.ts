@@ -9,13 +9,13 @@ import { connect, consent, createApplication } from '../oauth/application.ts'
 import { openBrowser, type Reachable } from '../oauth/browser.ts'
 import type { Served } from '../oauth/served.ts'
 
-/** Reaches a listener's service over the network. */
+/** Returns a service that is called over the network. */
 const overNetwork = ({ world }: Served): Reachable => {
   const { signInLink } = world.service
   return { service: { fetch: (request) => fetch(request), signInLink } }
 }
 
-/** Returns a token for the MCP endpoint, of an application that a person allowed to act as their agent. */
+/** Signs in an application for the MCP endpoint, which a person allows to act as their agent. Returns its token. */
 export async function signInOfHost(served: Served): Promise<string> {
   const { url } = served
   const at = overNetwork(served)
@@ -24,7 +24,7 @@ export async function signInOfHost(served: Served): Promise<string> {
   return tokens.access_token
 }
 
-/** Makes a user's home, runs `payments-mcp login` in it, and lets a person agree. */
+/** Creates a user's home, runs `payments-mcp login` in it, and lets a person agree. Returns the home. */
 export async function homeWithLogin(served: Served): Promise<string> {
   const { url } = served
   const home = emptyHome()

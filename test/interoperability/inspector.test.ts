@@ -42,7 +42,7 @@ describe.each(Object.entries(places))('the inspector, over %s', (_name, place) =
   const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
 
   test('lists tools, prompts and resources, and calls whoami', async () => {
-    // Strict: the inspector fails on a schema that some model's API would refuse.
+    // With `--strict`, the inspector fails on a schema that some model's API would refuse.
     const [{ tools }, { prompts }, { resources }, result] = await Promise.all([
       inspect('--method', 'tools/list', '--strict'),
       inspect('--method', 'prompts/list'),

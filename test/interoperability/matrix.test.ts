@@ -11,7 +11,7 @@ import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
 
 const cli = await runResource('cli')
 
-/** The caller, as the service identifies it. */
+/** The caller's credential, as the service identifies it. */
 const credentials = [
   { kind: 'key', agentIdentitySource: 'credential', seen: 'agent_key' },
   { kind: 'OAuth', agentIdentitySource: 'oauth_grant', seen: 'oauth_access_token' },
@@ -61,7 +61,7 @@ function dataOf({ structuredContent, content }: ToolResult) {
 
 const dollars = { amount: 1_200, currency: 'USD' }
 
-/** Each host uses its own merchant, because equal calls count as repeats. */
+/** Makes a purchase as a host. Each host has its own merchant, because equal calls count as repeats. */
 async function purchase(host: Host, name: string): Promise<string> {
   const merchant = { name }
   const card = dataOf(await host.callTool('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' }))
@@ -79,7 +79,7 @@ describe('each host by each way in', () => {
       const host = open()
       try {
         await host.connect(transports[transport](sdk, credential.kind))
-        // Over HTTP the earlier SDK does not reveal the version.
+        // Over HTTP, the earlier SDK does not reveal the protocol version.
         expect(host.version() ?? version).toBe(version)
         const { tools } = await host.listTools()
         expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'simulate_card_capture']))

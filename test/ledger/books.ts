@@ -19,7 +19,7 @@ export interface Books {
   keys: number
 }
 
-/** All stored money. */
+/** Returns everything that is stored about money. */
 export function readBooks(store: Store): Promise<Books> {
   return store.transaction(async ({ db }) => ({
     wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
@@ -81,7 +81,7 @@ function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: rea
   expect({ bank: on('bank_network'), held: on('held') }, `${id} at its bank`).toEqual(at)
 }
 
-/** Proves that the totals for limits equal the day's and the month's payments and purchases. */
+/** Proves that the totals by which limits are checked equal the payments and purchases of the day and the month. */
 async function proveTotals(store: Store, { payments, transactions, spending }: Books): Promise<void> {
   const { nowMs, cards } = await store.transaction(async (tx) => ({
     ...(await readTimes(tx)),
@@ -120,7 +120,7 @@ function sum(entries: readonly LedgerEntryRow[]): number {
   return entries.reduce((total, { amountCents }) => total + amountCents, 0)
 }
 
-/** Returns every row of every table, whatever tables exist. */
+/** Returns every row of every table that the database has. */
 export async function allRows(store: Store): Promise<Record<string, unknown>[]> {
   return [...(await allTables(store)).values()].flat()
 }

@@ -9,7 +9,7 @@ import { agentSecret, Journal, perform } from './journal.ts'
 
 const cli = await runResource('cli')
 const workers = 16
-/** The number of acknowledgements after which a round's process is killed. */
+/** The number of acknowledged requests after which each round kills the process. */
 const rounds = isDeep ? [60, 150, 240] : [60, 100]
 
 interface Server {
@@ -40,12 +40,12 @@ async function kill({ process: child }: Server): Promise<void> {
   await exited
 }
 
-/** Buys and returns things until the server is gone. */
+/** Makes purchases and refunds until the server is gone. */
 async function work(journal: Journal): Promise<void> {
   try {
     for (;;) await journal.buy()
   } catch (error) {
-    // The kill ends the work: fetch reports it as a TypeError; any other error is a finding.
+    // After the kill, fetch throws a TypeError. Any other error is a bug.
     if (!(error instanceof TypeError)) throw error
   }
 }

@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 
 const roomBytes = 8 * 1024 * 1024
 
-/** A small separate disk; undefined if this user may not mount one. */
+/** Mounts a small separate disk, and returns its path; `undefined` if this user may not. */
 function mountDisk(): string | undefined {
   const disk = mkdtempSync(join(tmpdir(), 'payments-mcp-disk-'))
   try {
@@ -43,11 +43,11 @@ test.skipIf(disk === undefined)('a full disk refuses every change, and says so',
     try {
       writeFileSync(filler, Buffer.alloc(roomBytes, 1))
     } catch {
-      // It used all remaining space.
+      // The file has taken all remaining space.
     }
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     let refused: number | undefined
-    // First fill the free space within the database's files.
+    // The first requests fill the free space within the database's files.
     for (let count = 0; count < 2_000 && refused === undefined; count++) {
       const { status } = await world.post('/agent-cards', card, { idempotencyKey: `full disk ${count}` })
       if (status !== 200) refused = status

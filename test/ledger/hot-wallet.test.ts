@@ -4,7 +4,7 @@ import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { proveBooks } from './books.ts'
 
-/** Many more requests than connections. */
+/** The number of requests, which is much larger than the number of connections. */
 const many = isDeep ? 500 : 100
 
 onEachDatabase('a hot wallet', (database) => {
@@ -38,7 +38,7 @@ onEachDatabase('a hot wallet', (database) => {
     ].map(async (answer) => ({ status: (await answer).status, waiting }))
     for (const { status, waiting } of await Promise.all(answers)) {
       expect(status).toBe(200)
-      // SQLite has one writer, which serves requests in order.
+      // SQLite has one writer, which serves the requests in order.
       if (database.name === 'postgres') expect(waiting).toBeGreaterThan(0)
     }
     expect(await Promise.all(hot)).toEqual(Array(many).fill(200))

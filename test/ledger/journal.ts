@@ -6,7 +6,7 @@ import { proveBooks } from './books.ts'
 /** The secret of the agent's seeded key. */
 export const agentSecret = 'journal-agent-secret-0123456789'
 
-/** A request in a client's journal: noted before it is sent, and with its answer once that is complete. */
+/** A request in a client's journal. It is added before it is sent, and gets its answer once that is complete. */
 export interface Intent {
   key: string
   path: string
@@ -27,11 +27,11 @@ export function perform(url: string, intent: Intent): Promise<Response> {
   })
 }
 
-/** The clients' requests, each with its own key, and their answers. */
+/** A journal of clients' requests, each with its own key, and their answers. */
 export class Journal {
   readonly intents: Intent[] = []
   acknowledged = 0
-  /** Different for each refund, so that its effects can be counted. */
+  /** The number of refunds, which gives each another amount, so that its effects can be counted. */
   #refunds = 0
   readonly #name: string
   readonly #send: (intent: Intent) => Promise<string>
@@ -42,7 +42,7 @@ export class Journal {
     this.#send = send
   }
 
-  /** Buys one thing, and returns some. */
+  /** Makes a purchase, and refunds some of them. */
   async buy(): Promise<void> {
     const { id: cardId } = await this.#do('/agent-cards', (key) => ({
       merchant: { name: key },
@@ -73,7 +73,9 @@ export class Journal {
     return JSON.parse(intent.acknowledged).data
   }
 
-  /** Repeats every request with its key: acknowledged ones get the same answer, and the others are carried out now. */
+  /**
+   * Repeats every request with its key. Acknowledged requests must get the same answer; the others are carried out now.
+   */
   async repeatAll(url: string): Promise<void> {
     const left = this.intents.values()
     const clients = Array.from({ length: 16 }, async () => {
@@ -82,7 +84,7 @@ export class Journal {
     await Promise.all(clients)
   }
 
-  /** Proves that the books are right, and contain the effect of each request once. */
+  /** Proves that the books are right, and contain each request's effect once. */
   async expectOneEffectEach(databaseUrl: string): Promise<void> {
     const store = await openStore({ url: databaseUrl, system: realSystem })
     try {
@@ -114,7 +116,7 @@ export class Journal {
 
 async function repeat(url: string, intent: Intent): Promise<void> {
   let response = await perform(url, intent)
-  // A busy machine may exceed the time limit of a request; a retry is answered.
+  // On a busy machine, a request may exceed its time limit. Its retry is answered.
   while (response.status === 503) response = await perform(url, intent)
   const text = await response.text()
   expect(response.status, `${intent.path}: ${text}`).toBe(200)

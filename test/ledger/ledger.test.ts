@@ -14,7 +14,7 @@ type Step =
   | { do: 'advance'; seconds: number }
 
 const amount = fc.oneof(fc.constantFrom(1, 100, 500, 1000), fc.integer({ min: 1, max: 1200 }))
-/** The index of an existing record, from the newest: most steps continue with the latest one. */
+/** The index of an existing record, counted from the newest. Most steps continue with the newest. */
 const index = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) })
 const seconds = fc.constantFrom(1, 300, 3600, 86_400, 7 * 86_400 - 1, 7 * 86_400)
 
@@ -59,7 +59,7 @@ async function take(world: World, key: string, model: Purchases, step: Step): Pr
   }
 }
 
-/** Proves that the service's answers about a party equal the model, and that the books are right. */
+/** Proves that the service's answers about a party equal the model's, and that the books are right. */
 async function compare(world: World, { agentKey: key, walletId }: OtherParty, model: Purchases): Promise<void> {
   const [wallet, transactions, cards] = await Promise.all([
     world.get(`/wallets/${walletId}`, { key }),
@@ -115,13 +115,13 @@ onEachDatabase('the ledger', (database) => {
   })
 })
 
-/** A history must be long enough to reach something. */
+/** The steps that begin every history, so that even a short one reaches something. */
 const opening: Step[] = [
   { do: 'issue', maximum: 1000, minutes: 60 },
   { do: 'authorize', card: 0, amount: 1000 },
 ]
 
-/** Histories that pass through every state, whatever the random ones cover. */
+/** Histories that pass through every state, whatever the random ones reach. */
 const sure: Step[][] = [
   [],
   [{ do: 'capture', transaction: 0, amount: 1000 }],

@@ -45,7 +45,7 @@ async function authorized({ merchant = 'Books', ...use }: { merchant?: string; c
 
 const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-/** Presses a button, and waits until a second press would count. */
+/** Presses a button, and waits until a second press would count again. */
 async function press(name: string) {
   await button(name).click()
   await host.page.clock.fastForward(500)

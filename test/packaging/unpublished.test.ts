@@ -34,8 +34,8 @@ const files = [
 ]
 
 /**
- * The expected mention: the registry of MCP servers learns where the package will be. The entry is sent there only
- * together with the package.
+ * The only mention that is allowed. The registry of MCP servers learns where the package will be; the entry is sent
+ * there only together with the package.
  */
 const expected = { 'server.json': ['a package of a registry'] }
 

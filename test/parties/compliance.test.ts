@@ -13,7 +13,7 @@ const cells = Object.entries(complianceTransitions).flatMap(([before, leads]) =>
   statuses.map((decision) => ({ before: before as 'none' | ComplianceStatus, decision, leads: decision in leads })),
 )
 
-/** Each cell uses a new party. */
+/** Each case uses a new party. */
 onEachDatabase('the transitions of a compliance case', (database) => {
   let world: World
   beforeAll(async () => {

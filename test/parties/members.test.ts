@@ -90,10 +90,10 @@ onEachDatabase('the members of a party', (database) => {
     expect(left).toMatchObject({ sessions: [], browsers: [], grant: { revokedAtMs: system.now() } })
     const shown = (await members()).data.find(({ id }) => id === userId)
     expect(shown?.attributes).toMatchObject({ status: 'REVOKED', updatedAt: '2026-01-15T12:00:00.000Z' })
-    // A key that they created belongs to the party.
+    // A key that the removed member created belongs to the party.
     ok(await world.get('/whoami', { key: made }))
     expect(ok(await remove(userId)).json).toEqual(answer)
-    // Their address may be invited again.
+    // The removed member's address may be invited again.
     const invitations = [{ email: 'gone@example.com', role: 'MEMBER' }]
     ok(await world.post('/party-invitations', { invitations }, { key: world.apiKey }))
   })

@@ -37,7 +37,7 @@ onEachDatabase('the party itself', (database) => {
       attributes: {
         ...{ ...profile, ...none, addressPostalCode: null, addressCountry: null, createdBy: null },
         ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123' },
-        // Nobody has changed it since.
+        // It has never been changed.
         updatedAt: '2026-01-15T12:00:00.000Z',
         ...{ displayName: expect.any(String), email: expect.any(String), createdAt: expect.any(String) },
       },
@@ -102,7 +102,7 @@ onEachDatabase('the party itself', (database) => {
         '@first-second-buyer',
         '@first-second-second-buyer',
       ])
-      // One agent's new handle is another's old one.
+      // One agent's new handle is another agent's old one.
       ok(await take('first'))
       expect([await handleOf(buyer), await handleOf(other)]).toEqual(['@first-buyer', '@first-second-buyer'])
       const paid = { counterparty: { type: 'handle', value: '@first-buyer' }, amount: 1 }
@@ -134,7 +134,7 @@ onEachDatabase('the party itself', (database) => {
       }
       ok(await take('other_buyer'))
       expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
-      // A party whose handle contains a dash was there first.
+      // Another party already has a handle with a dash.
       const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
       await agentWith('buyer', dashed.apiKey)
       ok(await take('acme'))

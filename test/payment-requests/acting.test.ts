@@ -33,7 +33,7 @@ onEachDatabase('a payment request', (database) => {
       agentId: own.agentId ?? '',
       permissions: JSON.stringify(permissions),
     })
-  /** A third party requests money from the customer. */
+  /** Requests money from the customer as a third party. */
   const asked = async () => {
     const third = await addParty(world)
     const to = { type: 'party_id', value: other.partyId }

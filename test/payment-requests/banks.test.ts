@@ -51,7 +51,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(id)).toBe('PROCESSING')
     expectRefusal(await requests.cancel(id), 'conflict')
     expect(await available(world.apiKey)).toBe(before)
-    // Thursday, then the weekend and Martin Luther King Jr. Day.
+    // It is Thursday; the weekend and Martin Luther King Jr. Day follow.
     world.system.pass(days(5) + 2 * 60 * 60_000 - 1)
     expect(await requests.statusOf(id, other.apiKey)).toBe('PROCESSING')
     world.system.pass(1)
@@ -77,7 +77,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(failing, other.apiKey)).toBe('FAILED')
     expect(await requests.statusOf(returning, other.apiKey)).toBe('COMPLETED')
     expect(await available(world.apiKey)).toBe(before + 300_000)
-    // By then, the payment is already spent.
+    // The payee spends the money before the bank returns it.
     done(await money.pay(before + 299_000, { type: 'party_id', value: other.partyId }, {}, { key: world.apiKey }))
     world.system.pass(days(6))
     expect(await requests.statusOf(returning, other.apiKey)).toBe('RETURNED')

@@ -29,7 +29,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one req
   const visitor = await site.visitor(await site.addUser({ partyId: other.partyId, role: 'OWNER' }))
   await visitor.open(path)
 
-  // The card payment has found the request open, and blocks while it pays into the requester's wallet.
+  // The card payment found the request open, and now waits for the requester's wallet.
   const walletId = asked.relationships.wallet.data.id
   const held = await holding(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)
@@ -42,7 +42,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one req
 
   expect(await requests.statusOf(asked.id)).toBe('PROCESSING')
   expect((await payer(world).balance()).available).toBe(before)
-  // A later step of the bank does not lock its customer out.
+  // The bank's later steps do not lock its customer out.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
   const status = way === 'the bank' ? 'COMPLETED' : 'PROCESSING'

@@ -66,7 +66,7 @@ onEachDatabase('limits', (database) => {
   })
 
   const byParty = () => ({ key: world.apiKey })
-  /** Returns the reasons for the payment's review in short; none if it is not in review. */
+  /** Returns the reasons of the payment's review in short; none if it is not in review. */
   const reasons = async (paymentId: string, sent?: object, query?: string): Promise<unknown[]> => {
     const approval = await self.approvalOf(paymentId, sent ?? byParty(), query)
     return (approval?.attributes.reasons ?? []).map((reason: Record<string, unknown>) => [
@@ -236,7 +236,7 @@ onEachDatabase('limits', (database) => {
         customer: { id: customer, name: 'Sandbox Customer' },
         initiator: { actorType: 'agent', agent: { id: own.agentId, owner: { partyId: own.partyId } } },
       })
-      // It is the customer's money, so only the customer decides.
+      // The money is the customer's, so only the customer decides.
       for (const key of [world.agentKey, world.apiKey]) {
         expectRefusal(await self.approve(approval.id, { key }), 'not_found')
       }

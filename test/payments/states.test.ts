@@ -16,7 +16,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
-/** Repeated here, independently of the domain's tables. */
+/** The transitions that the specification allows, written independently of the service's tables. */
 const flow: Record<string, string> = {
   'CREATED pay': 'COMPLETED',
   'CREATED reserve': 'PENDING_CLAIM',
@@ -136,7 +136,7 @@ onEachDatabase('each action in each state', (database) => {
   }
 
   test.each(cells)('%s and %s: %s', async (status, action, result) => {
-    // Each cell uses new records, because a claim makes its recipient known.
+    // Each case uses new records, because a claim makes its recipient known.
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
     })

@@ -3,13 +3,13 @@ import { expect } from 'vitest'
 import { type Intent, Journal, perform } from '../ledger/journal.ts'
 import { apartFromLoad } from '../support/slowdown.ts'
 
-/** The promised time for an answer, whatever happens to the database. */
+/** The time within which every request must be answered, whatever happens to the database. */
 export const answerWithinMs = 10_000
 
-/** Clients that buy and return things continuously. Each retries with the same key until it gets 200. */
+/** Clients that continuously make purchases and refunds. Each retries with the same key until it gets 200. */
 export class Clients {
   readonly journal: Journal
-  /** The number of temporary refusals by the service. */
+  /** The number of requests that the service refused temporarily. */
   refused = 0
   slowestMs = 0
   readonly #url: string
@@ -24,14 +24,14 @@ export class Clients {
     for (const work of this.#work) work.catch(() => {})
   }
 
-  /** Resolves after this many further acknowledged requests. */
+  /** Resolves after so many further requests were acknowledged. */
   async acknowledge(count: number): Promise<void> {
     const enough = this.journal.acknowledged + count
     const failed = Promise.all(this.#work)
     while (this.journal.acknowledged < enough) await Promise.race([failed, sleep(10)])
   }
 
-  /** Lets each client finish its purchase. */
+  /** Stops the clients, each after it has finished its purchase. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.all(this.#work)
@@ -55,7 +55,10 @@ export class Clients {
   }
 }
 
-/** A retry with the same key solves it: the database is away, or the first try is still running. */
+/**
+ * Expects a refusal that a retry with the same key solves: the database is unavailable, or the first try is still
+ * running.
+ */
 function expectAdvice(status: number, text: string): void {
   if (status === 503) expect(text).toContain('"service_unavailable"')
   else expect([status, text]).toEqual([409, expect.stringContaining('is still running. Repeat it in a moment.')])

@@ -30,7 +30,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
   const primary = () => servers.at(-1) as PostgresServer
   const acknowledged = (count: number) => Promise.all(clients.map((each) => each.acknowledge(count)))
 
-  /** Proves that no acknowledged request is lost, and none took effect twice. */
+  /** Proves that no acknowledged request was lost, and that none took effect twice. */
   const prove = async () => {
     await Promise.all(clients.map((each) => each.stop()))
     expect(clients.some(({ refused }) => refused > 0)).toBe(true)
@@ -68,7 +68,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     servers.push(await old.addStandby(directory))
     await acknowledged(100)
     await lose(old)
-    // A primary that may still live must stop answering before another takes its place.
+    // A primary that may be alive must stop answering before another replaces it.
     await old.stop().catch(() => {})
     await primary().promote()
     route.open(primary().url)
@@ -80,7 +80,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     const old = primary()
     servers.push(await old.addStandby(directory))
     await acknowledged(100)
-    // Behave like a primary that became a standby: its connections are alive, and useless.
+    // Makes the primary behave as if it had become a standby: its connections are alive, but useless.
     await old.query('alter system set default_transaction_read_only = on')
     await old.query('select pg_reload_conf()')
     await primary().promote()

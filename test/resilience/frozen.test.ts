@@ -40,7 +40,7 @@ async function freezeInTransaction({ process: child }: Served, databaseUrl: stri
     for (;;) {
       child.kill('SIGSTOP')
       const { rows } = await client.query('select clock_timestamp()::text as frozen')
-      // Its earlier statements finish first.
+      // Waits until its earlier statements have finished.
       await expect.poll(() => count(client, "state = 'active' and pid <> pg_backend_pid()")).toBe(0)
       const held = "state = 'idle in transaction' and backend_xid is not null"
       if ((await count(client, `${held} and xact_start < '${rows[0].frozen}'`)) > 0) return

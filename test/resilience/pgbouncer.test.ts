@@ -53,7 +53,7 @@ async function startBouncer(databaseUrl: string) {
     ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`),
   ]
   writeFileSync(file, lines.join('\n'))
-  // It refuses to run as root, and must be able to read its settings as its user.
+  // PgBouncer refuses to run as root, and its user must be able to read its settings.
   chmodSync(directory, 0o755)
   const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   const child = spawn(program, ['-q', ...user, file], { stdio: 'ignore' })

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts'
 
 const run = promisify(execFile)
 
-/** The folder of the newest PostgreSQL from Debian's packages; undefined if none is installed. */
+/** The folder of the newest PostgreSQL from Debian's packages; `undefined` if none is installed. */
 export const binaries = globSync('/usr/lib/postgresql/*/bin')
   .filter((path) => statSync(join(path, 'postgres'), { throwIfNoEntry: false }) !== undefined)
   .sort((a, b) => version(a) - version(b))
@@ -16,7 +16,10 @@ function version(path: string): number {
   return Number(/postgresql\/(\d+)/.exec(path)?.[1])
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's packages create. */
+/**
+ * Returns the user to run PostgreSQL as. It refuses to run as root, so root uses the user that Debian's packages
+ * create.
+ */
 async function owner(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {}
   const ids = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)))
@@ -25,7 +28,7 @@ async function owner(): Promise<{ uid?: number; gid?: number }> {
 
 const settings = { fsync: 'off', unix_socket_directories: '', listen_addresses: '127.0.0.1', max_connections: '60' }
 
-/** A test's own PostgreSQL server, which it can stop, restart, copy and promote. */
+/** A PostgreSQL server for one test, which can stop, restart, copy and promote it. */
 export class PostgresServer {
   readonly port: number
   readonly #directory: string
@@ -51,9 +54,9 @@ export class PostgresServer {
     return server
   }
 
-  /** Starts a standby. From then on, commits on this server wait for it. */
+  /** Starts a standby. From then on, this server's commits wait for it. */
   async addStandby(parent: string): Promise<PostgresServer> {
-    // Once promoted, it must not wait for a standby of its own.
+    // Once promoted, the standby must not wait for a standby of its own.
     const standby = await PostgresServer.#place(parent, { synchronous_standby_names: '' })
     const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres']
     await this.#run('pg_basebackup', [...from, '-R', '-c', 'fast', '--no-sync', '-D', standby.#data])
@@ -86,7 +89,7 @@ export class PostgresServer {
     await this.#run('pg_ctl', ['start', '-w', '-D', this.#data, '-l', log, '-o', options.join(' ')])
   }
 
-  /** `immediate` is like a crash: no notice to clients, and nothing flushed. */
+  /** Stops the server. `immediate` is like a crash: clients get no notice, and nothing is flushed. */
   async stop(mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
     await this.#run('pg_ctl', ['stop', '-w', '-D', this.#data, '-m', mode])
   }
@@ -95,7 +98,7 @@ export class PostgresServer {
     await this.#run('pg_ctl', ['promote', '-w', '-D', this.#data])
   }
 
-  /** Returns the first column of the first row. */
+  /** Runs a statement, and returns the first column of its first row. */
   async query(statement: string): Promise<string> {
     return (await this.#run('psql', ['-d', this.url, '-tAqc', statement])).trim()
   }

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'silence' }
 
-/** Returns the status of a read and of health; neither takes longer than promised. */
+/** Returns the status of a read and of the health checks. None may take longer than promised. */
 const read = () =>
   Promise.all(
     ['/agent-cards', '/healthz'].map(async (path) => {
@@ -69,6 +69,6 @@ test('a database that is silent keeps no process from ending', async () => {
   const startMs = performance.now()
   await served.stop()
   expectWithin(startMs, 10_000)
-  // They can no longer reach anybody.
+  // The clients can no longer reach anything.
   await expect(clients.stop()).rejects.toThrow(TypeError)
 })

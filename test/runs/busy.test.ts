@@ -10,7 +10,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   let close = async () => {}
   afterEach(() => close())
 
-  /** Starts a service whose entries fail while an error is set. */
+  /** Starts a service that fails to write entries while an error is set. */
   async function served() {
     const system = fakeSystem()
     const { store, drop } = await database.create(system)
@@ -76,7 +76,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     const told = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
     for (let count = 0; count < 200; count++) {
       await call('good')
-      // Every entry needs a kind.
+      // An entry without a kind is invalid.
       if (count === 0 || count === 70 || count === 199) {
         service.tell({ ...told, operation: `bad ${count}`, kind: null as never })
         service.tell({ ...told, operation: `good ${count}`, kind: 'question' })
@@ -93,7 +93,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   test('a database that refuses all of them is not tried for each', async () => {
     const { service, call, kept, meets } = await served()
     meets.error = new Error('the disk is strange')
-    // At the same time, so that they are written together.
+    // These are added at the same time, so that they are written together.
     const told = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
     for (let count = 0; count < 250; count++) service.tell({ ...told, kind: 'question' })
     await service.runLog.flush()

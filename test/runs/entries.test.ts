@@ -32,7 +32,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(JSON.parse(String(bought?.detail.answer))).toEqual(answer.json)
     const ofTheAgent = { partyId, instanceId, agentId, calls: 2, refused: 0 }
     expect(await runOf(world, instanceId)).toMatchObject(ofTheAgent)
-    // Its party calls in the same run.
+    // The agent's party makes a call in the same run.
     await world.get('/whoami', { key: world.apiKey, instanceId })
     expect(await runOf(world, instanceId)).toMatchObject({ ...ofTheAgent, calls: 3 })
   })

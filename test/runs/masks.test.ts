@@ -7,7 +7,7 @@ import { isDeep, tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { entriesOf, lastOf, runsOf } from './noted.ts'
 
-// `secrets/secrets` checks the same tables after more flows.
+// test/secrets/secrets.test.ts checks the same tables after more flows.
 describe.runIf(isDeep).each(databases)(
   'no secret that an answer told stands in the entries of runs on $name',
   (database) => {
@@ -262,14 +262,14 @@ const between = [
   '\u0085',
 ] as const
 
-/** Numbers with a valid check digit, each digit in some script, and something after each. */
+/** Generates numbers with a valid check digit, each digit in some script, with something after each digit. */
 const disguised = fc
   .tuple(
     fc.integer({ min: 12, max: 18 }).chain((length) => fc.array(fc.nat(9), { minLength: length, maxLength: length })),
     fc.array(fc.constantFrom(...zeros), { minLength: 19, maxLength: 19 }),
     fc.array(fc.constantFrom(...between), { minLength: 19, maxLength: 19 }),
   )
-  // A number of a few repeated digits may occur in an id or a time by chance.
+  // A number with few different digits may occur in an id or a time by chance.
   .filter(([most]) => most[0] !== 0 && new Set(most).size > 5)
   .map(([most, scripts, marks]) => {
     const all = [...most, checkDigit(most)]
@@ -300,7 +300,7 @@ async function rowsOfRuns({ store }: World): Promise<string> {
   return JSON.stringify([tables.get('runs'), tables.get('runEntries')])
 }
 
-/** JSON may escape any character. */
+/** Escapes every character, as JSON may. */
 function escaped(text: string): string {
   return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }

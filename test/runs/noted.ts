@@ -12,7 +12,7 @@ export interface Noted extends Omit<RunEntryRow, 'detail'> {
 
 const everything = { beforeId: null, limit: 1000 }
 
-/** Returns the entries of a run, oldest first, after all pending ones are stored. */
+/** Stores all pending entries, and returns the entries of a run, oldest first. */
 export async function entriesOf(world: World, instanceId: string | null = 'run 1', partyId?: string): Promise<Noted[]> {
   await world.service.runLog.flush()
   const owner = partyId ?? (await partyOf(world))
@@ -42,7 +42,7 @@ export async function runsOf(world: World, partyId?: string): Promise<readonly R
   return (await world.store.read((tx) => listRuns(tx, { partyId: owner }, everything))).rows
 }
 
-/** The seeded agent's party; the query itself belongs to a separate run. */
+/** Returns the seeded agent's party. The query belongs to a separate run. */
 async function partyOf(world: World): Promise<string> {
   return (await world.get('/whoami', { instanceId: 'the test asks' })).json.data.attributes.partyId
 }

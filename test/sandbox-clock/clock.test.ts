@@ -160,7 +160,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(told[2]).toEqual(told[0])
   })
 
-  // `due.test.ts` has the same number of effects, with their transactions.
+  // `due.test.ts` applies the same number of effects, and checks their transactions.
   test.runIf(isDeep)('lets more holds lapse than fit into one batch', async () => {
     const { agentKey: key, walletId } = await addParty(world, { fundsCents: 205 })
     const cards = await Promise.all(Array.from({ length: 205 }, () => world.issueCard({}, { key })))

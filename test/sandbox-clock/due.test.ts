@@ -9,7 +9,7 @@ import { addParty, anotherProcess, createWorld, type OtherParty, type World } fr
 
 const day = 86_400
 const week = 7 * day
-/** More effects than one batch takes. */
+/** More holds than one batch expires. */
 const holds = 40
 const mostAtOnce = 32
 
@@ -41,7 +41,9 @@ onEachDatabase('what is due', (database) => {
     return Number((await query.where('reason', '=', reason).executeTakeFirstOrThrow()).count) / 2
   }
 
-  /** Reports after each transaction of the service how many effects it applied; `then` may delay its end. */
+  /**
+   * Records after each transaction of the service how many effects it applied. `then` may delay the transaction's end.
+   */
   const watch = (then: (events: number) => Promise<void> | void = () => {}, reason: Posting['reason'] = 'released') => {
     const steps: number[] = []
     const { store } = world

@@ -12,11 +12,11 @@ import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
 
-/** How each kind of effect is made due, and how its record is broken so that the effect fails. */
+/** A kind of effect: how it becomes due, and how its record is broken so that the effect fails. */
 interface Kind {
   make: (on: Grounds) => Promise<string | undefined>
   column: string
-  /** A value that fits no other record, by dialect, because the databases refuse different ones. */
+  /** A value that no other record has. The databases refuse different values, so it may depend on the dialect. */
   broken: string | Readonly<Record<Store['dialect'], string>>
   jumpSeconds?: number
 }
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
     make: async ({ world }) => (await buy(world, shopOf('ships-later'))).attributes.orderId,
     column: 'cardTransactionId',
     broken: 'ctx_gone',
-    // In a year its hold lapses, and the shop cancels it.
+    // The shop cancels the order a year later, after the hold has expired.
     jumpSeconds: 86_400,
   },
   bank: { make: byMaker(withdrawal), column: 'walletId', broken: 'wal_gone' },
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
   invitation: {
     make: byMaker(invitation),
     column: 'version',
-    // It is not a number.
+    // The largest number that the column can store, so that the next version doesn't fit.
     broken: { sqlite: '9223372036854775807', postgres: '2147483647' },
   },
   request: { make: byMaker(sentRequest), column: 'status', broken: 'CANCELLED' },
@@ -104,7 +104,7 @@ onEachDatabase('an effect that fails', (database) => {
       const found = await inspectDatabase({ url: world.url, secrets: undefined, keyHash: '' })
       expect(found).toMatchObject({ failedEffects: { count: 1, some: [{ kind, recordId: ill, attempts: 1 }] } })
 
-      // The pause grows, and a clock jump brings one try.
+      // The pauses between tries grow, and a clock jump causes a try.
       world.system.pass(minuteMs)
       await world.service.upkeep.once()
       expect(await failed()).toMatchObject([{ attempts: 2, retryAtMs: (await nowMs()) + 2 * minuteMs }])

@@ -93,7 +93,8 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect(message.attributes.text).toMatch(/^Sandbox Organization asks you to let .* act for you\./)
     expect(await messagesTo(silent)).toEqual([])
     expect((await messagesTo(known)).map(kindOf)).toEqual(['email customer_invitation'])
-    // It concerns a record of the inviting party: the other party has a mailbox, but no list of it here.
+    // The message is about a record of the inviting party, so the other party does not find it, although it is the
+    // recipient.
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 

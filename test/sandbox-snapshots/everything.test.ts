@@ -10,17 +10,20 @@ import { sampleOf } from '../support/depth.ts'
 import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
-/** Webhooks are not part of the world either: they belong to their receivers, and stay. */
+/**
+ * Returns whether an operation's records are part of the world. Webhooks belong to their receivers, and survive a
+ * restore.
+ */
 const isOfWorld = ({ permission }: OperationDefinition) =>
   permission !== 'sandbox.manage' && !permission.startsWith('webhooks.')
 const changing = operations.filter(([, operation]) => operation.effect !== 'read' && isOfWorld(operation))
-/** Reads of the whole world that need no id. The activity is left out, because it contains the restore itself. */
+/** Reads of the whole world that need no id, except for the activity, which contains the restore itself. */
 const reading = operations.filter(
   ([key, operation]) =>
     operation.effect === 'read' && operation.params === undefined && isOfWorld(operation) && key !== 'listActivity',
 )
 
-/** A restore undoes every change of every operation: each row, and each answer to the letter. */
+/** A restore undoes every change of every operation, in each row and in each byte of the answers. */
 describe.each(databases)('on $name a restore undoes', (database) => {
   let on: Grounds
 
@@ -34,7 +37,7 @@ describe.each(databases)('on $name a restore undoes', (database) => {
     for (const [key, operation] of reading) {
       for (const who of ['agentKey', 'apiKey'] as const) {
         const answer = await send(on, operation, samples[key], { key: on.world[who], ids: {} })
-        // A key's last use is not part of the world: reading uses the key.
+        // A key's last use is not part of the world, because this read uses the key too.
         told[`${key} ${who}`] = answer.text.replaceAll(/"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g, '')
       }
     }

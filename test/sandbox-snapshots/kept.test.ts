@@ -17,7 +17,7 @@ const path = '/simulations/reset'
 const reset = async (world: World) => ok(await world.send('POST', path, { key: world.apiKey }))
 
 /**
- * Connections survive a reset, and callers that wait for something the reset removes are told so
+ * Connections survive a reset. Callers that wait for something that the reset removes are told so
  * (docs/sandbox.md#reset-save-restore).
  */
 onEachDatabase('over a reset', (database) => {
@@ -36,7 +36,7 @@ onEachDatabase('over a reset', (database) => {
       const answer = await refreshTokenGrantRequest(server, client, None(), own.tokens.refresh_token, transport(world))
       const { access_token } = await processRefreshTokenResponse(server, client, answer)
       expect(await told(access_token)).toEqual(before)
-      // The agent that was created in between is gone, and with it everything that acts as it.
+      // The agent created since the snapshot is gone, and its credentials with it.
       const refused = await world.get('/whoami', { key: added.tokens.access_token })
       expect([refused.status, refused.json.errors[0].code]).toEqual([401, 'unauthenticated'])
     } finally {
@@ -56,7 +56,7 @@ onEachDatabase('over a reset', (database) => {
     try {
       const cardId = await world.issueCard()
       ok(await world.post('/simulations/snapshots', { name: 'a-card' }))
-      // As many events as the party will have again after the restore.
+      // The party gets as many events as it will have again after the restore.
       for (let times = 0; times < 3; times++) await world.issueCard()
       const host = rawHost(`${listener.url}/mcp`, world.agentKey)
       await host.initialize()
@@ -85,7 +85,7 @@ onEachDatabase('over a reset', (database) => {
     try {
       const { decision } = pendingOf(await host.callTool('create_payment', on.payment(4_200)))
       await reset(on.world)
-      // Its page has nothing left to decide.
+      // The decision's page has nothing left to decide.
       await expect(on.decide(decision, 'yes')).rejects.toThrow('No form of the page')
       const refused = errorOf(await host.callTool('create_payment', { decision }))
       expect(refused.next).toMatch(/again without decision/)

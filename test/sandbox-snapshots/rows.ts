@@ -2,12 +2,15 @@ import { sql } from 'kysely'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { worldTables } from '../../src/service/store/schema/belonging.ts'
 
-/** Rows about the snapshots themselves: a restore is the last entry in the world that it restored. */
+/** Returns whether a row is about snapshots: a restore adds an entry to the world that it restored. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
-/** The end of the activity follows from its rows, as does the table that it is found by. */
+/**
+ * The columns of the activity's end, without their values. They follow from its rows, like the table
+ * `activityResources`.
+ */
 const ofActivity = { activitySequence: 0, hash: null, seal: null }
 
-/** Returns every row of the world, by table, without the activity of saving and restoring it. */
+/** Returns every row of the world by table, except for the activity of saving and restoring it. */
 export async function worldRows(store: Store): Promise<Record<string, string[]>> {
   return store.transaction(async ({ db }) => {
     const tables: Record<string, string[]> = {}

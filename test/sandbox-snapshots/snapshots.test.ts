@@ -65,7 +65,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
       await isWhole()
     }
     expect((await listed())[0]).toBe('restore_sandbox')
-    // Time goes on from there.
+    // Time continues from the snapshot's.
     world.system.pass(5_000)
     expect(Date.parse(await now())).toBe(Date.parse(kept.json.data.attributes.now) + 5_000)
   })
@@ -87,11 +87,11 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const first = await world.issueCard({}, sent)
     await reset()
     for (const table of forgottenTables) {
-      // The reset itself is the first entry of a run in the new world (test/runs/time.test.ts).
+      // The reset itself is the first entry of a run after it (test/runs/time.test.ts).
       if (table === 'runs' || table === 'runEntries') continue
       expect(await world.store.transaction(({ db }) => db.selectFrom(table).selectAll().execute()), table).toEqual([])
     }
-    // The same key for another request.
+    // The key is free again, even for another request.
     const second = await world.issueCard({ maximumAmount: 100 }, sent)
     expect(second).not.toBe(first)
     expect((await world.get(`/agent-cards/${first}`)).status).toBe(404)

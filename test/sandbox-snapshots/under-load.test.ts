@@ -8,7 +8,7 @@ import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
 const [clients, times] = isDeep ? [64, 30] : [8, 6]
 
-/** Two states of one world that differ in two tables: a request that sees a name of each saw a mixture. */
+/** Two states of one world that differ in two tables. A request that sees both names saw a mixture. */
 const names = ['left', 'right'] as const
 
 describe.each(databasesForLong)('while the sandbox goes back and forth on $name', (database) => {
@@ -33,7 +33,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
     await world.drop()
   })
 
-  /** Sends each client's requests in turn until `over`. Returns the answers. */
+  /** Sends each client's requests one after another until `over`. Returns the answers. */
   async function asking(ask: (round: number, of: World) => Promise<string>, over: () => boolean): Promise<Set<string>> {
     const told = new Set<string>()
     const client = async (number: number) => {
@@ -54,9 +54,9 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
         `/simulations/snapshots/${names[time % 2]}/restore`,
       ]
       const answer = await of.send('POST', path, { key: world.apiKey })
-      // A busy database may refuse, and then did nothing.
+      // A busy database may refuse; then nothing was done.
       expect([200, 503], answer.text).toContain(answer.status)
-      // However few turns the clients get, each state is seen.
+      // Reads after each restore, so that both states are seen even if the clients get few turns.
       between.add(await ask(time, of))
     }
     isOver = true
@@ -75,7 +75,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       await nextTurn()
       return `${before} ${await agent(tx)}`
     }
-    // A busy database may refuse, and then did nothing.
+    // A busy database may refuse; then nothing was done.
     const unlessBusy = (error: unknown) => {
       if (error instanceof StoreBusyError) return 'busy'
       throw error
@@ -103,7 +103,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       const answer = await (round % 2 === 0 ? of.authorize(id, 100, sent()) : of.get(`/agent-cards/${id}`))
       return `${round % 2 === 0 ? 'authorize' : 'read'} ${answer.status}`
     })
-    // The card is in the world, or nowhere.
+    // The card exists in the world, or it doesn't; nothing else may happen.
     const legal = ['issue 503', 'authorize 200', 'authorize 404', 'authorize 503', 'read 200', 'read 404', 'read 503']
     expect([...statuses].filter((status) => !legal.includes(status))).toEqual([])
     expect([...statuses].some((status) => status.startsWith('authorize'))).toBe(true)

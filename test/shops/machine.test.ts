@@ -57,7 +57,7 @@ test('the parts of a cart add up to its total, however it is split', () => {
   )
 })
 
-/** Interference with the purchase outside the shop, and with the order. */
+/** Actions that interfere with the purchase outside the shop, or with the order. */
 const meddling = fc.constantFrom('nothing', 'capture', 'reverse', 'return')
 
 test('an order ends despite any interference, and never captures more than was authorized', () => {
@@ -111,7 +111,7 @@ test('an order ends despite any interference, and never captures more than was a
           const { money, asks, ...after } = dispatch(order, purchase, next.atMs)
           if (money?.do === 'capture') purchase = capture(purchase, money.cents)
           if (money?.do === 'reverse') purchase = release(purchase, 'reverse')
-          // The new request plus the captured amount is at most the agreed total.
+          // The new request and the captured amount together are at most the agreed total.
           expect((asks?.totalCents ?? 0) + purchase.capturedCents).toBeLessThanOrEqual(
             cart.totalCents + cart.otherOrderCents + (meddle === 'capture' ? cart.totalCents : 0),
           )

@@ -4,7 +4,7 @@ import type { Answer, Sent, World } from '../support/world.ts'
 
 export const dayMs = 24 * 60 * 60 * 1000
 
-/** A shop of the package. */
+/** Returns a shop of the package by its name. */
 export function shopOf(name: string): ShopDefinition {
   const shop = ownShop(name)
   if (shop === undefined) throw new Error(`There is no shop ${name}.`)
@@ -18,7 +18,7 @@ export async function startCheckout(world: World, shopId: string, attributes: ob
   return answer.json.data
 }
 
-/** Fills a cart with one of each product of a shop. */
+/** Returns a cart with one of each product of a shop. */
 export const everything = ({ products }: ShopDefinition) => ({ items: products.map(({ id }) => ({ productId: id })) })
 
 /** Issues a card for a merchant. Returns the details to enter into forms. */
@@ -34,13 +34,13 @@ export function pay(world: World, checkoutId: string, typed: object, amount: num
   return world.post(`/simulations/shop-checkouts/${checkoutId}/pay`, { ...typed, amount }, sent)
 }
 
-/** Buys with a new card for the shop's name. Returns the final checkout. */
+/** Buys with a new card for that shop. Returns the final checkout. */
 export async function buy(world: World, shop: ShopDefinition, attributes: object = everything(shop)) {
   const checkout = await startCheckout(world, shop.id, attributes)
   return payOff(world, shop, checkout.id, checkout.attributes.total)
 }
 
-/** Pays with a new card, and repeats with the same key after a 503. */
+/** Pays with a new card. After a 503, repeats with the same key. */
 export async function payOff(world: World, shop: ShopDefinition, checkoutId: string, total: number) {
   const { typed, cardId } = await cardFor(world, shop.name)
   const sent = { idempotencyKey: `pay ${checkoutId} ${cardId}` }

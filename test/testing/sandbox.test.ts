@@ -190,7 +190,7 @@ onEachDatabase('a sandbox', (database) => {
       expect(await available(sandbox)).toBe(250_000)
       expect(Date.parse(await sandbox.clock.now()) - began).toBeLessThan(80_000_000)
       expect((await sandbox.faults.list()).filter(({ origin }) => origin === 'operation')).toEqual([])
-      // The very same call: after the reset it does not count as a repeat.
+      // Repeats the same call, which does not count as a repeat after the reset.
       expect(await bought(client)).toMatchObject({ status: 'captured' })
       expect(await available(sandbox)).toBe(250_000 - 4250)
       await sandbox.restore('one-purchase')
@@ -300,7 +300,7 @@ describe('an option that cannot be used is named', () => {
   })
 })
 
-/** The error that every client takes for a cut connection. */
+/** The error by which every client recognizes a cut connection. */
 const cut = { name: 'TypeError', message: 'fetch failed', cause: { code: 'ECONNRESET' } }
 
 function cardRequest(key: string): RequestInit {

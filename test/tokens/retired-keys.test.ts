@@ -44,7 +44,7 @@ onEachDatabase('root keys that are retired', (database) => {
   const serviceOn = (store: Store): Service =>
     createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1e6, log })
 
-  /** Wraps the world's store, and runs something around each of its transactions. */
+  /** Returns the world's store, with `around` called around each transaction. */
   const storeWith = (around: <T>(run: () => Promise<T>) => Promise<T>): Store => ({
     dialect: world.store.dialect,
     clock: world.store.clock,
@@ -55,7 +55,7 @@ onEachDatabase('root keys that are retired', (database) => {
     transaction: (work, options) => around(() => world.store.transaction(work, options)),
   })
 
-  /** Starts another process on the database, which waits for locks in real time. */
+  /** Starts a service like another process on the database. It waits for locks in real time. */
   async function another(): Promise<Service> {
     const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
     opened.push(store)
@@ -87,7 +87,9 @@ onEachDatabase('root keys that are retired', (database) => {
     }
   }
 
-  /** Makes one record of each kind derived from the keys. Returns a function that checks that each still works. */
+  /**
+   * Creates a record of each kind that is derived from the keys. Returns a function that checks that each still works.
+   */
   async function makeThings() {
     const party = { key: world.apiKey }
     const { partyId, agentId, keyId } = await world.whoami()
@@ -203,7 +205,7 @@ onEachDatabase('root keys that are retired', (database) => {
     })
     await serviceOn(busy).retireKeys()
     expect(transactions).toBeLessThan(40)
-    // The first two were created before the walk began.
+    // The first two were created before keys were retired.
     for (const id of made.slice(2).filter((one) => one !== ''))
       expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
@@ -235,7 +237,7 @@ onEachDatabase('root keys that are retired', (database) => {
 
   test('may be retired again when that was killed, wherever it was', async () => {
     const works = await makeThings()
-    // PostgreSQL gets the same statements, so every fourth is enough there.
+    // PostgreSQL gets the same statements, so every fourth step is enough there.
     const step = isDeep && database === sqlite ? 1 : 4
     for (let survives = 0; ; survives += step) {
       let left = survives

@@ -29,7 +29,7 @@ onEachDatabase('the keys of a database', (database) => {
     await world.drop()
   })
 
-  /** Starts another process on the database. */
+  /** Starts a service like another process on the database. */
   async function open(secrets?: string[]): Promise<{ store: Store; service: Service }> {
     const { system } = world
     const store = await openStore({ url: world.url, system, secrets })
@@ -55,7 +55,7 @@ onEachDatabase('the keys of a database', (database) => {
   const opens = async (service: Service, path: string) =>
     (await service.fetch(new Request(`http://sandbox.test${path}`))).status === 200
 
-  /** Everything made before still works. */
+  /** Creates things that depend on root keys. Returns a function that checks that they still work. */
   async function makeThings() {
     const [unpaid, paid] = [await subscribe(), await subscribe()]
     const { manageToken } = await ask(world.service, 'pay', { ...card, clientSecret: paid.clientSecret })
@@ -97,7 +97,7 @@ onEachDatabase('the keys of a database', (database) => {
     const stillGoodToo = await makeThings()
     expect((await other.service.rotateKeys()).rootKey).toBe(3)
     expect((await subscribe()).clientSecret).toMatch(/_secret_3_[0-9a-f]{64}$/)
-    // A secret that names another key is invalid.
+    // A secret that names another root key is invalid.
     const swapped = second.clientSecret.replace('_secret_2_', '_secret_3_')
     for (const clientSecret of [swapped, swapped.replace('_3_', '_9_'), swapped.replace('_3_', '_1_')]) {
       expect(await ask(world.service, 'session', { clientSecret })).toEqual({})
@@ -125,7 +125,7 @@ onEachDatabase('the keys of a database', (database) => {
     }
     for (const secrets of [undefined, [two]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
     await expect(open()).rejects.toThrow(/^got nothing, but the keys in the database are wrapped/)
-    // To change the secret, both the new and the old one are set once.
+    // To change the secret, both the new and the old one must be set once.
     const changed = await open([two, one])
     await expect(open([one])).rejects.toThrow(WrongSecretError)
     const after = await open([two])
@@ -137,7 +137,7 @@ onEachDatabase('the keys of a database', (database) => {
     await stillGood(after.service)
   })
 
-  /** Sends it to another process, like the world's own requests. */
+  /** Returns a function that sends requests to another process, like the world's own. */
   function sender(service: Service): World['send'] {
     return async (method, path, { key = world.agentKey, idempotencyKey, attributes } = {}) => {
       const headers = new Headers({ Authorization: `Bearer ${key}`, 'X-Instance-ID': 'run 1' })

@@ -20,7 +20,7 @@ onEachDatabase('secrets', (database) => {
   }
   const post = (path: string, attributes: unknown, sent: Sent = {}) => send('POST', path, { ...sent, attributes })
 
-  /** Everything that can happen to a card, with refusals on the way. */
+  /** Makes everything happen to a card that can, with refusals on the way. */
   beforeAll(async () => {
     world = await createWorld(database)
     const customerPartyId = await world.customerPartyId()
@@ -52,7 +52,7 @@ onEachDatabase('secrets', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Called last, because it checks the service's final state. */
+  /** Returns the stored rows and the log at the end of all tests. */
   async function stored(): Promise<Record<string, string>> {
     const rows = JSON.stringify(await allRows(world.store))
     expect(rows).toContain('Books')
@@ -96,8 +96,8 @@ onEachDatabase('secrets', (database) => {
     for (const row of rows) {
       expect(Object.keys(row).filter((column) => /cvv|cvc|securityCode|number|^pan$/i.test(column))).toEqual([])
       for (const value of Object.values(row)) {
-        // As a whole JSON word, because encrypted text contains any three letters by chance. An entry of a run names
-        // the field, with its value masked.
+        // Searches for whole JSON words, because encrypted text contains any three letters by chance. An entry of a run
+        // names the field, with its value masked.
         const text = typeof value === 'string' ? value.replaceAll(/\\*"cvv\\*":\\*"\[masked\]\\*"/g, '') : ''
         expect(text).not.toMatch(/cvv\\*"|"123"|^123$/i)
       }

@@ -45,7 +45,7 @@ onEachDatabase('wallets', (database) => {
 
   describe('the lifecycle', () => {
     test('begins empty, with the given attributes', async () => {
-      // Ids sort by their time.
+      // Ids are sorted by time, so this one must be later.
       world.system.pass(1)
       const { data } = ok(await create({ displayName: 'Savings', description: 'For later', tags: { a: 'b' } })).json
       expect(data).toStrictEqual({
@@ -209,7 +209,7 @@ onEachDatabase('wallets', (database) => {
         await self.pay(1, { type: 'email', value: 'customer@sandbox.example' }, { walletId: main }),
         'forbidden',
       )
-      // After reattaching, its first wallet is its default.
+      // After it is attached again, the agent's first wallet is its default.
       expect(ok(await attach(main, agentId)).json.data.meta.walletAccess.isDefault).toBe(true)
       ok(await world.get(`/agent-cards/${card}`))
     })
@@ -301,7 +301,7 @@ onEachDatabase('wallets', (database) => {
         await db.updateTable('delegations').set({ permissions }).where('customerPartyId', '=', customer).execute()
       })
       expectRefusal(await transfer({ ...draft, partyId: customer }), 'forbidden', at('customerPartyId'))
-      // Even if something else is wrong, so that the refusal is not recorded in the caller's own activity.
+      // The refusal comes before other mistakes, so that the caller's own activity does not record it.
       const wrong = await transfer({ ...draft, amount: 0, partyId: customer })
       expectRefusal(wrong, 'forbidden', at('customerPartyId'))
     })

@@ -19,14 +19,14 @@ onEachDatabase('a world', (database) => {
       },
       (error: Error) => error.message,
     )
-    // The database accepts another world: nothing of the refused one was replayed.
+    // The database still accepts another world, so no effect of the refused one was stored.
     const next = await createSandbox({ database: url, port: false })
     await next.close()
     await drop()
     return told
   }
 
-  // First, so that PostgreSQL runs this shorter one outside the deep run.
+  // This shorter test comes first, so that PostgreSQL runs it outside the deep run.
   test('with more than 100 passwords is refused at the first one beyond, and shows none', async () => {
     const users = Array.from(
       { length: 101 },
@@ -41,7 +41,7 @@ onEachDatabase('a world', (database) => {
 
   test('that causes more than 100,000 effects is refused with its place before any is replayed', async () => {
     const told = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
-    // Each subscription bills 2,879 times until then, so the 35th is the first beyond the limit.
+    // Each subscription is billed 2,879 times before the world begins, so the 35th is the first beyond the limit.
     expect(told).toMatch(
       /^world:39:9 parties\.gym\.subscriptions\[34\] goes beyond the 100000 effects that may happen before a world begins;/,
     )

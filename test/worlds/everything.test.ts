@@ -17,7 +17,7 @@ import { everything } from './reading.ts'
 // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
 type Found = any
 
-/** Everything in test/worlds/everything.yaml exists when the service begins, can be read, and continues. */
+/** Everything in test/worlds/everything.yaml exists when the service starts, can be read, and works on. */
 onEachDatabase('a world with everything in it', (database) => {
   let world: World
 
@@ -96,7 +96,7 @@ onEachDatabase('a world with everything in it', (database) => {
       ['gone', 'closed', 0, 0],
       ['locked', 'frozen', 1234, 1234],
       ['savings', 'active', 70_000, 70_000],
-      // The authorized (80.00) and unclaimed (7.00) amounts are held on top.
+      // The total also has the amounts held for the authorized purchase (80.00) and the unclaimed payment (7.00).
       ['Main', 'active', 500_000, 508_700],
     ])
   })

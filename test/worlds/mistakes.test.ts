@@ -10,7 +10,7 @@ import { worldOf } from './reading.ts'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const nothing = { apiKey: undefined, agentKey: undefined }
 
-/** Returns a party with an agent, money, and the given parts. */
+/** Returns a world whose party has an agent, money, and the given parts. */
 const acme = (more: string) =>
   worldOf(`
 clock: 2026-03-15T12:00:00Z

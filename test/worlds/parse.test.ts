@@ -9,7 +9,7 @@ import { worldSchema } from '../../src/worlds/schema.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
 
-/** Returns the lines that describe a world's mistakes; none if it is valid. */
+/** Returns the lines that describe a world's mistakes; no lines if it is valid. */
 function mistakes(given: string | object): readonly string[] {
   try {
     parseWorld(given, 'w.yaml')
@@ -285,7 +285,7 @@ parties:
         expect(lines.length).toBeLessThanOrEqual(21)
         for (const line of lines) {
           expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
-          // The file itself may contain such words.
+          // Unless the file itself contains such words.
           if (!blunder.test(text)) expect(line).not.toMatch(blunder)
         }
         const count = text.split(/\r\n|\n|\r/).length
@@ -329,7 +329,7 @@ describe('another file', () => {
   })
 })
 
-/** Draws a valid world file, with many of the possible fields, as lists and as maps. */
+/** Generates a valid world file with many of the possible fields, as lists and as maps. */
 function worldFile() {
   const line = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -376,7 +376,7 @@ function worldFile() {
     .filter(({ parties }) => Object.keys(parties as object).length > 0)
 }
 
-/** Draws anything, often almost a world file. */
+/** Generates any text, often almost a world file. */
 function anyText(): fc.Arbitrary<string> {
   const piece = fc.constantFrom(
     'parties',

@@ -9,12 +9,12 @@ import { createWorld } from '../support/world.ts'
 
 const amount = fc.integer({ min: 1, max: 5_000 })
 const price = fc.integer({ min: 50, max: 5_000 })
-/** A day before the world begins, and an hour of it. */
+/** Generates a time: some days, and hours, before the world begins. */
 const moment = (first: number, last: number) =>
   fc.tuple(fc.integer({ min: first, max: last }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
 const text = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`
 const when = moment(0, 60).map(text)
-/** More than all payments from it can take. */
+/** A balance larger than the total of all payments from it. */
 const balance = fc.option(fc.integer({ min: 500_000, max: 900_000 }), { nil: undefined })
 
 const purchase = fc.record({ part: fc.integer({ min: 1, max: 999 }), back: fc.integer({ min: 1, max: 999 }) })
@@ -25,7 +25,7 @@ const card = fc.record({
   bought: fc.option(fc.tuple(fc.constantFrom('captured', 'partially_captured', 'reversed', 'declined'), purchase)),
 })
 
-/** Draws a card of a file, with a purchase that ended at once. */
+/** Returns a card as a world file has it, with a purchase that ended at once. */
 function cardOf({ issued, bought, ...fields }: typeof card extends fc.Arbitrary<infer C> ? C : never) {
   const purchases = (bought ? [bought] : []).map(([status, { part, back }]) => ({
     amount: 1_000,
@@ -45,7 +45,7 @@ const payment = fc.record({
   wallet: fc.constantFrom('main', 'spare'),
 })
 
-/** Draws a payment whose status fits its recipient. */
+/** Returns a payment as a world file has it, with a status that fits its recipient. */
 function paymentOf({ to, kind, ...fields }: typeof payment extends fc.Arbitrary<infer P> ? P : never, self: string) {
   const approval = { reasons: [{ limit: 'dailyAmount', limitAmount: 0, actualAmount: fields.amount }] }
   if (to === self || to.includes('@')) {

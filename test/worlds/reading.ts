@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { type World, worldSchema } from '../../src/worlds/schema.ts'
 
-/** A world, as it is written in YAML. */
+/** Returns the world that a YAML text describes. */
 export function worldOf(text: string): World {
   return worldSchema.parse(parse(text, { merge: true }))
 }

@@ -17,7 +17,7 @@ parties:
     apiKeys: { main: { secret: ${otherKey} } }
 `
 
-/** A request for each operation that manages the sandbox, which succeeds if it is allowed. */
+/** The attributes of a permitted request for each operation that manages the sandbox. */
 const sent: Record<string, object> = {
   save_sandbox: { name: 'x' },
   set_sandbox_fault: { operation: 'get_wallet', fault: 'slow', afterMs: 1 },
@@ -56,7 +56,7 @@ onEachDatabase('who manages the sandbox', (database) => {
           detail: 'No agent manages this sandbox: use the API key of its first party.',
         })
       }
-      // A restore may find no snapshot yet; it is allowed nevertheless.
+      // A restore may find no snapshot, but it is permitted.
       for (const { status } of [...(rehearsal ? [] : [agent]), await call(world.apiKey)]) {
         expect([200, 404, 409], name).toContain(status)
       }

@@ -6,7 +6,7 @@ import { pathInFile } from '../../src/worlds/fields.ts'
 import { momentMs } from '../../src/worlds/moments.ts'
 import { worldSchema } from '../../src/worlds/schema.ts'
 
-/** Returns the mistakes of a world as `path: message`, with the path as in the file. */
+/** Returns a world's mistakes as `path: message`. The path is the one in the file. */
 function mistakes(file: unknown): string[] {
   const { error } = worldSchema.safeParse(file)
   return (error?.issues ?? []).map(({ path, message }) => `${pathInFile(file, path).join('.')}: ${message}`)
