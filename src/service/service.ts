@@ -32,7 +32,7 @@ import { createReadiness, type Readiness } from './request/readiness.ts'
 import type { Reply } from './request/reply.ts'
 import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
-import { Waits } from './request/waits.ts'
+import { WaitingRequests } from './request/waiting-requests.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
 import type { Tell } from './rules/runs.ts'
 import { foundParty, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
@@ -134,7 +134,7 @@ export interface Service {
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
   /** Records events in a run that no request reports. */
   readonly tell: Tell
-  readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
+  readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** Creates new keys to derive secrets and sign tokens; everything issued by older ones stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
   /** Creates new keys and deletes the older root keys, after carrying over the secrets they derived. */
@@ -203,7 +203,7 @@ export function createService({
   keepsRuns = true,
 }: ServiceOptions): Service {
   requireNode('createService')
-  const waits = new Waits({ store: opened, system, log })
+  const waits = new WaitingRequests({ store: opened, system, log })
   const runLog = new RunLog({ store: opened, system, log, keeps: keepsRuns })
   const announced = (partyIds: ReadonlySet<string>) => {
     waits.happened(partyIds)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mostOfCredential } from '../../src/service/request/waits.ts'
+import { mostOfCredential } from '../../src/service/request/waiting-requests.ts'
 import { connected } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { ok } from '../payments/payer.ts'

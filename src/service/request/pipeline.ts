@@ -35,13 +35,13 @@ import type { RateLimit } from './rate-limit.ts'
 import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import type { RunLog } from './run-log.ts'
 import { answeredOtherwise, settleAfterwards } from './sequel.ts'
-import type { Waits } from './waits.ts'
+import type { WaitingRequests } from './waiting-requests.ts'
 
 export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending'> {
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
-  waits: Waits
+  waits: WaitingRequests
   runLog: RunLog
   tell: Tell
   /** The party that a command was last about, by the hash of its credential. */

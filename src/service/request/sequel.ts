@@ -5,7 +5,7 @@ import type { Told } from '../rules/runs.ts'
 import { settleDue } from './due.ts'
 import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
-import type { Waits } from './waits.ts'
+import type { WaitingRequests } from './waiting-requests.ts'
 
 /** The work that a handler requests after its transaction is committed. */
 export interface Sequel {
@@ -41,7 +41,11 @@ export async function answeredOtherwise(
 
 /** Applies what became due by moving the clock. While the database is busy, the upkeep or the next request does it. */
 export async function settleAfterwards(
-  { waits, log, ...opening }: Opening & { waits: Pick<Waits, 'wakeAll'>; log: Pick<Logger, 'error' | 'info' | 'warn'> },
+  {
+    waits,
+    log,
+    ...opening
+  }: Opening & { waits: Pick<WaitingRequests, 'wakeAll'>; log: Pick<Logger, 'error' | 'info' | 'warn'> },
   supportId: string,
 ): Promise<void> {
   try {

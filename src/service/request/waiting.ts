@@ -7,7 +7,7 @@ import type { Incoming, Unread } from './incoming.ts'
 import { noteCall } from './note-call.ts'
 import { type Answered, answer, type Dependencies } from './pipeline.ts'
 import { isSuccess, type Reply } from './reply.ts'
-import type { Wait } from './waits.ts'
+import type { WaitingRequest } from './waiting-requests.ts'
 
 /** A resource as an answer tells it. */
 interface Told {
@@ -72,7 +72,7 @@ async function answerLater(dependencies: Dependencies, round: Round): Promise<Re
 
 async function untilOther(
   dependencies: Dependencies,
-  round: Omit<Round, 'ms'> & { status: string; wait: Wait; untilMs: number },
+  round: Omit<Round, 'ms'> & { status: string; wait: WaitingRequest; untilMs: number },
 ): Promise<Reply> {
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies

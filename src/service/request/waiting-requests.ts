@@ -22,7 +22,7 @@ const mostWaits = 20_000
 const limits = { watchMs: 1_000, gatherMs: 20 }
 
 /** One request that waits. */
-export class Wait {
+export class WaitingRequest {
   readonly wanted: Wanted
   #wake = Promise.withResolvers<void>()
 
@@ -45,10 +45,10 @@ export class Wait {
  * All of this process that wait for a change of something: each is an entry in a table, and one reader of the outbox wakes
  * those to whose resource something happened, in whichever process.
  */
-export class Waits {
+export class WaitingRequests {
   readonly reads = new FairReads()
   readonly #watch: ChangeWatcher<EventRow>
-  readonly #byResource = new Map<string, Set<Wait>>()
+  readonly #byResource = new Map<string, Set<WaitingRequest>>()
   readonly #ofParty = new Map<string, number>()
   readonly #ofCredential = new Map<string, number>()
   readonly #followers = new Set<Follower<EventRow>>()
@@ -97,11 +97,11 @@ export class Waits {
   }
 
   /** Begins a wait; undefined where too many wait already: the caller is then answered at once. */
-  async begin(wanted: Wanted): Promise<Wait | undefined> {
+  async begin(wanted: Wanted): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = wanted
     const mine = this.#ofCredential.get(keyId) ?? 0
     if (mine >= mostOfCredential || this.#count >= mostWaits) return undefined
-    const wait = new Wait(wanted)
+    const wait = new WaitingRequest(wanted)
     const same = this.#byResource.get(resourceId) ?? new Set()
     this.#byResource.set(resourceId, same.add(wait))
     this.#ofCredential.set(keyId, mine + 1)
@@ -116,7 +116,7 @@ export class Waits {
     }
   }
 
-  end(wait: Wait): void {
+  end(wait: WaitingRequest): void {
     const { resourceId, partyId, keyId } = wait.wanted
     const same = this.#byResource.get(resourceId)
     if (same?.delete(wait) !== true) return
