@@ -20,11 +20,11 @@ import { mountDiscovery } from './request/discovery-routes.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { alreadyLogged } from './request/log-refusal.ts'
+import { answerLongPoll } from './request/long-poll.ts'
 import { type Observe, observed } from './request/observed.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
 import type { Readiness } from './request/readiness.ts'
 import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
-import { answerInTime } from './request/waiting.ts'
 
 /** The dependencies of the service's parts, created at startup. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {
@@ -52,7 +52,7 @@ export function createApp(dependencies: Dependencies): App {
     if (!operation.environments.includes(dependencies.environment)) continue
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(operation.method, path, async (c) =>
-      alreadyLogged(respond(await answerInTime(dependencies, key, await incoming(c), c.req.raw.signal))),
+      alreadyLogged(respond(await answerLongPoll(dependencies, key, await incoming(c), c.req.raw.signal))),
     )
   }
   app.use('/oauth/*', countBodies(refusedForNow))
@@ -87,7 +87,7 @@ export function createTransport(dependencies: Dependencies): (caller?: typeof co
       const head = { method, path, params, ...sent, isCounted, fault }
       const incoming = isReadable(body) ? withBody(head, body) : { ...head, read: async () => tooLarge() }
       const beganAtMs = system.elapsed()
-      const reply = await answerInTime(dependencies, key, incoming, signal)
+      const reply = await answerLongPoll(dependencies, key, incoming, signal)
       observe?.(operation, reply.status, (system.elapsed() - beganAtMs) / 1000)
       return arrived(reply)
     }

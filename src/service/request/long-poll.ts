@@ -10,7 +10,7 @@ import { isSuccess, type Reply } from './reply.ts'
 import type { WaitingRequest } from './waiting-requests.ts'
 
 /** A resource as an answer tells it. */
-interface Told {
+interface Resource {
   type: string
   id: string
   attributes: { status: string; expiresAt?: string | null; holdExpiresAt?: string | null }
@@ -22,7 +22,7 @@ interface Told {
  * its own through the pipeline, so that it sees and may see what any other would.
  * @param gone Aborts when nobody waits for the answer any more.
  */
-export async function answerInTime(
+export async function answerLongPoll(
   all: Dependencies,
   key: OperationKey,
   incoming: Incoming | Unread,
@@ -36,7 +36,7 @@ export async function answerInTime(
   const first = await answer(dependencies, key, incoming, { gone, isNoted: true })
   let last: Reply | undefined
   try {
-    last = await answerLater(dependencies, { key, incoming, gone, first, ms })
+    last = await waitForStatus(dependencies, { key, incoming, gone, first, ms })
     return last
   } finally {
     // It is one call, with the answer that it got in the end.
@@ -44,7 +44,7 @@ export async function answerInTime(
   }
 }
 
-interface Round {
+interface LongPoll {
   key: OperationKey
   incoming: Incoming | Unread
   gone: AbortSignal
@@ -53,10 +53,10 @@ interface Round {
   ms: number
 }
 
-async function answerLater(dependencies: Dependencies, round: Round): Promise<Reply> {
+async function waitForStatus(dependencies: Dependencies, round: LongPoll): Promise<Reply> {
   const { first, ms } = round
   if (!isSuccess(first) || first.by === undefined) return first
-  const told = toldBy(first)
+  const told = resourceIn(first)
   if (isFinal(told)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
@@ -64,15 +64,15 @@ async function answerLater(dependencies: Dependencies, round: Round): Promise<Re
   const wait = await waits.begin({ resourceId: told.id, ...first.by }).catch(() => undefined)
   if (wait === undefined) return first
   try {
-    return await untilOther(dependencies, { ...round, status: told.attributes.status, wait, untilMs })
+    return await pollStatus(dependencies, { ...round, status: told.attributes.status, wait, untilMs })
   } finally {
     waits.end(wait)
   }
 }
 
-async function untilOther(
+async function pollStatus(
   dependencies: Dependencies,
-  round: Omit<Round, 'ms'> & { status: string; wait: WaitingRequest; untilMs: number },
+  round: Omit<LongPoll, 'ms'> & { status: string; wait: WaitingRequest; untilMs: number },
 ): Promise<Reply> {
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
@@ -83,8 +83,8 @@ async function untilOther(
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }
     const leftMs = untilMs - system.elapsed()
     const isOver = leftMs <= 0 || waits.ended || gone.aborted
-    if (isOver || !isSuccess(now) || toldBy(now).attributes.status !== status) return reply
-    const sleepMs = Math.min(leftMs, await untilItEnds(dependencies, toldBy(now)))
+    if (isOver || !isSuccess(now) || resourceIn(now).attributes.status !== status) return reply
+    const sleepMs = Math.min(leftMs, await msUntilExpiry(dependencies, resourceIn(now)))
     const over = new AbortController()
     // A client that left is not waited for.
     await Promise.race([woken, system.sleep(sleepMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
@@ -93,7 +93,7 @@ async function untilOther(
 }
 
 /** In how long the resource changes by itself, of which nothing tells: a card expires without a word. */
-async function untilItEnds({ store }: Dependencies, { attributes }: Told): Promise<number> {
+async function msUntilExpiry({ store }: Dependencies, { attributes }: Resource): Promise<number> {
   const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')
   if (ends.length === 0) return Number.POSITIVE_INFINITY
   const { nowMs } = await store.read(readTimes)
@@ -101,8 +101,8 @@ async function untilItEnds({ store }: Dependencies, { attributes }: Told): Promi
   return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY
 }
 
-function toldBy({ body }: Reply): Told {
-  return (JSON.parse(body) as { data: Told }).data
+function resourceIn({ body }: Reply): Resource {
+  return (JSON.parse(body) as { data: Resource }).data
 }
 
 /** For how long the request wants to wait; what is no such number is refused where all values are. */
