@@ -12,11 +12,11 @@ import { devicePages } from './pages/consent/device-view.ts'
 import { bannerNow, withBanner } from './pages/frame/banner.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
 import { mountPages } from './pages/mount.ts'
-import { actorNow } from './request/admission.ts'
 import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
 import { callerOf } from './request/client-address.ts'
 import { countBodies } from './request/count-bodies.ts'
 import { mountDiscovery } from './request/discovery-routes.ts'
+import { authenticateEarly } from './request/early-authentication.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { alreadyLogged } from './request/log-refusal.ts'
@@ -124,7 +124,7 @@ async function noSuchOperation(dependencies: Dependencies, { req }: Context): Pr
   const authorization = req.header('authorization') ?? null
   if (authorization === null) return reply
   try {
-    const { keyId } = await actorNow(dependencies, authorization)
+    const { keyId } = await authenticateEarly(dependencies, authorization)
     const { headers, failure } = await dependencies.rateLimit(keyId)
     const answered = failure === undefined ? reply : refuse(dependencies, failure)
     return { ...answered, headers: { ...answered.headers, ...headers } }

@@ -16,10 +16,10 @@ import { SignIn } from './oauth/sign-in.ts'
 import { handlers } from './operations/index.ts'
 import { eventBodies } from './operations/steps/told-events.ts'
 import type { Actor } from './request/actor.ts'
-import { actorNow } from './request/admission.ts'
 import type { Caller } from './request/client-address.ts'
 import { Deliveries } from './request/deliver/deliveries.ts'
 import { createSender, type Send } from './request/deliver/sender.ts'
+import { authenticateEarly } from './request/early-authentication.ts'
 import { type DoorRequest, planAtDoor } from './request/faults.ts'
 import { asUser } from './request/in-process.ts'
 import type { counted } from './request/incoming.ts'
@@ -275,9 +275,12 @@ async function localAgentKey(seeding: Seeding, local: Map<string, string>): Prom
 }
 
 /** Returns the actor of a credential; undefined if it is invalid. */
-async function identified(admission: Parameters<typeof actorNow>[0], credential: string): Promise<Actor | undefined> {
+async function identified(
+  admission: Parameters<typeof authenticateEarly>[0],
+  credential: string,
+): Promise<Actor | undefined> {
   try {
-    return await actorNow(admission, `Bearer ${credential}`)
+    return await authenticateEarly(admission, `Bearer ${credential}`)
   } catch (error) {
     if (error instanceof Failure && error.code === 'unauthenticated') return undefined
     throw error

@@ -8,11 +8,11 @@ import type { Times } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
-import { type Admission, actorNow, claimsIn } from './admission.ts'
 import { authenticate } from './authenticate.ts'
 import { challenged } from './challenged.ts'
 import { type Expected, handleEach, handleOnce, readAhead, recordFailure, transact } from './command.ts'
 import { type Moment, readMoment, requireSettled, type Settling, whenSettled } from './due.ts'
+import { type AuthenticationDependencies, authenticateEarly, verifyToken } from './early-authentication.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
 import type { Handlers } from './handler.ts'
 import {
@@ -37,7 +37,7 @@ import type { RunLog } from './run-log.ts'
 import { answeredOtherwise, settleAfterwards } from './sequel.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
-export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending'> {
+export interface Dependencies extends AuthenticationDependencies, Pick<FaultDependencies, 'ending'> {
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
@@ -133,7 +133,7 @@ async function replyTo(
   const arrived = progress.reached
   const { operation, incoming, plan } = arrived
   try {
-    const claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
+    const claims = await verifyToken(dependencies, incoming.headers.get('authorization'))
     const isAdmittedFirst = 'read' in incoming || operation.alone === true
     const keyId = isAdmittedFirst ? (await admit(dependencies, progress)).keyId : ''
     const whole = {
@@ -152,7 +152,7 @@ async function replyTo(
 /** Admits an exclusive or large request before its transaction, in which the same is asked again but for the limit. */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
-  const actor = pageActor ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
+  const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))
   progress.reached = { ...progress.reached, actor, at: undefined }
   await requireWithinLimit(dependencies, progress, actor)
   if (operation.alone === true) await dependencies.store.read((tx) => requireManager(tx, actor))

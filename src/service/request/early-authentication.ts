@@ -8,7 +8,7 @@ import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 import { authenticate, type LocalCredentials } from './authenticate.ts'
 
-export interface Admission {
+export interface AuthenticationDependencies {
   store: Store
   system: System
   environment: Environment
@@ -17,8 +17,8 @@ export interface Admission {
 }
 
 /** Checking a signature takes time that no other request should wait for, so it is done before any transaction. */
-export async function claimsIn(
-  { accessTokens }: Pick<Admission, 'accessTokens'>,
+export async function verifyToken(
+  { accessTokens }: Pick<AuthenticationDependencies, 'accessTokens'>,
   authorization: string | null,
 ): Promise<AccessTokenClaims | undefined> {
   const credential = bearerOf(authorization)
@@ -29,11 +29,11 @@ export async function claimsIn(
  * Returns the identity that a credential acts as, from committed data, for callers without a transaction.
  * @throws 401 `unauthenticated` as the request itself would be answered.
  */
-export async function actorNow(
-  { store, environment, localCredentials, accessTokens }: Admission,
+export async function authenticateEarly(
+  { store, environment, localCredentials, accessTokens }: AuthenticationDependencies,
   authorization: string | null,
 ): Promise<Actor> {
-  const claims = await claimsIn({ accessTokens }, authorization)
+  const claims = await verifyToken({ accessTokens }, authorization)
   return store.read(async (tx) => {
     const times = readTimes(tx)
     // A request without a credential is refused before the time has been read.
