@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns'
 import { isPublicAddress, mayBePublicHost } from '../../core/ip-addresses.ts'
-import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../request/outgoing.ts'
+import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../request/outgoing-connections.ts'
 
 /**
  * Creates a fetch for addresses that strangers provide. It resolves a name first and connects to the resolved address,

@@ -3,7 +3,7 @@ import { isPublicAddress } from '../../../core/ip-addresses.ts'
 import { isLoopback, isLoopbackHost } from '../../../core/loopback.ts'
 import { deadline } from '../../../core/system.ts'
 import type { Answer } from '../../rules/webhooks.ts'
-import { checkedLookup, type LookUp, type OutgoingProxy } from '../outgoing.ts'
+import { checkedLookup, type LookUp, type OutgoingProxy } from '../outgoing-connections.ts'
 import { addressProblem } from '../webhook-addresses.ts'
 
 /** A webhook request to send, and its address. */
