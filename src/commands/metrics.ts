@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Observe } from '../service/request/observed.ts'
+import type { Observe } from '../service/request/request-metrics.ts'
 import type { Store, StoreLoad } from '../service/store/engine/store.ts'
 import { countFailedEffects } from '../service/store/failed-effects.ts'
 

@@ -21,10 +21,10 @@ import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { alreadyLogged } from './request/log-refusal.ts'
 import { answerLongPoll } from './request/long-poll.ts'
-import { type Observe, observed } from './request/observed.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
 import type { Readiness } from './request/readiness.ts'
 import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
+import { type Observe, observeRequests } from './request/request-metrics.ts'
 
 /** The dependencies of the service's parts, created at startup. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {
@@ -46,7 +46,7 @@ export interface App {
  */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()
-  if (dependencies.observe !== undefined) app.use(observed(dependencies.observe, dependencies.system))
+  if (dependencies.observe !== undefined) app.use(observeRequests(dependencies.observe, dependencies.system))
   for (const key of Object.keys(catalogue) as OperationKey[]) {
     const operation: OperationDefinition = catalogue[key]
     if (!operation.environments.includes(dependencies.environment)) continue

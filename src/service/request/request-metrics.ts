@@ -8,7 +8,7 @@ import type { System } from '../../core/system.ts'
 export type Observe = (operation: string, status: number, seconds: number) => void
 
 /** Observes the handlers after it. Its labels have few values, whatever clients send. */
-export function observed(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
+export function observeRequests(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
   const operations = new Map(
     Object.values<OperationDefinition>(catalogue).map(({ method, path, name }) => [
       `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
