@@ -9,7 +9,7 @@ import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { authenticate } from './authenticate.ts'
-import { challenged } from './challenged.ts'
+import { withChallenge } from './challenge-header.ts'
 import { type Expected, handleEach, handleOnce, readAhead, recordFailure, transact } from './command.ts'
 import { type Moment, readMoment, requireSettled, type Settling, whenSettled } from './due.ts'
 import { type AuthenticationDependencies, authenticateEarly, verifyToken } from './early-authentication.ts'
@@ -266,7 +266,7 @@ async function refuse(dependencies: Dependencies, reached: Phase, error: unknown
   const { log, publicUrl } = dependencies
   const { supportId, incoming } = reached
   if (error instanceof Failure) {
-    return challenged(refusal(error, supportId), error, publicUrl(), incoming.headers.has('authorization'))
+    return withChallenge(refusal(error, supportId), error, publicUrl(), incoming.headers.has('authorization'))
   }
   if (error instanceof StoreBusyError) {
     log.warn({ supportId, err: error }, 'the database could not take the request')

@@ -3,7 +3,7 @@ import { challenge } from '../tokens/challenge.ts'
 import type { Reply } from './reply.ts'
 
 /** A refusal that another token would mend says which. */
-export function challenged(
+export function withChallenge(
   reply: Reply,
   { status, scopes }: Failure,
   publicUrl: string,
