@@ -3,11 +3,11 @@ import { maskForeignText, maskKeptText, maskSecrets } from '../../src/core/maski
 import { isSecretName } from '../../src/core/secret-names.ts'
 import { maskText, maskValue } from '../../src/rehearse/mask.ts'
 import { withoutSecrets } from '../../src/rehearse/report-text.ts'
-import { maskedJson } from '../../src/service/request/masked.ts'
+import { maskJson } from '../../src/service/request/body-masking.ts'
 import { sampleOf } from '../support/depth.ts'
 import { harmlessNames, harmlessTexts, secretNames, secretTexts } from './samples.ts'
 
-const json = (value: unknown) => maskedJson(JSON.stringify(value), [], () => value).text
+const json = (value: unknown) => maskJson(JSON.stringify(value), [], () => value).text
 
 const maskers: Record<string, (text: string) => string> = {
   'an error': maskSecrets,

@@ -9,7 +9,7 @@ import type { RunDetail, RunOutcome, Told } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
 import { resourceIds } from './activity.ts'
-import { maskedJson, shortMasked } from './masked.ts'
+import { maskJson, maskText } from './body-masking.ts'
 import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply } from './reply.ts'
 import type { Note, RunLog } from './run-log.ts'
@@ -128,13 +128,13 @@ function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'rema
   const { body, json } = incoming
   // A text that cannot be parsed cannot be masked.
   if (json === undefined) return { bodyCut: body.length, remark: 'The body is no JSON that is read, and is not kept.' }
-  const { text, cut } = maskedJson(body, [], () => json)
+  const { text, cut } = maskJson(body, [], () => json)
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
 }
 
 function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
   if (reply === undefined) return {}
-  const { text, cut } = maskedJson(reply.body, secretFields(operation), () => parseJson(reply.body))
+  const { text, cut } = maskJson(reply.body, secretFields(operation), () => parseJson(reply.body))
   return { answer: text, ...(cut === 0 ? {} : { cut }) }
 }
 
@@ -142,17 +142,17 @@ const longestPath = 2048
 
 /** With the query, in which where a list goes on is no secret. */
 function pathOf({ path, query }: Phase['incoming']): string {
-  if (query.size === 0) return shortMasked(readable(path), longestPath).text
+  if (query.size === 0) return maskText(readable(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
-    shortMasked(name, longestPath).text,
+    maskText(name, longestPath).text,
     keptOfQuery(name, value),
   ])
-  return `${shortMasked(readable(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
+  return `${maskText(readable(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
 }
 
 function keptOfQuery(name: string, value: string): string {
   if (isSecretName(name)) return '[masked]'
-  return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : shortMasked(value, longestPath).text
+  return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : maskText(value, longestPath).text
 }
 
 /** A path whose percent-encoding hides something is kept without it. */

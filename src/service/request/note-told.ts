@@ -6,7 +6,7 @@ import { secretFields } from '../../core/secret-fields.ts'
 import type { System } from '../../core/system.ts'
 import type { RunDetail, Tell, Told } from '../rules/runs.ts'
 import type { Store } from '../store/engine/store.ts'
-import { maskedJson, shortMasked } from './masked.ts'
+import { maskJson, maskText } from './body-masking.ts'
 import type { Note, RunLog } from './run-log.ts'
 
 interface TellDependencies {
@@ -66,9 +66,9 @@ function detailOf({
   resourceIds,
   postings = [],
 }: Told): RunDetail {
-  const body = given === undefined ? undefined : maskedJson(JSON.stringify(given), secretsOf(operation), () => given)
+  const body = given === undefined ? undefined : maskJson(JSON.stringify(given), secretsOf(operation), () => given)
   const errors = error === undefined ? undefined : { errors: [error] }
-  const answer = errors === undefined ? undefined : maskedJson(JSON.stringify(errors), [], () => errors)
+  const answer = errors === undefined ? undefined : maskJson(JSON.stringify(errors), [], () => errors)
   return {
     ...(keyId === undefined ? {} : { keyId }),
     ...(actorType === undefined ? {} : { actorType }),
@@ -76,7 +76,7 @@ function detailOf({
     ...(answer === undefined ? {} : { answer: answer.text, ...(answer.cut === 0 ? {} : { cut: answer.cut }) }),
     ...(facts === undefined
       ? {}
-      : { facts: facts.slice(0, mostFacts).map((fact) => shortMasked(fact, longestFact).text) }),
+      : { facts: facts.slice(0, mostFacts).map((fact) => maskText(fact, longestFact).text) }),
     ...(remark === undefined ? {} : { remark: maskKeptText(remark) }),
     ...(resourceIds === undefined ? {} : { resourceIds }),
     ...(postings.length === 0 ? {} : { postings }),

@@ -17,7 +17,7 @@ export interface Kept {
 }
 
 /** Masks an untrusted text, and keeps at most `most` characters. */
-export function shortMasked(text: string, most: number): Kept {
+export function maskText(text: string, most: number): Kept {
   const head = text.slice(0, most + longestSecret)
   const kept = mayHoldSecret(head) ? maskKeptText(head) : head
   return { text: kept.slice(0, most), cut: Math.max(0, text.length - most) }
@@ -28,7 +28,7 @@ export function shortMasked(text: string, most: number): Kept {
  * @param secretFields Fields that are secret in it besides.
  * @param value Gives what was parsed of it; it is asked only where something may have to be masked.
  */
-export function maskedJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
+export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
   const head = text.slice(0, longestKept + longestSecret)
   if (secretFields.length === 0 && !mayHoldSecret(head)) {
     return { text: head.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
@@ -74,7 +74,7 @@ function maskedField(masking: Masking, name: string, of: object, depth: number):
 }
 
 function maskedString(masking: Masking, text: string): string {
-  const { text: kept } = shortMasked(text, Math.max(0, masking.characters))
+  const { text: kept } = maskText(text, Math.max(0, masking.characters))
   // Inspected characters count, however few of them are kept.
   masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
   return kept.length < text.length && kept.length === 0 ? '…' : kept
