@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import type { AgentCard, AgentCardDetails, agentCards } from '../../../tools/agent-cards.ts'
 import { fail } from '../../core/errors.ts'
 import { monthAndYear, newId, newSecret, sha256, timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { type CardSwitch, cardStatus, switched } from '../rules/agent-cards.ts'
 import { findAgentCard, insertAgentCard, listAgentCards, saveAgentCardFreeze } from '../store/agent-cards.ts'
 import { findAgentOfAnyParty } from '../store/agents.ts'
@@ -114,7 +114,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   const { tx, actor, operation } = context
   const card = await findAgentCard(tx, cardScope(context), cardId)
   if (card === undefined) fail('not_found', { detail: `There is no card ${cardId}.` })
-  await requireHeldOnWallet(tx, actor, operation, { id: card.walletId, partyId: card.partyId })
+  await requireWalletPermission(tx, actor, operation, { id: card.walletId, partyId: card.partyId })
   return card
 }
 
@@ -123,7 +123,7 @@ async function payingWallet({ tx, actor, partyId, operation }: Context): Promise
   const wallet = own ? await agentDefaultWallet(tx, partyId, actor.agentId ?? '') : await defaultWallet(tx, partyId)
   if (wallet === undefined)
     fail('forbidden', { detail: 'The agent has no wallet to pay from. Ask its owner to attach one.' })
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  await requireWalletPermission(tx, actor, operation, wallet)
   return wallet
 }
 

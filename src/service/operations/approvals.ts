@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { type Approval, approvalPagePath, type approvals } from '../../../tools/approvals.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { requirePlayable } from '../request/played-party.ts'
 import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../rules/approvals.ts'
 import type { LimitReason } from '../rules/limits.ts'
@@ -145,7 +145,7 @@ async function load({ tx, actor, operation, partyId }: Context, id: string): Pro
   if (approval === undefined) fail('not_found', { detail: `There is no approval ${id}.` })
   const wallet = await findWallet(tx, partyId, approval.walletId)
   if (wallet === undefined) throw new Error(`Bug: the wallet of the approval ${id} is gone.`)
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  await requireWalletPermission(tx, actor, operation, wallet)
   return { approval, wallet, payment: await paymentOf(tx, approval) }
 }
 

@@ -1,8 +1,8 @@
 import type { bankTransfers } from '../../../tools/bank-transfers.ts'
 import { transfers } from '../../../tools/transfers.ts'
 import { fail } from '../../core/errors.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { type BankMethod, type BankStep, directionOf, returnsAt, usualReasons } from '../rules/bank-transfers.ts'
 import { actAtBank, loadAtBank } from '../store/bank-transfers.ts'
 import { findPaymentOfAnyParty } from '../store/payments.ts'
@@ -65,7 +65,7 @@ async function simulate(context: Context, id: string, played: Played) {
   if (row === undefined || row.kind === 'payment' || !isOwn)
     fail('not_found', { detail: `There is no transfer ${id}.` })
   // The response contains the whole transfer, so only callers who may read it can simulate its bank.
-  await requireHeldOnWallet(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
+  await requireWalletPermission(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
   if (row.externalAccountId === null) {
     fail('conflict', { detail: `No bank has to do with the transfer ${id}: it was COMPLETED when it was made.` })
   }

@@ -7,9 +7,9 @@ import {
 } from '../../../tools/card-transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { requireNotFrozen } from '../rules/agent-cards.ts'
 import { staysUnresolved } from '../rules/faults.ts'
 import { findCardTransaction, listCardTransactions } from '../store/card-transactions.ts'
@@ -80,7 +80,7 @@ async function loadTransaction(context: Context, id: string): Promise<Paid> {
   const transaction = await findCardTransaction(tx, cardScope(context), id)
   if (transaction === undefined) fail('not_found', { detail: `There is no card transaction ${id}.` })
   const wallet = await loadWallet(context, transaction.walletId)
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  await requireWalletPermission(tx, actor, operation, wallet)
   return { purchase: transaction, wallet }
 }
 

@@ -1,6 +1,6 @@
 import type { credentials } from '../../../tools/credentials.ts'
-import type { Actor } from '../request/actor.ts'
 import type { HandlersOf } from '../request/handler.ts'
+import type { Actor } from '../request/permission-checks.ts'
 
 export const credentialHandlers = {
   whoami: async (_input, { actor, causeAgentId }) => ({

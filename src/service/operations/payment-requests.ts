@@ -1,9 +1,13 @@
 import type { paymentRequests } from '../../../tools/payment-requests.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId } from '../../core/system.ts'
-import { isAllowedOn, requireHeldOnDefault, requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import {
+  isAllowedOnWallet,
+  requireDefaultWalletPermission,
+  requireWalletPermission,
+} from '../request/permission-checks.ts'
 import { requirePlayable } from '../request/played-party.ts'
 import { asOf, requestOpenMs } from '../rules/payment-requests.ts'
 import type { PageOf } from '../store/engine/page.ts'
@@ -145,7 +149,7 @@ async function loadSent(context: Context, id: string): Promise<PaymentRequestRow
 }
 
 async function requireSent({ tx, actor, operation, partyId }: Context, request: PaymentRequestRow) {
-  await requireHeldOnWallet(tx, actor, operation, { id: request.walletId, partyId })
+  await requireWalletPermission(tx, actor, operation, { id: request.walletId, partyId })
   return request
 }
 
@@ -157,7 +161,7 @@ async function loadReceived(context: Context, id: string): Promise<PaymentReques
 
 async function requireReceived({ tx, actor, operation, partyId }: Context, request: PaymentRequestRow) {
   const isToCaller = actor.agentId !== null && request.payerAgentId === actor.agentId
-  if (!isToCaller) await requireHeldOnDefault(tx, actor, operation, partyId)
+  if (!isToCaller) await requireDefaultWalletPermission(tx, actor, operation, partyId)
   return request
 }
 
@@ -169,7 +173,7 @@ async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor
   if (agentId === null || partyId !== actor.partyId) return { payerPartyId: partyId }
   const wallet = await defaultWallet(tx, partyId)
-  const mayReadAll = wallet !== undefined && (await isAllowedOn(tx, actor, operation.permission, wallet))
+  const mayReadAll = wallet !== undefined && (await isAllowedOnWallet(tx, actor, operation.permission, wallet))
   return mayReadAll ? { payerPartyId: partyId } : { payerAgentId: agentId }
 }
 

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { type Payment, payments } from '../../../tools/payments.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newSecret, sha256, timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { requirePlayable } from '../request/played-party.ts'
 import { nextApprovalStatus } from '../rules/approvals.ts'
 import { released } from '../rules/ledger.ts'
@@ -118,7 +118,7 @@ async function loadSent({ tx, actor, operation, partyId }: Context, id: string):
   if (payment?.kind !== 'payment') {
     fail('not_found', { detail: `There is no payment ${id}.` })
   }
-  await requireHeldOnWallet(tx, actor, operation, { id: payment.walletId, partyId })
+  await requireWalletPermission(tx, actor, operation, { id: payment.walletId, partyId })
   return payment
 }
 
@@ -130,7 +130,7 @@ async function loadReceived(context: Context, id: string): Promise<PaymentRow | 
   const transaction = await findTransaction(tx, partyId, payment.transactionId)
   const walletId = transaction?.destinationWalletId
   if (typeof walletId !== 'string') throw new Error(`Bug: the payment ${id} arrived nowhere.`)
-  await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
+  await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
   return payment
 }
 
@@ -140,6 +140,6 @@ async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRo
   const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
   // The response contains the whole payment, so only callers who may read it can simulate its recipient.
-  await requireHeldOnWallet(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
+  await requireWalletPermission(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
   return payment
 }

@@ -3,8 +3,8 @@ import type { Shop, ShopCheckout, ShopDeclineCode, ShopOrder, shops } from '../.
 import { Failure, fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import type { ShopDefinition } from '../../worlds/shops.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf } from '../request/handler.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { purchaseOf } from '../request/shop-events.ts'
 import { nextOfOrder, sendBack } from '../rules/shop-orders.ts'
 import { checkoutLifetimeMs, checkoutStatus, fillCart, keptNote } from '../rules/shops.ts'
@@ -58,7 +58,7 @@ export const shopHandlers = {
     if (shop.answers.failsOnce === 'before_charge' && attempt === 'first' && checkout.orderId === null)
       throw trouble(shop)
     const requireMayUse = ({ walletId: id, partyId }: { walletId: string; partyId: string }) =>
-      requireHeldOnWallet(tx, actor, operation, { id, partyId })
+      requireWalletPermission(tx, actor, operation, { id, partyId })
     const payer = { ...context, agentId: actor.agentId, instanceId, requireMayUse }
     const after = await payCheckout(payer, shop, checkout, typed)
     const isLost = after.orderId !== null && shop.answers.failsOnce === 'after_charge'
@@ -96,7 +96,7 @@ async function loadOrder(context: Context, id: string) {
   const order = await findShopOrder(tx, cardScope(context), id)
   if (order === undefined) fail('not_found', { detail: `There is no order ${id}.` })
   const purchase = await purchaseOf(tx, order)
-  await requireHeldOnWallet(tx, actor, operation, { id: purchase.walletId, partyId: purchase.partyId })
+  await requireWalletPermission(tx, actor, operation, { id: purchase.walletId, partyId: purchase.partyId })
   return { order, purchase }
 }
 

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import type { Subscription, subscriptions } from '../../../tools/subscriptions.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { isAllowedOn, requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { isAllowedOnWallet, requireWalletPermission } from '../request/permission-checks.ts'
 import { dateOf } from '../rules/calendar.ts'
 import { lastToldPayment, paymentState } from '../rules/subscription-payments.ts'
 import { freezeTerms } from '../rules/subscription-terms.ts'
@@ -40,7 +40,7 @@ export const subscriptionHandlers = {
     const terms = freezeTerms(input)
     const wallet = await defaultWallet(tx, partyId)
     if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet to be paid into.' })
-    await requireHeldOnWallet(tx, actor, operation, wallet)
+    await requireWalletPermission(tx, actor, operation, wallet)
     const { expiresInMinutes: minutes } = input
     const billing = startBilling(nowMs, minutes === null ? null : nowMs + minutes * 60_000)
     const record: SubscriptionRecord = {
@@ -146,7 +146,7 @@ export async function loadSubscription(
 ): Promise<SubscriptionRecord> {
   const record = await findSubscription(tx, partyId, id)
   if (record === undefined) fail('not_found', { detail: `There is no subscription ${id}.` })
-  await requireHeldOnWallet(tx, actor, operation, { id: record.walletId, partyId })
+  await requireWalletPermission(tx, actor, operation, { id: record.walletId, partyId })
   return record
 }
 
@@ -208,7 +208,7 @@ export function subscriptionView(record: SubscriptionRecord, checkout: Checkout)
 }
 
 async function mayAskForPayments({ tx, actor, partyId }: Context, walletId: string): Promise<boolean> {
-  return isAllowedOn(tx, actor, 'subscriptions.manage', { id: walletId, partyId })
+  return isAllowedOnWallet(tx, actor, 'subscriptions.manage', { id: walletId, partyId })
 }
 
 const idOf = (paymentNumber: number) => `pmt_${paymentNumber.toString(16).padStart(32, '0')}`

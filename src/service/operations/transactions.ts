@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import type { Transaction, transactions } from '../../../tools/transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import { requireHeldOnDefault, requireHeldOnWallet } from '../request/actor.ts'
 import { type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requireDefaultWalletPermission, requireWalletPermission } from '../request/permission-checks.ts'
 import type { TransactionRow } from '../store/schema/transactions.ts'
 import { findTransaction, listTransactions } from '../store/transactions.ts'
 
@@ -25,8 +25,8 @@ export const transactionHandlers = {
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
     // Money paid by the party's card or bank did not come from any of its wallets.
-    if (walletId === null) await requireHeldOnDefault(tx, actor, operation, partyId)
-    else await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
+    if (walletId === null) await requireDefaultWalletPermission(tx, actor, operation, partyId)
+    else await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
     return transactionView(row, partyId)
   },
 } satisfies HandlersOf<typeof transactions>

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import type { Transfer, transfers } from '../../../tools/transfers.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { requireWalletPermission } from '../request/permission-checks.ts'
 import { rails } from '../rules/bank-transfers.ts'
 import { funded } from '../rules/ledger.ts'
 import type { BankReason } from '../rules/test-bank.ts'
@@ -70,7 +70,7 @@ export const transferHandlers = {
     if (row === undefined || row.kind === 'payment') {
       fail('not_found', { detail: `There is no transfer ${transferId}.` })
     }
-    await requireHeldOnWallet(tx, actor, operation, { id: row.walletId, partyId })
+    await requireWalletPermission(tx, actor, operation, { id: row.walletId, partyId })
     return transferView(row)
   },
 
@@ -125,7 +125,7 @@ async function loadNamed(context: Context, attribute: string, walletId: string):
     const source = { pointer: `/data/attributes/${attribute}` }
     fail('not_found', { detail: `There is no wallet ${walletId}.`, source })
   }
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  await requireWalletPermission(tx, actor, operation, wallet)
   return wallet
 }
 

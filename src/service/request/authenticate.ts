@@ -11,7 +11,7 @@ import type { CredentialRow } from '../store/schema/credentials.ts'
 import { isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { credentialPrefix } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from './permission-checks.ts'
 
 /** The settings and facts that a credential is checked against. */
 export interface Authority {

@@ -10,10 +10,10 @@ import type { Store, Transaction } from '../store/engine/store.ts'
 import { allFaults, countRequest, lockFaults, type StoredRule } from '../store/faults.ts'
 import { findWorld } from '../store/world.ts'
 import { recordAct } from './activity.ts'
-import type { Actor } from './actor.ts'
 import { type Moment, readMoment } from './due.ts'
 import { faultHeader, faultInHeader } from './fault-header.ts'
 import { requireManager } from './manager.ts'
+import type { Actor } from './permission-checks.ts'
 import { isSuccess, type Reply } from './reply.ts'
 
 export interface FaultDependencies {

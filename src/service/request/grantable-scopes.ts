@@ -1,6 +1,6 @@
 import { type FailureOptions, fail } from '../../core/errors.ts'
 import { type Permission, permissions, type Scope, scopes, scopesAllow } from '../../core/permissions.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from './permission-checks.ts'
 
 const rules = Object.values(permissions)
 

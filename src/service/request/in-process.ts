@@ -1,8 +1,8 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import { newId } from '../../core/system.ts'
 import type { UserRow } from '../store/schema/users.ts'
-import type { Actor } from './actor.ts'
 import { withBody } from './incoming.ts'
+import type { Actor } from './permission-checks.ts'
 import { answer, type Dependencies } from './pipeline.ts'
 import type { Reply } from './reply.ts'
 

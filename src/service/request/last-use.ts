@@ -4,7 +4,7 @@ import { readTimes, type Times } from '../store/clock.ts'
 import { noteKeyUse } from '../store/credentials.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { noteGrantUse } from '../store/oauth-grants.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from './permission-checks.ts'
 
 /** A key is written at most this often. */
 const intervalMs = 60_000

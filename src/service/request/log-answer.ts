@@ -2,8 +2,8 @@ import type { Logger } from '../../config/log.ts'
 import { declaresError } from '../../core/declared-errors.ts'
 import { loggedPath } from '../../core/logged-path.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import type { Actor } from './actor.ts'
 import type { Plan } from './faults.ts'
+import type { Actor } from './permission-checks.ts'
 import type { Reply } from './reply.ts'
 
 interface Answered {

@@ -1,7 +1,7 @@
 import { fail } from '../../core/errors.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findWorld } from '../store/world.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from './permission-checks.ts'
 
 /**
  * Refuses who does not manage the sandbox: that is the first party of its world, and its agents unless one is rehearsed

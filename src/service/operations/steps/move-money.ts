@@ -1,8 +1,8 @@
 import { fail } from '../../../core/errors.ts'
 import { newId } from '../../../core/system.ts'
-import { requireHeldOnWallet } from '../../request/actor.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import type { Context } from '../../request/handler.ts'
+import { requireWalletPermission } from '../../request/permission-checks.ts'
 import { paid, reserved, transferred, wired } from '../../rules/ledger.ts'
 import { nextPaymentStatus, requireFunds } from '../../rules/payments.ts'
 import { insertApproval } from '../../store/approvals.ts'
@@ -149,7 +149,7 @@ export async function payingWallet(
   if (wallet === undefined) {
     fail('forbidden', { detail: 'There is no wallet for it. Ask the owner of the account to attach one.' })
   }
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  await requireWalletPermission(tx, actor, operation, wallet)
   return wallet
 }
 

@@ -1,6 +1,6 @@
 import { allows } from '../../../core/permissions.ts'
-import { isAllowedOn, requirePermission, resolveParty } from '../../request/actor.ts'
 import type { Context } from '../../request/handler.ts'
+import { isAllowedOnWallet, requirePermission, resolveParty } from '../../request/permission-checks.ts'
 import { type EventType, eventKinds, eventTypes, wordOf } from '../../rules/event-types.ts'
 import { findCardTransaction } from '../../store/card-transactions.ts'
 import type { PageOf, PageRequest } from '../../store/engine/page.ts'
@@ -86,7 +86,7 @@ async function readable(context: Context, events: readonly EventRow[]): Promise<
     const key = `${permission} ${walletId}`
     const isWhole = walletId === undefined && partyId === actor.partyId
     if (isWhole) return allows(actor, permission)
-    const answer = answers.get(key) ?? isAllowedOn(tx, actor, permission, { id: walletId ?? '', partyId })
+    const answer = answers.get(key) ?? isAllowedOnWallet(tx, actor, permission, { id: walletId ?? '', partyId })
     answers.set(key, answer)
     return answer
   }

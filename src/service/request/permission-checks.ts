@@ -99,7 +99,7 @@ export async function resolveParty(
  * Refuses an agent that does not hold the operation's permission on a wallet of its own party. For a customer's wallet
  * the customer's grant says it, which `resolveParty` has checked.
  */
-export async function requireHeldOnWallet(
+export async function requireWalletPermission(
   tx: Transaction,
   actor: Actor,
   operation: OperationDefinition,
@@ -112,7 +112,7 @@ export async function requireHeldOnWallet(
 }
 
 /** The same of what is the party's and no wallet's: the agent holds the permission on the default one. */
-export async function requireHeldOnDefault(
+export async function requireDefaultWalletPermission(
   tx: Transaction,
   actor: Actor,
   operation: OperationDefinition,
@@ -121,13 +121,13 @@ export async function requireHeldOnDefault(
   if (actor.agentId === null || partyId !== actor.partyId) return
   const wallet = await defaultWallet(tx, partyId)
   if (wallet === undefined) throw new Error(`Bug: the party ${partyId} has no default wallet.`)
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  await requireWalletPermission(tx, actor, operation, wallet)
 }
 
 /**
  * Returns whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one.
  */
-export async function isAllowedOn(
+export async function isAllowedOnWallet(
   tx: Transaction,
   actor: Actor,
   permission: Permission,
