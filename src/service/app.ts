@@ -18,13 +18,13 @@ import { countBodies } from './request/count-bodies.ts'
 import { mountDiscovery } from './request/discovery-routes.ts'
 import { authenticateEarly } from './request/early-authentication.ts'
 import { mountHealth } from './request/health.ts'
-import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { alreadyLogged } from './request/log-refusal.ts'
 import { answerLongPoll } from './request/long-poll.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
 import type { Readiness } from './request/readiness.ts'
 import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
 import { type Observe, observeRequests } from './request/request-metrics.ts'
+import { counted, type Incoming, type Unread, withBody } from './request/request-parsing.ts'
 
 /** The dependencies of the service's parts, created at startup. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {

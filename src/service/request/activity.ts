@@ -16,8 +16,8 @@ import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { ChangeContext } from './due.ts'
 import type { Context } from './handler.ts'
-import type { Values } from './incoming.ts'
 import { isSuccess, type Reply } from './reply.ts'
+import type { Values } from './request-parsing.ts'
 
 /** The previous hash recorded in the first row of a chain. */
 const noHash = '0'.repeat(64)

@@ -1,10 +1,10 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import { newId } from '../../core/system.ts'
 import type { UserRow } from '../store/schema/users.ts'
-import { withBody } from './incoming.ts'
 import type { Actor } from './permission-checks.ts'
 import { answer, type Dependencies } from './pipeline.ts'
 import type { Reply } from './reply.ts'
+import { withBody } from './request-parsing.ts'
 
 /** The input of an operation. */
 interface Sent {

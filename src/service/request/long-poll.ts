@@ -3,10 +3,10 @@ import type { WaitSeconds } from '../../../tools/schemas.ts'
 import { parseTimestamp, sha256 } from '../../core/system.ts'
 import { isFinal } from '../rules/final-states.ts'
 import { readTimes } from '../store/clock.ts'
-import type { Incoming, Unread } from './incoming.ts'
 import { noteCall } from './note-call.ts'
 import { type Answered, answer, type Dependencies } from './pipeline.ts'
 import { isSuccess, type Reply } from './reply.ts'
+import type { Incoming, Unread } from './request-parsing.ts'
 import type { WaitingRequest } from './waiting-requests.ts'
 
 /** A resource as an answer tells it. */

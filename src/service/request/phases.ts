@@ -3,10 +3,10 @@ import type { Posted } from '../store/engine/journal.ts'
 import type { Plan } from './faults.ts'
 import type { Context } from './handler.ts'
 import type { Claim } from './idempotency.ts'
-import type { Incoming, Unread, Values } from './incoming.ts'
 import type { Actor } from './permission-checks.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reply } from './reply.ts'
+import type { Incoming, Unread, Values } from './request-parsing.ts'
 
 /** A request as it arrived: nothing was asked of the database yet. */
 export interface Arrived {

@@ -14,6 +14,14 @@ import { type Moment, readMoment, requireSettled, type Settling, whenSettled } f
 import { type AuthenticationDependencies, authenticateEarly, verifyToken } from './early-authentication.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
 import type { Handlers } from './handler.ts'
+import type { LastUses } from './last-use.ts'
+import { logAnswer } from './log-answer.ts'
+import { requireManager } from './manager.ts'
+import { noteCall, toldOf } from './note-call.ts'
+import { type Actor, requirePermission, resolveCause, resolveParty } from './permission-checks.ts'
+import type { Arrived, Done, Known, Parsed, Phase, Progress } from './phases.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import {
   fingerprint,
   type Incoming,
@@ -24,15 +32,7 @@ import {
   readHeaders,
   type Unread,
   withBody,
-} from './incoming.ts'
-import type { LastUses } from './last-use.ts'
-import { logAnswer } from './log-answer.ts'
-import { requireManager } from './manager.ts'
-import { noteCall, toldOf } from './note-call.ts'
-import { type Actor, requirePermission, resolveCause, resolveParty } from './permission-checks.ts'
-import type { Arrived, Done, Known, Parsed, Phase, Progress } from './phases.ts'
-import type { RateLimit } from './rate-limit.ts'
-import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
+} from './request-parsing.ts'
 import type { RunLog } from './run-log.ts'
 import { answeredOtherwise, settleAfterwards } from './sequel.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
