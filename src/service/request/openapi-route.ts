@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono'
 import type { Environment } from '../../core/operation.ts'
 import { sha256 } from '../../core/system.ts'
-import { bodyFor, type Compressed, compressed } from './compressed.ts'
+import { bodyFor, type CompressedBody, compress } from './compressed-body.ts'
 
-interface Document extends Compressed {
+interface Document extends CompressedBody {
   serverUrl: string
   etag: string
 }
@@ -33,5 +33,5 @@ function answer(c: Context, { etag, ...document }: Document): Response {
 async function makeDocument(environment: Environment, serverUrl: string): Promise<Document> {
   const { openApiDocument } = await import('../../openapi/document.ts')
   const text = JSON.stringify(openApiDocument({ environment, serverUrl }))
-  return { serverUrl, etag: `W/"${sha256(text).slice(0, 32)}"`, ...(await compressed(Buffer.from(text))) }
+  return { serverUrl, etag: `W/"${sha256(text).slice(0, 32)}"`, ...(await compress(Buffer.from(text))) }
 }

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { bodyFor, type Compressed, compressed } from '../../request/compressed.ts'
+import { bodyFor, type CompressedBody, compress } from '../../request/compressed-body.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { ownFileHeaders, scriptedPageHeaders } from '../frame/headers.ts'
@@ -29,9 +29,9 @@ const types = {
 /** Mounts the viewer of the OpenAPI document and its files, which this site serves itself. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
   app.get('/docs', (c) => orFailure(c, pages, async () => c.html(docsPage(), 200, docsHeaders)))
-  const files = new Map<ViewerFile, Promise<Compressed>>()
+  const files = new Map<ViewerFile, Promise<CompressedBody>>()
   const send = async (c: Context, name: ViewerFile) => {
-    const file = files.get(name) ?? readViewerFile(name).then(compressed)
+    const file = files.get(name) ?? readViewerFile(name).then(compress)
     files.set(name, file)
     const { body, headers } = bodyFor(await file, c.req.header('accept-encoding'))
     return c.body(body, 200, { ...fileHeaders, 'Content-Type': types[name], ...headers })

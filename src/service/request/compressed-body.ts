@@ -2,17 +2,17 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 
 /** A body that is built once and served often, plain and as gzip. */
-export interface Compressed {
+export interface CompressedBody {
   plain: Uint8Array<ArrayBuffer>
   gzipped: Uint8Array<ArrayBuffer>
 }
 
-export async function compressed(plain: Uint8Array<ArrayBuffer>): Promise<Compressed> {
+export async function compress(plain: Uint8Array<ArrayBuffer>): Promise<CompressedBody> {
   return { plain, gzipped: await promisify(gzip)(plain, { level: constants.Z_BEST_COMPRESSION }) }
 }
 
 /** The body that this client takes, and the headers that say so. */
-export function bodyFor({ plain, gzipped }: Compressed, acceptEncoding = '') {
+export function bodyFor({ plain, gzipped }: CompressedBody, acceptEncoding = '') {
   const vary = { Vary: 'Accept-Encoding' }
   if (!acceptsGzip(acceptEncoding)) return { body: plain, headers: vary }
   return { body: gzipped, headers: { ...vary, 'Content-Encoding': 'gzip' } }
