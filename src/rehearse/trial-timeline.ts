@@ -1,5 +1,5 @@
 import { catalogue } from '../../tools/index.ts'
-import { nextDueMs, settleDue } from '../service/request/due.ts'
+import { nextDueMs, settleDue } from '../service/request/due-effects.ts'
 import { faultEntry } from '../service/store/activity.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { effectsBetween } from './effects/compare.ts'

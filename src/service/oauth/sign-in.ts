@@ -1,6 +1,6 @@
 import { equalSecrets, hmac, newSecret, passwordHash, type System, sha256 } from '../../core/system.ts'
 import { actOfUser } from '../request/activity.ts'
-import type { SettledContext } from '../request/due.ts'
+import type { SettledContext } from '../request/due-effects.ts'
 import { type Changed, type Dependencies, runChange, runSettled, unchanged } from '../request/settled-transaction.ts'
 import {
   deleteKnownBrowsersOf,

@@ -4,7 +4,7 @@ import type { Environment, Input, Meta, OperationDefinition, Resource } from '..
 import { heldByAgent } from '../../core/permissions.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
-import type { ChangeContext } from './due.ts'
+import type { ChangeContext } from './due-effects.ts'
 import type { LastUses } from './last-use.ts'
 import type { Actor } from './permission-checks.ts'
 import type { Page, WithMeta } from './reply.ts'

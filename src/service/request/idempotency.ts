@@ -10,7 +10,7 @@ import {
 } from '../store/idempotency-records.ts'
 import type { RootKeys } from '../store/root-keys.ts'
 import type { IdempotencyRecordRow } from '../store/schema/idempotency-records.ts'
-import type { ChangeContext } from './due.ts'
+import type { ChangeContext } from './due-effects.ts'
 import { openedAnswer, sealedAnswer } from './recorded-answers.ts'
 import type { Reply } from './reply.ts'
 

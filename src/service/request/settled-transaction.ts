@@ -1,7 +1,7 @@
 import { keepingEarlier } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { type Act, recordAct } from './activity.ts'
-import { readMoment, requireSettled, type SettledContext, whenSettled } from './due.ts'
+import { readMoment, requireSettled, type SettledContext, whenSettled } from './due-effects.ts'
 import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening

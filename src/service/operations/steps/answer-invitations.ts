@@ -1,6 +1,6 @@
 import { fail } from '../../../core/errors.ts'
 import { newId, sha256 } from '../../../core/system.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { applyToInvitation, type Recipient } from '../../rules/customer-invitations.ts'
 import {
   cancelConnectedInvitations,

@@ -1,6 +1,6 @@
 import { fail } from '../../../core/errors.ts'
 import { newId, sha256 } from '../../../core/system.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { findPartyStatus, requireNotStopped } from '../../request/stopped-parties.ts'
 import { answeredPartyInvitation, isPartyInvitationExpired } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'

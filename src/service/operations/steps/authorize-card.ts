@@ -1,5 +1,5 @@
 import type { Failure } from '../../../core/errors.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { declineReason, frozenRefusal } from '../../rules/agent-cards.ts'
 import { enterPurchase, type Paid } from '../../store/purchases.ts'
 import type { AgentCardRow } from '../../store/schema/agent-cards.ts'

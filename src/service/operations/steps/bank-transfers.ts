@@ -1,5 +1,5 @@
 import { fail } from '../../../core/errors.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { nextApprovalStatus } from '../../rules/approvals.ts'
 import { type BankMethod, directionOf, nextBankStatus, settlesAt } from '../../rules/bank-transfers.ts'
 import { reserved } from '../../rules/ledger.ts'

@@ -1,6 +1,6 @@
 import { fail } from '../../../core/errors.ts'
 import { newId } from '../../../core/system.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { claimed } from '../../rules/ledger.ts'
 import { nextPaymentStatus } from '../../rules/payments.ts'
 import type { Transaction } from '../../store/engine/store.ts'

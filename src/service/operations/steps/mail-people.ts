@@ -1,4 +1,4 @@
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import type { Recipient } from '../../rules/customer-invitations.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findParty } from '../../store/parties.ts'

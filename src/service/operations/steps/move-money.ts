@@ -1,6 +1,6 @@
 import { fail } from '../../../core/errors.ts'
 import { newId } from '../../../core/system.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import type { Context } from '../../request/handler.ts'
 import { requireWalletPermission } from '../../request/permission-checks.ts'
 import { paid, reserved, transferred, wired } from '../../rules/ledger.ts'

@@ -1,7 +1,7 @@
 import { type ShopDeclineCode, shopDeclines } from '../../../../tools/shops.ts'
 import { newId } from '../../../core/system.ts'
 import type { ShopDefinition } from '../../../worlds/shops.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { actUntil, type Ordered } from '../../request/shop-events.ts'
 import { nextOfOrder, type ShopOrderState } from '../../rules/shop-orders.ts'
 import { isCard, requireOpen, requireTotal, type TypedCard } from '../../rules/shops.ts'

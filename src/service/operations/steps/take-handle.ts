@@ -1,5 +1,5 @@
 import { type FailureOptions, fail } from '../../../core/errors.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { agentsWithHandles, renameAgents, slugsOf } from '../../store/agents.ts'
 import { areOfOthers, updateParty } from '../../store/parties.ts'
 import { areHeld, countHeldHandles, holdNoLonger, releaseHandle } from '../../store/released-handles.ts'

@@ -1,7 +1,7 @@
 import { sha256 } from '../../../core/system.ts'
 import { type CardDetails, cardDetails } from '../../operations/agent-cards.ts'
 import { actOfUser } from '../../request/activity.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { type Dependencies, runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import { type CardStatus, cardStatus } from '../../rules/agent-cards.ts'
 import { findAgentCard } from '../../store/agent-cards.ts'

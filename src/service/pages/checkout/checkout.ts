@@ -1,7 +1,7 @@
 import { fail } from '../../../core/errors.ts'
 import { equalSecrets, newId, sha256, timestamp } from '../../../core/system.ts'
 import { actOfVisitor } from '../../request/activity.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import {
   type Changed,
   type Dependencies,

@@ -2,7 +2,7 @@ import { fail } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/system.ts'
 import { claimPayment, knownClaimant } from '../../operations/steps/claim-payment.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
 import {
   type Changed,

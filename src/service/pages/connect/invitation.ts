@@ -7,7 +7,7 @@ import {
   recipientOf,
 } from '../../operations/steps/answer-invitations.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
 import {
   type Changed,

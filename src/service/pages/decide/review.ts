@@ -4,7 +4,7 @@ import { type Answer, answered, decisionIdPattern, type HeldCall, type HeldState
 import { capsOf } from '../../operations/steps/check-spending-limits.ts'
 import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
-import type { SettledContext } from '../../request/due.ts'
+import type { SettledContext } from '../../request/due-effects.ts'
 import type { Opening } from '../../request/failed-effects.ts'
 import { runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import type { LimitOwner, Limits, Spent } from '../../rules/limits.ts'

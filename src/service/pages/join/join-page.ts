@@ -6,7 +6,7 @@ import {
   type Joining,
 } from '../../operations/steps/answer-party-invitations.ts'
 import { actOfUser, actOfVisitor } from '../../request/activity.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { answererOf } from '../../request/played-party.ts'
 import {
   type Changed,

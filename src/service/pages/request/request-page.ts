@@ -3,7 +3,7 @@ import { timestamp } from '../../../core/system.ts'
 import { declineRequest, payRequestByCard } from '../../operations/steps/pay-request.ts'
 import { hashOfRequestToken } from '../../operations/steps/show-request.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
-import type { ChangeContext } from '../../request/due.ts'
+import type { ChangeContext } from '../../request/due-effects.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
 import {
   type Changed,

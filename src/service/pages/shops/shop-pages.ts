@@ -1,6 +1,6 @@
 import type { ShopDefinition } from '../../../worlds/shops.ts'
 import { checkoutView, orderView, shopView } from '../../operations/shops.ts'
-import type { SettledContext } from '../../request/due.ts'
+import type { SettledContext } from '../../request/due-effects.ts'
 import { asActor } from '../../request/in-process.ts'
 import type { Actor } from '../../request/permission-checks.ts'
 import type { Dependencies } from '../../request/pipeline.ts'

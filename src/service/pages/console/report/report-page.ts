@@ -1,7 +1,7 @@
 import type { Environment } from '../../../../core/operation.ts'
 import { nextTurn, timestamp } from '../../../../core/system.ts'
 import { boundsOfCommand, boundsOfDownload, boundsOfPage, runReport } from '../../../operations/steps/run-report.ts'
-import { settleDue } from '../../../request/due.ts'
+import { settleDue } from '../../../request/due-effects.ts'
 import { activityAfter } from '../../../store/activity.ts'
 import { readTimes } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'

@@ -1,4 +1,4 @@
-import { nextDueMs, nextEvents, settleDue } from '../../../request/due.ts'
+import { nextDueMs, nextEvents, settleDue } from '../../../request/due-effects.ts'
 import { readAsUser } from '../../../request/in-process.ts'
 import { readTimes } from '../../../store/clock.ts'
 import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orders.ts'

@@ -1,6 +1,6 @@
 import type { OperationKey } from '../../../../../tools/index.ts'
 import { foreignName } from '../../../../core/foreign-text.ts'
-import type { NextEvent } from '../../../request/due.ts'
+import type { NextEvent } from '../../../request/due-effects.ts'
 import { readAsUser } from '../../../request/in-process.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { TimedKind } from '../../../rules/failed-effects.ts'

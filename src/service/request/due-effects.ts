@@ -132,7 +132,7 @@ export async function whenSettled<Result>(
   }
 }
 
-interface Which {
+interface Selection {
   partyId?: string
   /** Applies effects due by this time; the default is now. */
   untilMs?: number
@@ -144,7 +144,7 @@ interface Which {
  * Applies all due effects, of one party or of all, in batches, so that others get the database and the process in
  * between. An effect that several processes apply at once happens once.
  */
-export async function settleDue(opening: Opening, which: Which = {}): Promise<void> {
+export async function settleDue(opening: Opening, which: Selection = {}): Promise<void> {
   const { partyId, goesOn = () => true } = which
   const untilMs = which.untilMs ?? (await opening.store.read(readTimes)).nowMs
   for (let count = 0; count < mostWindows && goesOn(); count++) {
