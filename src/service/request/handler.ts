@@ -4,11 +4,11 @@ import type { Environment, Input, Meta, OperationDefinition, Resource } from '..
 import { heldByAgent } from '../../core/permissions.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
+import type { AfterCommit } from './after-commit.ts'
 import type { ChangeContext } from './due-effects.ts'
 import type { LastUses } from './last-use.ts'
 import type { Actor } from './permission-checks.ts'
 import type { Page, WithMeta } from './reply.ts'
-import type { Sequel } from './sequel.ts'
 
 /** The context that a handler gets besides its input. */
 export interface Context extends ChangeContext {
@@ -27,7 +27,7 @@ export interface Context extends ChangeContext {
   lastUses: LastUses
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl: () => string
-  sequel: Sequel
+  sequel: AfterCommit
 }
 
 type Data<D extends OperationDefinition> = D['result'] extends 'page'

@@ -7,6 +7,7 @@ import type { Tell } from '../rules/runs.ts'
 import type { Times } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
+import { applyOtherAnswer, settleAfterwards } from './after-commit.ts'
 import { authenticate } from './authenticate.ts'
 import { withChallenge } from './challenge-header.ts'
 import { type Expected, handleEach, handleOnce, readAhead, recordFailure, transact } from './command.ts'
@@ -34,7 +35,6 @@ import {
   withBody,
 } from './request-parsing.ts'
 import type { RunLog } from './run-log.ts'
-import { answeredOtherwise, settleAfterwards } from './sequel.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
 export interface Dependencies extends AuthenticationDependencies, Pick<FaultDependencies, 'ending'> {
@@ -96,7 +96,7 @@ export async function answer(
     await settleAfterwards(dependencies, supportId)
   }
   if (reply !== undefined && otherwise !== undefined)
-    reply = await answeredOtherwise(dependencies, otherwise, reply, { supportId, gone })
+    reply = await applyOtherAnswer(dependencies, otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
   if (reply !== undefined && isSuccess(reply)) for (const told of toldOf(reached)) dependencies.tell(told)

@@ -8,7 +8,7 @@ import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
 /** The work that a handler requests after its transaction is committed. */
-export interface Sequel {
+export interface AfterCommit {
   /** The clock was moved: the request is answered when everything has happened that became due. */
   timeMoved: boolean
   /** The answer, where it is not the recorded one, at once. */
@@ -28,7 +28,7 @@ export interface OtherAnswer {
 /**
  * Answers late, or with a failure, if the handler asks for that: the change is committed, and no other request waits.
  */
-export async function answeredOtherwise(
+export async function applyOtherAnswer(
   { system, ending }: { system: System; ending: AbortSignal },
   { afterMs, instead }: OtherAnswer,
   reply: Reply,
