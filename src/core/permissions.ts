@@ -77,7 +77,7 @@ export const permissions = {
   // Everyone may see the goods of a shop; buying takes the permission to use a card.
   'shops.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'shops.buy': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
-  // The caller must also manage the sandbox, which src/service/request/manager.ts checks.
+  // The caller must also manage the sandbox, which src/service/request/sandbox-manager.ts checks.
   'sandbox.manage': { apiKey: 'any', agent: 'any', oauth: 'any' },
 } as const satisfies Record<string, PermissionRule>
 

@@ -12,9 +12,9 @@ import { findWorld } from '../store/world.ts'
 import { recordAct } from './activity.ts'
 import { type Moment, readMoment } from './due-effects.ts'
 import { faultHeader, faultInHeader } from './fault-header.ts'
-import { requireManager } from './manager.ts'
 import type { Actor } from './permission-checks.ts'
 import { isSuccess, type Reply } from './reply.ts'
+import { requireManager } from './sandbox-manager.ts'
 
 export interface FaultDependencies {
   store: Store

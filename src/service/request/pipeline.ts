@@ -17,7 +17,6 @@ import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts
 import type { Handlers } from './handler.ts'
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
-import { requireManager } from './manager.ts'
 import { noteCall, toldOf } from './note-call.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './permission-checks.ts'
 import type { Arrived, Done, Known, Parsed, Phase, Progress } from './phases.ts'
@@ -35,6 +34,7 @@ import {
   withBody,
 } from './request-parsing.ts'
 import type { RunLog } from './run-log.ts'
+import { requireManager } from './sandbox-manager.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
 export interface Dependencies extends AuthenticationDependencies, Pick<FaultDependencies, 'ending'> {
