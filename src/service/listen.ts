@@ -10,7 +10,7 @@ import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
 import { BodyAdmission } from './request/body-admission.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
-import { answerEarly } from './request/early-answers.ts'
+import { answerEarly } from './request/early-responses.ts'
 import { logRefusal } from './request/log-refusal.ts'
 import { refusal, requestId } from './request/reply.ts'
 

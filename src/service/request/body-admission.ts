@@ -4,7 +4,7 @@ import type { ArrivingBody, BodyBudget } from '../../core/body-budget.ts'
 import { Failure } from '../../core/errors.ts'
 import { sha256 } from '../../core/system.ts'
 import type { Connection } from './client-address.ts'
-import { announcedLength, answerEarly } from './early-answers.ts'
+import { announcedLength, answerEarly } from './early-responses.ts'
 import { logLine } from './log-refusal.ts'
 import { refusal } from './reply.ts'
 
