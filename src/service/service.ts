@@ -27,14 +27,14 @@ import type { Actor } from './request/permission-checks.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
 import type { Reply } from './request/reply.ts'
-import { createTell } from './request/reported-entries.ts'
+import { createReporter } from './request/reported-entries.ts'
 import type { Observe } from './request/request-metrics.ts'
 import type { counted } from './request/request-parsing.ts'
 import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { WaitingRequests } from './request/waiting-requests.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
-import type { Tell } from './rules/runs.ts'
+import type { ReportEntry } from './rules/runs.ts'
 import { foundParty, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
@@ -133,7 +133,7 @@ export interface Service {
   /** The log of events in runs, for the console. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
   /** Records events in a run that no request reports. */
-  readonly tell: Tell
+  readonly tell: ReportEntry
   readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** Creates new keys to derive secrets and sign tokens; everything issued by older ones stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
@@ -221,7 +221,7 @@ export function createService({
     ending.abort()
     waits.stop()
   })
-  const shared = { readiness, waits, runLog, tell: createTell({ store: opened, system, runLog }) }
+  const shared = { readiness, waits, runLog, tell: createReporter({ store: opened, system, runLog }) }
   const seeding = { store, system, environment, world }
   const dependencies = {
     ...admission,

@@ -1,7 +1,7 @@
 import type { Logger } from '../../config/log.ts'
 import type { Failure } from '../../core/errors.ts'
 import type { System } from '../../core/system.ts'
-import type { Told } from '../rules/runs.ts'
+import type { ReportedEntry } from '../rules/runs.ts'
 import { settleDue } from './due-effects.ts'
 import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
@@ -14,7 +14,7 @@ export interface AfterCommit {
   /** The answer, where it is not the recorded one, at once. */
   otherwise: OtherAnswer | undefined
   /** Entries for other runs than the request's. */
-  told: Told[]
+  told: ReportedEntry[]
 }
 
 /** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */

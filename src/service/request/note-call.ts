@@ -5,7 +5,7 @@ import { maskKeptText, maskSecrets } from '../../core/masking.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { isSecretName } from '../../core/secret-names.ts'
 import { type System, sha256 } from '../../core/system.ts'
-import type { RunDetail, RunOutcome, Told } from '../rules/runs.ts'
+import type { ReportedEntry, RunDetail, RunOutcome } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
 import { resourceIds } from './activity.ts'
@@ -40,7 +40,7 @@ export function noteCall(
  * Returns the entries that a request adds to other runs, with its postings for the party of that run. For the request's
  * own run, the call itself has the postings.
  */
-export function toldOf(request: Phase): readonly Told[] {
+export function entriesForOtherRuns(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
   const { context, posted, actor } = request
   return context.sequel.told.map((one) => {
@@ -179,7 +179,7 @@ function hostIn(headers: Headers): string | null {
   if (given === undefined) return null
   const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(given) ?? []
   const name = host === undefined ? given.split(/[/\s]/)[0] : decoded(host).replace(/\/([^/]*)$/, ' $1')
-  return foreignName(shortMasked(name ?? '', longestPath).text, '') || null
+  return foreignName(maskText(name ?? '', longestPath).text, '') || null
 }
 
 function decoded(text: string): string {

@@ -3,7 +3,7 @@ import type { Logger } from '../../config/log.ts'
 import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
 import { newId } from '../../core/system.ts'
-import type { Tell } from '../rules/runs.ts'
+import type { ReportEntry } from '../rules/runs.ts'
 import type { Times } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
@@ -17,7 +17,7 @@ import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts
 import type { Handlers } from './handler.ts'
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
-import { noteCall, toldOf } from './note-call.ts'
+import { entriesForOtherRuns, noteCall } from './note-call.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './permission-checks.ts'
 import type { Arrived, Done, Known, Parsed, Phase, Progress } from './phases.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -43,7 +43,7 @@ export interface Dependencies extends AuthenticationDependencies, Pick<FaultDepe
   lastUses: LastUses
   waits: WaitingRequests
   runLog: RunLog
-  tell: Tell
+  tell: ReportEntry
   /** The party that a command was last about, by the hash of its credential. */
   parties: Map<string, string>
   publicUrl: () => string
@@ -99,7 +99,7 @@ export async function answer(
     reply = await applyOtherAnswer(dependencies, otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
-  if (reply !== undefined && isSuccess(reply)) for (const told of toldOf(reached)) dependencies.tell(told)
+  if (reply !== undefined && isSuccess(reply)) for (const told of entriesForOtherRuns(reached)) dependencies.tell(told)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, reached, reply, ms)
   const by = 'context' in reached ? { partyId: reached.context.partyId, keyId: reached.actor.keyId } : undefined

@@ -4,12 +4,12 @@ import { foreignName } from '../../core/foreign-text.ts'
 import { maskKeptText } from '../../core/masking.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import type { System } from '../../core/system.ts'
-import type { RunDetail, Tell, Told } from '../rules/runs.ts'
+import type { ReportEntry, ReportedEntry, RunDetail } from '../rules/runs.ts'
 import type { Store } from '../store/engine/store.ts'
 import { maskJson, maskText } from './body-masking.ts'
 import type { Note, RunLog } from './run-log.ts'
 
-interface TellDependencies {
+interface ReporterDependencies {
   store: Store
   system: System
   runLog: RunLog
@@ -20,7 +20,7 @@ const mostNames = 10_000
 /** More than a person is asked at a time, and longer than any sentence of it. */
 const [mostFacts, longestFact] = [64, 4096]
 
-export function createTell({ store, system, runLog }: TellDependencies): Tell {
+export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
   const names = new Map<string, true>()
   return (told) => {
     const name = told.once === undefined ? undefined : `${told.partyId} ${told.once}`
@@ -32,7 +32,7 @@ export function createTell({ store, system, runLog }: TellDependencies): Tell {
   }
 }
 
-function noteOf(told: Told, atMs: number): Note {
+function noteOf(told: ReportedEntry, atMs: number): Note {
   const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = told
   const host = foreignName(maskKeptText(told.host ?? ''), '') || null
   return {
@@ -65,7 +65,7 @@ function detailOf({
   remark,
   resourceIds,
   postings = [],
-}: Told): RunDetail {
+}: ReportedEntry): RunDetail {
   const body = given === undefined ? undefined : maskJson(JSON.stringify(given), secretsOf(operation), () => given)
   const errors = error === undefined ? undefined : { errors: [error] }
   const answer = errors === undefined ? undefined : maskJson(JSON.stringify(errors), [], () => errors)

@@ -91,7 +91,7 @@ export interface RunDetail {
 }
 
 /** An event of a run without a request to the API. Nothing in it is masked yet. */
-export interface Told {
+export interface ReportedEntry {
   partyId: string
   agentId: string | null
   instanceId: string | null
@@ -115,4 +115,4 @@ export interface Told {
 }
 
 /** Enters an event into its run, in the background: it returns at once, and never fails. */
-export type Tell = (told: Told) => void
+export type ReportEntry = (told: ReportedEntry) => void

@@ -8,7 +8,7 @@ import type { SettledContext } from '../../request/due-effects.ts'
 import type { Opening } from '../../request/failed-effects.ts'
 import { runChange, runSettled, unchanged } from '../../request/settled-transaction.ts'
 import type { LimitOwner, Limits, Spent } from '../../rules/limits.ts'
-import type { Tell, Told } from '../../rules/runs.ts'
+import type { ReportEntry, ReportedEntry } from '../../rules/runs.ts'
 import { findAgent } from '../../store/agents.ts'
 import { findCredential } from '../../store/credentials.ts'
 import { tell } from '../../store/events.ts'
@@ -55,7 +55,7 @@ export interface ShownCap {
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
 /** Creates the functions by which a party's users read pending calls and decide on them. */
-export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
+export function createDecisionReviews(dependencies: Opening & { tell: ReportEntry }) {
   return {
     open: (id: string, user: UserRow) =>
       runSettled(dependencies, async (context) => {
@@ -72,7 +72,7 @@ export function createDecisionReviews(dependencies: Opening & { tell: Tell }) {
       }),
     /** Decides a call; false if it is already decided, expired or unknown. */
     decide: async (id: string, user: UserRow, answer: Answer) => {
-      const told = await runChange<Told | undefined>(dependencies, async (context) => {
+      const told = await runChange<ReportedEntry | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
         const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
         const after = row && answered({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)
@@ -102,7 +102,7 @@ async function toldOf(
   { partyId, name, email }: UserRow,
   { id, call, principalId }: DecisionRecord,
   answer: Answer,
-): Promise<Told> {
+): Promise<ReportedEntry> {
   const { agentId } = await askerOf(context, partyId, principalId)
   return {
     partyId,

@@ -3,7 +3,7 @@ import { approvalPagePath } from '../../../../tools/approvals.ts'
 import { answerIn, decisionPath } from '../../../core/held-call.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
-import type { Tell } from '../../rules/runs.ts'
+import type { ReportEntry } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
 import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
@@ -24,7 +24,7 @@ interface DecideDependencies extends PageDependencies {
 const mostShown = 20
 
 /** Mounts the page where a person decides on a model's call, and the page of all pending decisions. */
-export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { tell: Tell }): void {
+export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { tell: ReportEntry }): void {
   const pages: DecideDependencies = {
     ...dependencies,
     reviews: createDecisionReviews(dependencies),
