@@ -95,7 +95,7 @@ async function tellRun(
   const { tx, operation } = context
   const agent = payment.agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: payment.agentId })
   const partyId = agent?.partyId ?? payment.partyId
-  context.sequel.told.push({
+  context.afterCommit.reportedEntries.push({
     partyId,
     agentId: payment.agentId,
     instanceId: payment.instanceId,

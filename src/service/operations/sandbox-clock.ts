@@ -7,7 +7,7 @@ import { moveClock, readTimes } from '../store/clock.ts'
 export const sandboxClockHandlers = {
   getSandboxClock: async (_input, { nowMs }) => clockView(nowMs),
 
-  advanceSandboxClock: async ({ seconds, to }, { tx, sequel }) => {
+  advanceSandboxClock: async ({ seconds, to }, { tx, afterCommit }) => {
     // Concurrent advances move the clock one after the other.
     await tx.lock('clock')
     const { nowMs } = await readTimes(tx)
@@ -15,7 +15,7 @@ export const sandboxClockHandlers = {
     if (targetMs > lastMomentMs)
       failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
     await moveClock(tx, targetMs - nowMs)
-    sequel.timeMoved = true
+    afterCommit.timeMoved = true
     return clockView(targetMs)
   },
 } satisfies HandlersOf<typeof sandboxClock>

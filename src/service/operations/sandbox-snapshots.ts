@@ -67,12 +67,12 @@ export const sandboxSnapshotHandlers = {
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
 /** Starts another world with its own clock. Only the faults configured at startup remain. */
-async function begun({ tx, sequel }: Context, snapshot: string | null, startsAtMs: number | null) {
+async function begun({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
   await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox went back to another state before it arrived.' })
   await forgetOldWorld(tx)
-  sequel.timeMoved = true
+  afterCommit.timeMoved = true
   return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
 }
 

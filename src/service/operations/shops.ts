@@ -101,8 +101,8 @@ async function loadOrder(context: Context, id: string) {
 }
 
 /** Delays the response of a slow shop. An unreliable shop responds with an error after it has charged the card. */
-function answerInItsTime({ sequel }: Context, { answers }: ShopDefinition, instead?: Failure): void {
-  if (answers.slowMs > 0 || instead !== undefined) sequel.otherwise = { afterMs: answers.slowMs, instead }
+function answerInItsTime({ afterCommit }: Context, { answers }: ShopDefinition, instead?: Failure): void {
+  if (answers.slowMs > 0 || instead !== undefined) afterCommit.otherAnswer = { afterMs: answers.slowMs, instead }
 }
 
 function trouble({ name, says }: ShopDefinition): Failure {

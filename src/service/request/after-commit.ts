@@ -12,9 +12,9 @@ export interface AfterCommit {
   /** The clock was moved: the request is answered when everything has happened that became due. */
   timeMoved: boolean
   /** The answer, where it is not the recorded one, at once. */
-  otherwise: OtherAnswer | undefined
+  otherAnswer: OtherAnswer | undefined
   /** Entries for other runs than the request's. */
-  told: ReportedEntry[]
+  reportedEntries: ReportedEntry[]
 }
 
 /** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */

@@ -27,7 +27,7 @@ export interface Context extends ChangeContext {
   lastUses: LastUses
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl: () => string
-  sequel: AfterCommit
+  afterCommit: AfterCommit
 }
 
 type Data<D extends OperationDefinition> = D['result'] extends 'page'

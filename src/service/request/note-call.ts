@@ -43,7 +43,7 @@ export function noteCall(
 export function entriesForOtherRuns(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
   const { context, posted, actor } = request
-  return context.sequel.told.map((one) => {
+  return context.afterCommit.reportedEntries.map((one) => {
     const isItsCall = one.partyId === actor.partyId && one.instanceId === context.instanceId
     const postings = isItsCall
       ? []

@@ -89,14 +89,14 @@ export async function answer(
   }
   let reply = await replyTo(dependencies, progress, gone)
   const { reached, limit } = progress
-  const { timeMoved, otherwise } = 'context' in reached ? reached.context.sequel : {}
+  const { timeMoved, otherAnswer } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
     // The effects that become due by that are listed behind it.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
-  if (reply !== undefined && otherwise !== undefined)
-    reply = await applyOtherAnswer(dependencies, otherwise, reply, { supportId, gone })
+  if (reply !== undefined && otherAnswer !== undefined)
+    reply = await applyOtherAnswer(dependencies, otherAnswer, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
   if (reply !== undefined && isSuccess(reply)) for (const told of entriesForOtherRuns(reached)) dependencies.tell(told)
@@ -257,8 +257,8 @@ async function parse(
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
   // A transaction that runs again decides it again.
-  const sequel = { timeMoved: false, otherwise: undefined, told: [] }
-  return { ...known, values, claim, context: { ...means, ...subject, nowMs, epoch, attempt: 'first', sequel } }
+  const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [] }
+  return { ...known, values, claim, context: { ...means, ...subject, nowMs, epoch, attempt: 'first', afterCommit } }
 }
 
 /** Returns the answer to the error that undid the request's transaction. */
