@@ -49,7 +49,7 @@ export async function openCallback(state: string, system: System): Promise<Callb
     close: async () => {
       const closed = once(server, 'close')
       server.close()
-      // An open connection must not keep the program from going on.
+      // An open connection must not keep the program from continuing.
       server.closeAllConnections()
       await closed
     },

@@ -42,7 +42,7 @@ async function refresh({ issuer, clientId, refreshToken, resource }: Login, fetc
     if (code === 'invalid_grant' || code === 'invalid_client') {
       return { kind: 'ended', unknownClient: code === 'invalid_client' }
     }
-    // Any other failure may pass, so the login stays.
+    // Any other failure may be temporary, so the login stays.
     const detail = `The sign-in could not be renewed. ${oauthFailure(error, issuer).message}`
     throw new Failure('service_unavailable', { detail })
   }

@@ -9,7 +9,7 @@ type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; rea
 
 /** Revokes the login at the server (RFC 7009), and deletes it here even if the server does not answer. */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
-  // No process may renew the tokens in between: the revoked ones would not be the stored ones.
+  // No process may renew the tokens in between, because then the stored tokens would not be the revoked ones.
   return await store.exclusively(async (stored, write) => {
     const { [baseUrl]: login, ...others } = stored.logins
     if (login === undefined) return { kind: 'none' }

@@ -24,7 +24,8 @@ const renewedBeforeEndMs = 2 * 60_000
 const pauseMs = 30_000
 
 /**
- * Creates the credential that `payments-mcp login` stored. Each call reads it afresh, and it is renewed ahead of time.
+ * Creates a credential from the login that `payments-mcp login` stored. Each call reads the login, and renews it ahead
+ * of time.
  */
 export function createStoredCredential(options: StoredCredentialOptions): StoredCredential {
   const { baseUrl, store, system, log } = options

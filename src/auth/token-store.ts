@@ -72,7 +72,7 @@ async function read(path: string): Promise<Logins> {
   })
 }
 
-/** Reads the file after closing it to other users, in case a copy that they can read was put back. */
+/** Reads the file after removing the access of other users, in case a readable copy was restored from a backup. */
 async function readPrivate(path: string): Promise<string | undefined> {
   const file = await openExisting(path)
   if (file === undefined) return undefined

@@ -21,8 +21,8 @@ export interface ApiErrorFields {
   /** Whether the same call with the same idempotency key is safe and may succeed later. */
   retryable: boolean
   /**
-   * Whether the change may have been made, or still be. Only an unchanged retry with the same key avoids making it
-   * twice.
+   * Whether the change may have been made, or may still be made. Only an unchanged retry with the same key avoids
+   * making it twice.
    */
   outcomeUnknown: boolean
   /** Whether nothing listens at the address, or the host has no address. */
@@ -62,7 +62,7 @@ interface RefusalContext {
   /** Whether an earlier attempt, or the call that this one repeats, may have been carried out. */
   unanswered: boolean
   host: string
-  /** Masked if the service repeats it. */
+  /** Masked in the service's texts. */
   credential: string
   nowMs: number
 }
@@ -124,8 +124,8 @@ type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | '
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
 
 /**
- * Returns the advice after an answer that was too large. A retry would bring the same, and the change may have been
- * made.
+ * Returns the advice after an answer that was too large. A retry would get the same answer, and the change may have
+ * been made.
  */
 function afterTooLarge({ effect, result }: OperationDefinition): string {
   if (effect !== 'read') return unknownOutcome
@@ -134,7 +134,7 @@ function afterTooLarge({ effect, result }: OperationDefinition): string {
 
 const checkAddress = 'Check the base address of the payments API. Do not retry as is.'
 
-/** Returns whether the answer leaves open if the request was or will be carried out. */
+/** Returns whether the answer leaves open whether the request was or will be carried out. */
 function isPassing(answer: Answer): boolean {
   if (answer.kind === 'unsent') return false
   if (answer.kind === 'broken' || passingStatuses.has(answer.status)) return true

@@ -226,7 +226,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Shortens the wait in a retried request to the time that is left: a host does not wait longer than the whole. */
+/** Shortens the wait in a retried request to the time that is left: a host does not wait longer than that. */
 function lessWaiting(operation: OperationDefinition, input: object, pastMs: number) {
   const { waitSeconds } = input as { waitSeconds?: unknown }
   if (waitSeconds === undefined || pastMs === 0) return undefined

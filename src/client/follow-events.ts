@@ -10,7 +10,10 @@ export type EventResource = z.output<typeof Event>
 interface FollowOptions {
   client: Client
   system: Pick<System, 'sleep'>
-  /** The event to continue after. `oldest` starts with the oldest stored event; without it, only new events count. */
+  /**
+   * The event to continue after. `oldest` starts with the oldest stored event; if undefined, only new events are
+   * yielded.
+   */
   since?: string | undefined
   signal: AbortSignal
   /** Called when the events cannot be read at the moment. */

@@ -62,7 +62,7 @@ export async function withRetries(
   }
 }
 
-/** Returns whether a request with this outcome may have been carried out, or still be. */
+/** Returns whether a request with this outcome may have been carried out, or may still be. */
 export function mayBeCarriedOut(answer: Answer): boolean {
   if (answer.kind === 'answer') return answer.status !== 429
   return answer.kind === 'broken' && !answer.unreached
@@ -86,7 +86,7 @@ export function isTooLarge(answer: Answer): boolean {
   return answer.kind === 'broken' && answer.reason === tooLarge
 }
 
-/** Longer than any limit of the API. A server that asks for more is no payments API, and gets the usual wait. */
+/** Longer than any limit of the API. A server that asks for more is not a payments API, so the usual wait applies. */
 const longestAskedMs = 60 * 60_000
 
 /** Returns the milliseconds that Retry-After asks to wait, as seconds or an HTTP date (RFC 9110, section 10.2.3). */

@@ -6,7 +6,7 @@ import { Failure } from '../core/errors.ts'
 import { parseTimestamp, realSystem } from '../core/system.ts'
 import { bad, clockFinding, type Finding, note, ok } from './finding.ts'
 
-/** Checks a deployed API: whether it answers, as whom it accepts the credential, and its clock. */
+/** Checks a deployed API: whether it answers and accepts the credential, and its clock. */
 export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   if (baseUrl === undefined) return checkLogins()
   const login = key === undefined ? await loginAt(baseUrl) : undefined
@@ -19,7 +19,7 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   }
 }
 
-/** Checks all stored logins, because no address says which one counts. */
+/** Checks all stored logins, because no setting names one of them. */
 async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await stored().read()

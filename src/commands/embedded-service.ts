@@ -30,7 +30,7 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
   given?: ParsedFile<World> | undefined
   /** Whether the service applies due effects and deletes expired data in the background; true by default. */
   keepsUp?: boolean
-  /** Whether this is a start, which marks a database without an environment. Default: `keepsUp`. */
+  /** Whether this is a start, which records its environment in a database that has none. Default: `keepsUp`. */
   isStart?: boolean
 }
 
@@ -113,8 +113,8 @@ function wrongDatabase(message: string): ConfigError {
 }
 
 /**
- * Opens the database. If it is the default sandbox file, and another pre-release created it, the file is set aside and
- * a new one begun: an update must not stop the server of any host.
+ * Opens the database. A default sandbox file that another pre-release created is set aside, and a new one is created:
+ * an update must not break any host's server.
  */
 async function openOrBeginAnew(config: Config, system: System, log: Logger): Promise<Store> {
   try {
@@ -145,7 +145,7 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
 }
 
 /**
- * Opens the configured database for a command on stored data, beside the processes that use it.
+ * Opens the configured database for a command that works on stored data, while other processes may use it.
  * @throws ConfigError if the database is in memory.
  */
 export function openKept(command: string, config: Config, isStart = false): Promise<Embedded> {

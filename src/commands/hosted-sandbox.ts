@@ -47,7 +47,7 @@ export async function openHostedSandbox({ config, system, log, given, keepsUp = 
       credentials,
       publicUrl,
       fetch: (request: Request) => fetch(request),
-      /** Starts to listen, and answers with `door`. */
+      /** Starts to listen; `door` answers the requests. */
       listen: async (port: number, door: Site['fetch'] = fetch) => {
         const given = { fetch: door, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
         listener = await listen({ ...given, system, log })

@@ -1,8 +1,8 @@
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Makes the first Ctrl+C end the run in order, and a second one at once. A closed terminal or reader ends it in order
- * too.
+ * Makes the first Ctrl+C end the run gracefully, and a second one at once. A closed terminal or pipe also ends it
+ * gracefully.
  */
 export function interruptible(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController()
@@ -11,7 +11,7 @@ export function interruptible(): { signal: AbortSignal; end: () => void } {
     controller.abort()
   }
   for (const signal of endings) process.on(signal, stop)
-  // Each write to a closed stream fails; the report, which then has no reader, may be among them.
+  // Every write to a closed stream fails, including the report.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
   /** Restores the default effect of Ctrl+C. */
   const end = () => {

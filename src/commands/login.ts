@@ -22,7 +22,7 @@ and without PAYMENTS_KEY; payments-mcp whoami --base-url ${options.baseUrl} tell
 
 function showAddress(address: URL): void {
   process.stdout.write(`Open this address in a browser on this machine to sign in:\n\n  ${address.href}\n\n`)
-  // A script or a host that runs this has no person in front of it who would expect a window.
+  // If a script or a host runs this, nobody expects a window.
   if (!process.stdout.isTTY) return
   openBrowser(address, () => process.stderr.write('No browser could be opened here: open the address yourself.\n'))
 }

@@ -32,7 +32,9 @@ interface LoopbackOptions {
   environment: 'sandbox' | 'production'
   /** Opens a page for the person at this machine; false if that fails. */
   open(address: URL): Promise<boolean>
-  /** The way for a person without a browser here to decide, such as `connect the host to https://api.example/mcp`. */
+  /**
+   * How a person without a browser on this machine can decide, such as `connect the host to https://api.example/mcp`.
+   */
   elsewhere: string
   /** Reads the limits on the spending of a call, as far as the API shows them. */
   limits(call: HeldCall): Promise<Beside[]>
@@ -47,7 +49,7 @@ interface Entry extends StoredDecision {
   held: Omit<Held, 'state'>
   /** Whether this process opened a window for the person. */
   isOpened: boolean
-  /** By the ticket in a window's address: the cookie of the browser that opened it; undefined if none did yet. */
+  /** The cookies of browsers, by the ticket in the address of a window; undefined until a browser opens the window. */
   windows: Map<string, string | undefined>
   /** Resolves when the person has decided. */
   decided: PromiseWithResolvers<void>
@@ -79,7 +81,7 @@ export class LoopbackDecisions implements Decisions {
     const isNew = same === undefined
     const url = `${await this.#origin()}${decisionPath(id)}`
     const kept = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
-    // The window opened for this call is still there, or reopens by the link in the same browser.
+    // The window opened for this call is still open, or the link reopens it in the same browser.
     if (by === 'person' && entry.isOpened) return kept
     const ticket = newSecret(system)
     entry.windows.set(ticket, undefined)
@@ -225,7 +227,7 @@ export class LoopbackDecisions implements Decisions {
     return decisionWords({ call: held.call, endsAtMs, state: this.#stateOf(entry) })
   }
 
-  /** Returns the caller, its host, and the known limits. */
+  /** Returns the facts beside the question: the caller, its host, and the known limits. */
   async #beside(call: HeldCall, asks: boolean): Promise<Beside[]> {
     const host = hostWords(call.host)
     return [
@@ -235,7 +237,7 @@ export class LoopbackDecisions implements Decisions {
     ]
   }
 
-  /** Lists the other pending calls, in windows of their own: only the admitted browser learns their addresses. */
+  /** Lists the other pending calls with links to their windows. Only the admitted browser learns these addresses. */
   #others(entry: Entry): Html | '' {
     const others = this.#waiting().filter((other) => other !== entry)
     if (others.length === 0) return ''
@@ -249,7 +251,7 @@ ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.
 }
 
 const cookie = 'payments_decision'
-/** The session of a browser that this very request admits, and that has no cookie yet. */
+/** The name of the session in the context of the request that admits a browser, which has no cookie yet. */
 const entered = 'session'
 
 /**

@@ -40,7 +40,7 @@ export interface McpOverHttp {
   log: Logger
   /** Signals between the processes of one database; without them the processes poll its tables. */
   signals?: Signals | undefined
-  /** Returns which operations are tools here; without it every one is. */
+  /** Returns whether an operation may be a tool here; if undefined, every one may. */
   offers?: ToolChoice['allows']
 }
 
@@ -49,7 +49,9 @@ interface Caller extends Principal {
   authority: Actor
 }
 
-/** Creates the MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
+/**
+ * Creates the MCP endpoint of `serve`: a resource server for tokens of the service, and a client of the service's API.
+ */
 export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoint> {
   const { config, service, store, publicUrl, system, log, signals } = dependencies
   const noteScopes = scopeNotes((id) => {
@@ -134,7 +136,7 @@ function readsOf({ config: { environment } }: McpOverHttp, clientFor: ClientFor)
 
 type Permitted = Pick<OperationDefinition, 'permission'>
 
-/** The run of these permission checks; a read leaves no activity under it. */
+/** The instance id of these permission checks. They only read, so no activity appears under it. */
 const instanceId = 'changes of resources'
 
 /** Creates the MCP server of a host's session or request, which calls the API under the host's own credential. */

@@ -140,7 +140,7 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
 }
 
-/** Does nothing, because a deployed API has none of these features. */
+/** The features that a deployed API lacks; they do nothing. */
 const aside = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = new Headers()

@@ -72,7 +72,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   const trials = integerOption('--trials', flags.trials, 1_000)
   const concurrency = concurrencyOf(flags)
   const folder = flags.report ?? 'rehearsal'
-  // Before anything is created: from its first trace on, an interruption ends it in order.
+  // Comes before anything is created, so that an interruption cleans up everything.
   const interruption = interruptible()
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)

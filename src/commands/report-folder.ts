@@ -12,7 +12,7 @@ import { codeOf } from './explain.ts'
 export const resultsFile = 'results.json'
 
 /**
- * Creates the folder of a report if needed, before a rehearsal that would otherwise end without a place for its report.
+ * Creates the folder of a report if needed. Called before the rehearsal, so that an unusable path is reported at once.
  */
 export async function openReportFolder(flag: string, folder: string): Promise<void> {
   try {

@@ -20,7 +20,8 @@ export interface Place {
 const memoryUrl = 'sqlite::memory:'
 
 /**
- * Returns the place from the settings, or else a database of the run's own. With `processes` each agent is a process.
+ * Returns the place from the settings, by default a new database for this run. With `processes` each agent is a
+ * process.
  */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
@@ -91,7 +92,7 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
     const server = { ...started, env: { ...env, ...envOf(agent) } }
     return connectOverStdio(server, agent, (kill) => void kills.push(kill))
   }
-  // First of all at an exit: a process that still starts would make the removed folder of the database again.
+  // Runs first at an exit: a process that is still starting would recreate the removed folder of the database.
   const killAll = () => {
     for (const kill of kills) {
       try {
@@ -114,7 +115,7 @@ function serverSettings({ key, secret, world, logLevel }: Config): Record<string
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // Its agents play the card networks, and advance the clock.
+    // The agents play the card networks, and advance the clock.
     PAYMENTS_TOOLSETS: 'default,sandbox,payments',
     // Thousands of refusals are intended here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,

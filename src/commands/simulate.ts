@@ -37,7 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = placeOf(config, flags.processes === true)
-    // Before anything is created: from its first trace on, an interruption ends it in order.
+    // Comes before anything is created, so that an interruption cleans up everything.
     const { signal } = interruptible()
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const bar = await progressBar()
@@ -77,7 +77,7 @@ function asJson({ summary, exitCode, log }: SimulationResult, { verbose }: Simul
   return `${JSON.stringify({ exitCode, ...summary, ...(verbose === true ? { log } : {}) }, null, 2)}\n`
 }
 
-/** Opens the log before the run, which would otherwise end without a place for it. */
+/** Opens the log before the run, so that an unusable path is reported at once. */
 async function openLog(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'w')

@@ -8,7 +8,8 @@ import type { Metrics } from './metrics.ts'
 export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
   /**
-   * Returns whether pages of other sites may use a path: there a token or a code identifies the caller, never a cookie.
+   * Returns whether pages of other sites may use a path. On such a path a token or a code identifies the caller, never
+   * a cookie.
    */
   corsPaths(path: string): boolean
   /** Returns whether pages of any other site may read a path. */

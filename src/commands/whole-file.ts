@@ -12,7 +12,8 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces a whole file or nothing, also through a link. The mode stays; only the user can read a new file.
+ * Replaces a file as a whole or not at all, also through a link. Its mode stays; a new file is readable only by the
+ * user.
  * @returns the path of a copy of the file as it was; undefined if there was none
  */
 export async function writeWhole(

@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path'
 
-/** Returns the folder of a user's data on a platform, and the path of a file in it. */
+/** Returns a user's data folder on a platform, and a function that returns the path of a file in it. */
 export function directoryOf(
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,

@@ -67,7 +67,7 @@ export function foreignEnvironment(env: ConfigSources['env'] = process.env): Rec
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
 }
 
-/** Returns the texts of the command's settings that were given, by variable. */
+/** Returns the given settings of the command as texts, by variable. */
 export function givenTexts(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
   const texts = settings
     .filter(({ readBy }) => readBy.includes(command))
@@ -102,7 +102,7 @@ export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'da
   )
 }
 
-/** Returns the folder of this user's data, and the path of a file in it. */
+/** Returns this user's data folder, and a function that returns the path of a file in it. */
 export function dataDirectory({
   env = process.env,
   platform = process.platform,

@@ -18,7 +18,10 @@ export interface ProcessLogger extends Logger {
 
 interface LoggerOptions {
   level: LogLevel
-  /** Whether a person reads it: lines in words instead of JSON, for every call. JSON logs only changes and refusals. */
+  /**
+   * Whether a person reads the log. Its lines are then words instead of JSON, and every call has one; in JSON, only
+   * changes and refusals have lines.
+   */
   terminal?: boolean
 }
 

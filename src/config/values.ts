@@ -67,7 +67,7 @@ export function parseHost(text: string): string | undefined {
 }
 
 /**
- * Parses a secret. If the text looks like a whole key, it must be of the right kind: a secret may hold the same
+ * Parses a secret. If the text looks like a whole key, it must be of the right kind: a bare secret may contain the same
  * characters.
  */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {

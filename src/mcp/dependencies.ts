@@ -40,12 +40,12 @@ export interface ToolChoice {
   readOnly: boolean
   /** Returns what else limits the credential (the scopes of a token); called again for each list and call. */
   allows(operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>): boolean
-  /** Whether to answer card numbers, or to show them to the person only. */
+  /** Whether the model gets card numbers, or only the person sees them. */
   cardDetails: 'reveal' | 'masked'
 }
 
 export interface OfferedChoice extends ToolChoice {
-  /** Whether a call may have to wait for a person's decision, with which it is then repeated. */
+  /** Whether a call may wait for a person's decision, and is then repeated with the id of that decision. */
   decides: boolean
 }
 
@@ -63,7 +63,7 @@ export function everyTool(environment: Environment): OfferedChoice {
 
 /** The payments API. */
 export interface Api {
-  /** Returns the client; first called when the tools are listed or called. */
+  /** Returns the client. It is first called when the host lists or calls tools. */
   client(): Promise<Pick<Client, 'call'>>
   ways: Ways
 }
@@ -71,11 +71,11 @@ export interface Api {
 /** The people who decide about calls, and the ways to reach them. */
 export interface People {
   confirm: ConfirmSettings
-  /** Keeps calls for a person whom the host cannot ask; if undefined, such calls are refused. */
+  /** The pending calls for a person whom the host cannot ask; if undefined, such calls are refused. */
   decisions: Decisions | undefined
   /** The address of the hosted pages and the dashboard, if known. */
   publicUrl: string | undefined
-  /** Seals pending questions on their way to the host and back. */
+  /** The seals of pending questions on their way to the host and back. */
   states: RequestStates
 }
 
@@ -116,7 +116,7 @@ export interface RunNote {
   operation: string
   /** The host's own name and version. */
   host?: string | undefined
-  /** A name for the event: only the first note with a name counts. */
+  /** A name for the event: only the first note with a given name is recorded. */
   once?: string
   arguments?: Record<string, unknown>
   /** The reason for a refusal or failure. */
@@ -142,15 +142,15 @@ export interface Held {
   id: string
   call: HeldCall
   state: HeldState
-  /** How often it was refused until the person verifies: each try has its own key. */
+  /** How often the call was refused because the person must verify first. Each try has its own key. */
   tries: number
-  /** The API's answer to the call; undefined if it was not carried out, as far as is known. */
+  /** The API's answer to the call; undefined if the call is not known to have been carried out. */
   answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
 }
 
 export interface Kept {
   id: string
-  /** The address of the page for the model: it is not enough to say yes. */
+  /** The address of the page that the model may see. It is not enough to approve the call. */
   url: string
   /** The address that the host opens for its person; the model never sees it. */
   address: string
@@ -196,7 +196,7 @@ export interface RepeatSettings {
   windowMs: number
   /** The run of the connection's calls; if undefined, all calls of the credential count. */
   run: string | undefined
-  /** Opened for the first call to remember. */
+  /** Opens the memory, at the first call that has to be remembered. */
   memory: () => Promise<CallMemory>
 }
 
@@ -211,14 +211,15 @@ export const nothingRemembered: RepeatSettings = {
  * only for an operation whose API takes no idempotency key.
  */
 export interface CallMemory {
-  /** Stores answers separately, in this process only; if undefined, they may be stored with the call. */
+  /** The answers, if they stay in this process; if undefined, each is stored with its call. */
   answers?: Map<string, string>
   /** The secret that the names and seals of this credential's calls are derived from. */
   secret: string
   /** Returns the call of that name, if it was sent within the window. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
   /**
-   * Stores a call unless an equal one was sent within the window (0: always stores it). Returns the call that counts.
+   * Stores a call unless an equal one was sent within the window; with a window of 0, always stores it. Returns the
+   * stored call, earlier or new.
    */
   claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
   /** Deletes a call, unless another call of that name was sent since. */
@@ -231,13 +232,13 @@ export interface KeptCall {
   agoMs: number
 }
 
-/** Sentences with which a model tells its person what to do if no call helps. */
+/** Advice that a model passes on to its person if no call helps. */
 export interface Ways {
   /** For a missing or refused credential. */
   signIn: string
   /** For an API that does not answer, or an answer that is not the API's. */
   reach: string
-  /** Names a setting or an address with which these toolsets would be offered. */
+  /** Returns a setting or an address that would offer these toolsets. */
   offer(toolsets: readonly Toolset[]): string
 }
 
@@ -250,7 +251,7 @@ interface AppViews {
 
 export const noViews: AppViews = { toolMeta: () => undefined, resources: [] }
 
-/** Seals for a pending question, which travels through the host and comes back unchanged or not at all. */
+/** The seals of pending questions: a host can return a question only unchanged. */
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>
@@ -259,7 +260,7 @@ export interface RequestStates {
 /** The parts of an operation that decide whether it is offered. */
 export type Offerable = Pick<OperationDefinition, 'name' | 'environments' | 'permission' | 'effect' | 'toolsets'>
 
-/** Returns whether the connection can get the operation's answer at all, as a tool or otherwise. */
+/** Returns whether the connection may call the operation, as a tool or otherwise. */
 export function mayCall(
   { environment, actor, allows }: Pick<ToolChoice, 'environment' | 'actor' | 'allows'>,
   operation: Offerable,
@@ -275,7 +276,9 @@ export function isChosen(
   return toolsets.some((toolset) => operation.toolsets.includes(toolset)) && (!readOnly || onlyReads(operation))
 }
 
-/** Returns whether such a credential can ever be allowed it: the scopes of an API key are not known here. */
+/**
+ * Returns whether a credential of this role can ever have the permission. The scopes of an API key are unknown here.
+ */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
   return actor === undefined || isAllowed({ actorType: actor, scopes: undefined, grant: null }, permission)
 }

@@ -9,7 +9,7 @@ export function hostOf(
   context: ServerContext,
 ): HostProgram | undefined {
   const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: HostInfo } | undefined
-  // A request of the later era names its host itself; in the earlier era, the connection named it once.
+  // In the 2026 era each request names its host; in the 2025 era only `initialize` does.
   const { title, name, version }: Partial<HostInfo> =
     envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {}
   const known = title ?? name
@@ -22,7 +22,7 @@ interface HostInfo {
   version?: string | undefined
 }
 
-/** Returns the dependencies of one request, whose calls to the API name its host. */
+/** Returns the dependencies for one request, so that its calls to the API name the host. */
 export function ofRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
   const { server, api } = dependencies
   const host = hostOf(server, context)

@@ -1,8 +1,8 @@
 import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
- * Returns the instructions that make a model use the tools correctly. The text contains no stored data, and names only
- * tools that the connection offers.
+ * Returns the instructions for the model. The text contains no stored data, and names only tools that the connection
+ * offers.
  */
 export function instructionsFor(choice: ToolChoice, asks: boolean): string {
   const offered = new Set(
@@ -29,8 +29,8 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
 const kept = new Map<string, string>()
 
 /**
- * The tools named in the texts, with the facts that decide whether they are offered. They repeat the catalogue, which
- * is not loaded before the answer to `initialize`; a test compares the two.
+ * The tools that the texts name, with the facts that decide whether a connection offers them. They repeat the
+ * catalogue, which is not loaded before the answer to `initialize`; a test compares the two.
  */
 export const namedTools: readonly Offerable[] = [
   everywhere('list_wallets', 'wallets.read', 'read', ['default', 'payments']),
@@ -74,7 +74,9 @@ function paying(offered: Offered): string {
 
 const balance = (offered: Offered) => (offered.has('list_wallets') ? 'check the balance (list_wallets), ' : '')
 
-/** Says how to find all spending. Card purchases are not payments, so a model that forgets them counts too little. */
+/**
+ * Explains how to find all spending. Card purchases are not payments, so a model that forgets them reports too little.
+ */
 function spent(offered: Offered): string {
   const cards = offered.has('list_card_transactions') ? ' and list_card_transactions' : ''
   return `What was spent: list_payments${cards}.`
@@ -99,7 +101,7 @@ const environments = {
 
 const rehearsing = 'Rehearse the merchant with simulate_card_authorization, then capture, reverse, expire or refund.'
 
-/** Says where to use cards in the sandbox. */
+/** Explains where to use cards in the sandbox. */
 function merchants(offered: Offered, cardDetails: ToolChoice['cardDetails']): string | undefined {
   const simulated = offered.has('simulate_card_authorization') ? [rehearsing] : []
   const shops = offered.has('pay_shop_checkout') ? [shopping[cardDetails]] : []

@@ -1,12 +1,12 @@
 interface LineReader {
   received(line: Buffer): void
-  /** Called once for a line beyond the bound, when it ends; none of it was kept. */
+  /** Called at the end of each line that is too long. The line itself was dropped. */
   tooLong(): void
 }
 
 const newline = 0x0a
 
-/** Splits chunks into lines, each with its end. A line longer than `longestBytes` is skipped as it arrives. */
+/** Splits chunks into lines, each with its line feed. A line longer than `longestBytes` is skipped as it arrives. */
 export function createLineReader(longestBytes: number, { received, tooLong }: LineReader): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let length = 0

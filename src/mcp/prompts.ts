@@ -71,7 +71,7 @@ interface PromptDefinition {
   title: string
   description: string
   arguments: Record<string, { description: string; required: boolean }>
-  /** The tool without which the prompt makes no sense. */
+  /** The tool that the prompt depends on. */
   needs: OperationDefinition
   text(given: Record<string, string>, dependencies: Dependencies): string
 }

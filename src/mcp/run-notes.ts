@@ -3,7 +3,7 @@ import { failed } from './answers/results.ts'
 import type { Dependencies, RunNote } from './dependencies.ts'
 import { hostOf } from './host.ts'
 
-/** Records an event that involves no request to the API. It never fails the call. */
+/** Records an event that involves no request to the API. A failure to do so is only logged. */
 export function note(dependencies: Dependencies, context: ServerContext, told: RunNote): void {
   try {
     const { name, version } = hostOf(dependencies.server, context) ?? {}
@@ -25,7 +25,7 @@ export function refused(dependencies: Dependencies, context: ServerContext, call
   return failed(call.error)
 }
 
-/** The way in which a person is asked. */
+/** The ways to ask a person. */
 type Way = 'form' | 'page' | 'link'
 
 const ways: Readonly<Record<Way, string>> = {

@@ -24,8 +24,8 @@ const capabilities = Object.freeze({
 })
 
 /**
- * Creates an MCP server whose tools are the operations of the choice. Each connection has one, of either era. Code that
- * only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
+ * Creates an MCP server whose tools are the operations of the choice. Each connection has its own server, in both eras.
+ * Code that only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
  */
 export function createMcpServer(options: McpServerOptions): Listening {
   const { version, choice, people } = options
@@ -55,8 +55,8 @@ export function createMcpServer(options: McpServerOptions): Listening {
 }
 
 /**
- * The SDK's server with two changes. It leaves the icon out of the server info in each answer of 2026-07-28, of which
- * it would be most. Hosts get the icon from `initialize`, and with each tool.
+ * The SDK's server with two changes. In the 2026 era each answer carries the server info, here without the icon, which
+ * would be most of the answer. Hosts get the icon from `initialize` and with each tool.
  */
 class PaymentsServer extends Server implements Listening {
   listens: (addresses: readonly string[]) => void = () => {}
@@ -67,8 +67,8 @@ class PaymentsServer extends Server implements Listening {
   }
 
   /**
-   * Passes requests straight to the SDK's handler. Each transport has already checked the kind of a message. The SDK
-   * would first test again whether it is an answer of either kind, which takes longer than the rest.
+   * Passes requests straight to the SDK's request handler. Each transport has already checked that the message is a
+   * request. The SDK would first test whether it is a result or an error, which takes longer than the rest of its work.
    */
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport)

@@ -14,11 +14,11 @@ import { type Listening, listenedAddresses } from './listen-request.ts'
 
 interface StdioOptions {
   /**
-   * Called once per connection, and once more if a client probes the era before it falls back to the older one. `cut`
+   * Called once per connection, and once more if a client first probes for the 2026 era and then falls back. `cut`
    * leaves a request unanswered forever.
    */
   createServer: (cut: (id: RequestId) => void) => Listening
-  /** Called once, after the last answer is written: closes what keeps the process alive. */
+  /** Called once, after the last answer is written. Closes everything that keeps the process alive. */
   onClose: () => void | Promise<void>
   log: Log
   system: Pick<System, 'sleep'>
@@ -38,7 +38,7 @@ interface LineTransport extends Transport {
 /** How long running calls may take to finish after stdin ends. A host kills the process soon after it closes stdin. */
 const drainMs = 5_000
 
-/** Serves one MCP connection over stdio, of either era. The process may exit by itself once `onClose` has run. */
+/** Serves one MCP connection over stdio, in either era. The process may exit by itself once `onClose` has run. */
 export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
   const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
   let server: Listening | undefined
@@ -112,14 +112,14 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
   }
   const transport: LineTransport = {
     cut: (id) => {
-      // Acts as if the host had cancelled it: the SDK then sends no answer.
+      // Acts as if the host had cancelled the request, so that the SDK sends no answer.
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } } as const
       unanswered.received(cancelled)
       transport.onmessage?.(cancelled)
     },
     start: async () => {
       stdin.on('data', read).on('error', failed).once('end', end).once('close', end)
-      // Stays attached after closing: a late write to a host that is gone must not end the process with an error.
+      // Stays attached after closing: a late write to a host that has exited must not crash the process.
       stdout.on('error', (error) => {
         failed(error)
         close()
@@ -135,7 +135,7 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
   return transport
 }
 
-/** Longer than any honest message; in memory it takes several times as much. */
+/** Longer than any legitimate message. In memory, a message takes several times its length. */
 const longestLineBytes = 10 * 1024 * 1024
 
 /**

@@ -1,9 +1,9 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 
-/** The longest readable address of a resource. */
+/** The longest address of a resource that can be read. */
 export const longestAddress = 4_096
 
-/** Bounds above what any host watches at a time. */
+/** Limits far above what any host watches at once. */
 const mostSubscriptions = 1_000
 const mostCharacters = 64 * 1024
 
@@ -28,7 +28,7 @@ export class Subscriptions {
     this.#addresses.add(address)
   }
 
-  /** Adds addresses that the SDK has already accepted; beyond the bound, the newest stay. */
+  /** Adds addresses that the SDK has already accepted; beyond the limit, only the newest stay. */
   addTaken(addresses: readonly string[]): void {
     const fitting = addresses.filter((address) => address.length <= longestAddress)
     this.#addresses = new Set([...this.#addresses, ...fitting].slice(-mostSubscriptions))

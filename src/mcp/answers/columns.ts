@@ -1,7 +1,7 @@
 /**
- * The main fields of each resource, in order. They form the first line of a single record. In a list, they are the
- * columns if a tool of the connection reads its records one by one. A name is an attribute, with dots before inner
- * ones, or a relationship.
+ * The main fields of each resource, in order. They form the first line of a single record. In a list they are the
+ * columns, if a tool of the connection can read a single record. A name is an attribute (with dots before inner ones)
+ * or a relationship.
  */
 export const columns: Readonly<Record<string, readonly string[]>> = {
   activity: ['createdAt', 'operation', 'result', 'resourceIds', 'actorType', 'agentId'],
@@ -51,5 +51,5 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
   whoami: ['actorType', 'partyId', 'agentId', 'userId'],
 }
 
-/** Attributes that a text includes only when the call requests everything: no model can use them. */
+/** Attributes that a text includes only if the call asks for full detail, because no model can use them. */
 export const hashes: readonly string[] = ['previousHash', 'hash']

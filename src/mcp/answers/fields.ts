@@ -7,13 +7,13 @@ import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
 import { money, quoted, quotedWhole } from './quoted-text.ts'
 
-/** The values of a record in words. A name is an attribute, with dots before inner ones, or a relationship. */
+/** The values of a record in words, by name: an attribute (with dots before inner ones) or a relationship. */
 export type Fields = ReadonlyMap<string, string>
 
 /** The length of texts. A single record is shown whole; a row of a list has short texts, and times to the minute. */
 type Length = 'whole' | 'short'
 
-/** A resource as it appears in answers. A deployed API may send more, or less. */
+/** A resource as it appears in answers. A deployed API may send more fields, or fewer. */
 export interface Sent {
   type?: unknown
   id?: unknown
@@ -42,7 +42,7 @@ interface Place {
   currency: unknown
 }
 
-/** Returns a record's fields besides its type and id, without those that are null or empty. */
+/** Returns a record's fields, except for its type and id and for null and empty fields. */
 export function fieldsOf(operation: OperationDefinition, record: Sent, length: Length, withHashes = false): Fields {
   const { type: _, id: __, attributes, relationships, ...beside } = record
   const place = { path: '', kinds: kindsOf(operation), length, currency: undefined }
@@ -97,7 +97,7 @@ function inWords(name: string, value: unknown, place: Place): string {
   if (typeof value !== 'string') {
     return kinds.amounts.has(name) && typeof value === 'number' ? money(value, currency) : String(value)
   }
-  // An amount in dollars shows its currency by the sign.
+  // The dollar sign of an amount already shows its currency.
   if (name === 'currency' && value === 'USD') return ''
   if (kinds.secrets.has(name)) return ownForm.test(value) ? value : quotedWhole(value)
   const isOwn = kinds.own.has(name) ? ownForm : idForm
@@ -121,7 +121,9 @@ const idForm = /^[a-z]{3}_[\w-]{1,140}$/
 /** A time to the minute, followed by its seconds. */
 const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
 
-/** Texts that the service chooses without a list in the schema, because a deployed service may send new ones. */
+/**
+ * Fields whose words the service chooses. Their schemas list no words, because a deployed service may send new ones.
+ */
 const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
 const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }

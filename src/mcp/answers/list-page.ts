@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { show } from '../../core/errors.ts'
 
-/** The length of a page. Every current list fits in one, because not every host requests the next page. */
+/** The length of a page. Every current list fits on one page, because some hosts never request the next one. */
 const longestPage = 200
 
 /**

@@ -10,9 +10,9 @@ interface Answer {
 
 /** The notes in a result beside the service's answer. */
 interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
-  /** Whether it is the recorded answer of an earlier call with the same key. */
+  /** Whether this is the recorded answer to an earlier call with the same key. */
   replayed?: boolean
-  /** Set if it is the answer of an equal earlier call: its time, and how to make the call once more. */
+  /** Set if this is the answer to an equal earlier call: the time of that call, and how to repeat it on purpose. */
   repeated?: Repeated | undefined
   /** The key of the request. */
   idempotencyKey?: string | undefined
@@ -31,7 +31,9 @@ export interface Repeated {
   next: string
 }
 
-/** The name in a result's `_meta` of the key with which a program repeats the call, or finds its outcome. */
+/**
+ * The name, in a result's `_meta`, of the idempotency key. With it a program can repeat the call or find its outcome.
+ */
 export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 
 /**

@@ -3,12 +3,12 @@ import { columns, hashes } from './columns.ts'
 import { type Fields, fieldsOf, idInWords, metaFields, type Sent } from './fields.ts'
 import { word } from './quoted-text.ts'
 
-/** The purpose of a text. */
+/** How to render an answer as text. */
 export interface Telling {
   operation: OperationDefinition
   /** Whether to include hashes, which a model cannot use. */
   withHashes: boolean
-  /** The connection's tool that shows one whole record of a list; without one, the list itself does. */
+  /** The connection's tool that shows one whole record of a list. Without such a tool, the list shows whole records. */
   reader: string | undefined
 }
 

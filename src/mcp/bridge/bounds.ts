@@ -1,7 +1,7 @@
-/** The largest event of a stream, and the largest answer of any other kind. Our endpoint's own are much smaller. */
+/** The largest event of a stream, and the largest answer of any other kind. Our own endpoint stays far below it. */
 export const largestBytes = 8 * 1024 * 1024
 
-/** More text of a refusal than any reader needs. */
+/** The largest text of a refusal that is read, more than anybody needs. */
 const largestRefusalBytes = 256 * 1024
 
 const lineFeed = 0x0a
@@ -10,20 +10,20 @@ const carriageReturn = 0x0d
 interface Reader {
   /** Resolves once the host has taken all earlier messages. */
   ready(): Promise<void>
-  /** Called once, with the reason in words, if the answer is larger than the bridge reads. */
+  /** Called once, with the reason in words, if the answer is too large. */
   exceeded(reason: string): void
 }
 
 /** Returns whether the body is read event by event, for as long as the endpoint keeps it open. */
 export function isEventStream(response: Response): boolean {
-  // Compares only the media type, as the transport does: parameters must not turn one bound into the other.
+  // Compares only the media type, as the transport does: parameters must not switch from one limit to the other.
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   return response.ok && response.status !== 202 && mediaType === 'text/event-stream'
 }
 
 /**
  * Returns the response with a bounded body, read no faster than the host reads. A stream may last forever, but each of
- * its events is bounded. Any other answer ends at the same bound, and the text of a refusal is cut.
+ * its events is bounded. Any other answer has the same limit in total, and the text of a refusal is cut off.
  */
 export function boundedResponse(response: Response, { ready, exceeded }: Reader): Response {
   if (response.body === null) return response

@@ -39,7 +39,7 @@ const unwritable = 'it cannot be passed on'
 /** Bounds of the wait before a stream is resumed, whatever the endpoint requests. */
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
-/** The most resumptions of a request's stream, which last for at least a quarter of an hour. */
+/** The most resumptions of a request's stream. Even with the shortest pauses they take a quarter of an hour. */
 const mostResumptions = 1_000
 /** How many streams without a waiting request the endpoint may keep open. */
 const mostIdle = 32
@@ -53,7 +53,7 @@ export class Endpoint {
   readonly #open = new Map<unknown, Exchange>()
   /** Requests that are over for the host, but may still have a stream or a connection, oldest first. */
   readonly #idle = new Set<Exchange>()
-  /** The request that the transport is working on, also when it resumes a stream. */
+  /** The request that the transport is working on, also while it resumes a stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
   readonly #closing = new AbortController()
   /** The promise of the last message to the host. Messages are taken in order, so it covers all earlier ones. */
@@ -139,7 +139,8 @@ export class Endpoint {
   }
 
   /**
-   * Handles a cancellation. The later era ends a request by ending its connection, and has no message for it over HTTP.
+   * Handles a cancellation. Returns true if nothing is left to send: in the 2026 era, closing the connection cancels a
+   * request.
    */
   #isCancelled(message: JSONRPCMessage): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false
@@ -168,7 +169,7 @@ export class Endpoint {
     this.#tell(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
   }
 
-  /** Ends the request for the host. Its open connection ends by itself, or when there are too many. */
+  /** Ends the request for the host. Its connection may stay open until it ends by itself or there are too many. */
   #close(exchange: Exchange): void {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)
@@ -190,7 +191,7 @@ export class Endpoint {
     })
   }
 
-  /** Answers a request here, and stops reading its response. */
+  /** Answers a request with an error, and stops reading its response. */
   #end(exchange: Exchange, why: Why = {}): void {
     this.#fail(exchange, why)
     exchange.ending.abort()

@@ -24,12 +24,12 @@ export interface MissingAnswer {
   error?: unknown
 }
 
-/** The code that JSON-RPC 2.0 leaves to implementations, and that the endpoint uses too. */
+/** A code that JSON-RPC 2.0 leaves to implementations; the endpoint uses it too. */
 const missingAnswerCode = -32_000
 
 /** Long enough for all of our sentences, and short enough for a model. */
 const longestMessage = 1_000
-/** The largest error data; our endpoint sends a list of versions, or a link. */
+/** The largest error data that is passed on. Our endpoint sends a list of versions, or a link. */
 const longestData = 64 * 1024
 
 /** Statuses of a request that was rejected before it had any effect. */

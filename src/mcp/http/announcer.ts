@@ -40,7 +40,7 @@ export class Announcer {
     this.#following = changes.follow({ watched, told: (found) => this.#tellHappened(found, changes) })
   }
 
-  /** Watches the party. Await this before giving one of its hosts a stream to listen on. */
+  /** Starts to watch the party. Await this before one of its hosts gets a stream to listen on. */
   async begin(partyId: string): Promise<void> {
     await Promise.all([this.#watch.begin(partyId), this.#following.begin(partyId)])
   }

@@ -1,13 +1,13 @@
 import { bearerChallenge } from '../../core/bearer.ts'
 import type { Principal } from './host-context.ts'
 
-/** The data with which a host signs in: the address of the resource's metadata (RFC 9728) and the scopes. */
+/** The data that a host needs to sign in: the address of the resource's metadata (RFC 9728) and the scopes. */
 export interface Challenge {
   resourceMetadata: string
   scope: string
 }
 
-/** Answers 401 with the way to get a credential. If one was sent, says that it is invalid (RFC 6750, 3). */
+/** Answers 401 and explains how to get a credential. If one was sent, says that it is invalid (RFC 6750, 3). */
 export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
   const words = wasSent
     ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'

@@ -6,16 +6,16 @@ import {
 } from '@modelcontextprotocol/server'
 import { modernVersion } from '../../core/mcp-versions.ts'
 
-/** The handling of a message, as the SDK classifies it or would. */
+/** The era of a message, or its refusal, by the SDK's classification. */
 type Route =
   | { kind: 'modern' }
   | { kind: 'legacy'; reason: Extract<InboundClassificationOutcome, { kind: 'legacy' }>['reason'] }
   | Extract<InboundClassificationOutcome, { kind: 'reject' }>
 
 /**
- * Classifies a message. The SDK first tests whether it is an answer, which takes longer than everything else. So the
- * most common kind, a request whose header names the version, is recognized before. The handler of the later era
- * classifies its own messages again.
+ * Classifies a message. The SDK first tests whether a message is an answer, which takes longer than everything else. So
+ * we first recognize the most common kind: a request whose header names the version. The 2026-era handler classifies
+ * its messages again.
  */
 export function classify({ headers }: Request, body: unknown): Route {
   const protocolVersionHeader = headers.get('mcp-protocol-version')

@@ -42,7 +42,7 @@ export interface EndpointDependencies {
   sessions: SessionStore
   /** The sources of changes by any process. */
   changes: Changes
-  /** Returns the data with which a host signs in, for the address that it used. */
+  /** Returns the data that a host needs to sign in, for the address that it used. */
   challenge(request: Request): Challenge
   /** Returns the OAuth scopes that a JSON-RPC message needs, if any. */
   scopesFor(message: unknown): readonly string[]
@@ -53,7 +53,8 @@ export interface EndpointDependencies {
   /** The secret with which the processes of one store recognize their own questions. */
   sealKey: string
   /**
-   * Returns whether pages of that origin may read the answers. The listener has refused origins that may not even send.
+   * Returns whether pages of that origin may read the answers. The listener has already refused origins that may not
+   * send requests.
    */
   allowsOrigin: (origin: string) => boolean
   system: System
@@ -88,7 +89,7 @@ export class McpEndpoint {
     this.#announcer = new Announcer({ sessions, modern, store, changes, authorize, system, limits, log })
   }
 
-  /** @param arriving Counts the body while it arrives; undefined if it is in this process's memory already. */
+  /** @param arriving Counts the body while it arrives; undefined if the body is already in this process's memory. */
   async fetch(request: Request, arriving?: ArrivingBody): Promise<Response> {
     const { allowsOrigin, log } = this.#dependencies
     const origin = request.headers.get('origin')

@@ -32,12 +32,12 @@ export class EventResponse {
     })
   }
 
-  /** Aborts when either side has ended it. */
+  /** Aborts when either side has ended the response. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }
 
-  /** Resolves when it is over: true if its reader took everything. */
+  /** Resolves when the response is over: true if its reader took everything. */
   get delivered(): Promise<boolean> {
     return this.#delivery.promise
   }
@@ -55,7 +55,7 @@ export class EventResponse {
     this.#flush()
   }
 
-  /** Resolves when its reader has taken everything, or it has ended. */
+  /** Resolves when the reader has taken everything, or the response has ended. */
   async taken(): Promise<void> {
     if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
   }
@@ -72,7 +72,7 @@ export class EventResponse {
     this.#tookSome = false
   }
 
-  /** Ends it after everything written so far. */
+  /** Ends the response after everything written so far. */
   end(): void {
     if (this.#ending) return
     this.#ending = true
@@ -108,7 +108,7 @@ export class EventResponse {
   }
 }
 
-/** Carries the content of `source`. Either end ends the other. */
+/** Creates a response that carries the content of `source`. When one ends, the other ends too. */
 export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadBytes: number): EventResponse {
   const response = new EventResponse(unreadBytes)
   const reader = source.getReader()
@@ -117,7 +117,7 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
   const carry = async (): Promise<void> => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) response.write(read.value)
   }
-  // A failed source has no more to send than one that ends.
+  // A source that fails has nothing more to send either.
   const end = () => response.end()
   carry().then(end, end)
   return response

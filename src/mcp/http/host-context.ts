@@ -23,7 +23,8 @@ export interface HostContext extends Surface {
   /** The X-Instance-ID of calls to the API. */
   instanceId: string
   /**
-   * Whether the host chose it. A session's generated id ends with the session, and a restarted host may repeat calls.
+   * Whether the host chose the instance id. A generated id ends with its session, so a restarted host repeats calls
+   * under another id.
    */
   isOneRun: boolean
   era: 'legacy' | 'modern'

@@ -31,7 +31,7 @@ export const defaultLimits = Object.freeze({
   sweepMs: 15_000,
   /** Bytes that wait for a slow reader; beyond it the connection ends, and the host may resume. */
   unreadBytes: 256 * 1024,
-  /** How often an open stream is written to, so that no proxy takes it for dead. */
+  /** How often to write to an open stream, so that no proxy closes it. */
   heartbeatMs: 15_000,
   /** How often to poll the store for messages from other processes while a request waits for one. */
   pollMs: 200,

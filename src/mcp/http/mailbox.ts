@@ -15,7 +15,7 @@ export interface MailboxDependencies {
   log: Log
 }
 
-/** The longest message: more than a person's answer takes. */
+/** The longest message; a person's answer is shorter. */
 const mailCharacters = 64 * 1024
 
 /**
@@ -89,7 +89,7 @@ export class Mailbox {
     }
   }
 
-  /** Waits until the next poll, or until another process reports mail, in which case it resolves with true. */
+  /** Waits until the next poll, or until another process reports mail; then it resolves with true. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const called = Promise.withResolvers<boolean>()
@@ -115,7 +115,9 @@ export class Mailbox {
     }
   }
 
-  /** Makes a letter of an answer, once per question: its id derives from the question's. */
+  /**
+   * Turns an answer into a letter. The letter's id derives from the question's, so that each question gets one letter.
+   */
   #answer(message: JSONRPCMessage) {
     const { idHash } = this.#dependencies
     const id = 'id' in message ? String(message.id) : ''
@@ -127,7 +129,7 @@ export class Mailbox {
   }
 }
 
-/** Makes a letter that cancels a request. Nothing else from the host's message is passed on. */
+/** Creates a letter that cancels a request. Nothing else from the host's message is passed on. */
 function cancellation({ params }: { params?: Record<string, unknown> | undefined }, newMailId: () => string) {
   const requestId = params?.requestId
   if (!isRequestId(requestId)) return undefined

@@ -84,7 +84,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     listening: bus.listening,
     /** Lists the subscriptions to the address of a resource. */
     subscribed: bus.subscribed,
-    /** Resolves when no request runs; subscriptions run until they are closed. */
+    /** Resolves when no request runs; subscriptions, which run until they are closed, do not count. */
     idle: async () => {
       if (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
@@ -94,7 +94,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
 
 /** The connection over which a request is answered. */
 class Connection {
-  /** Called once, when it is over. */
+  /** Called once, when the connection is over. */
   readonly #over: () => void
   readonly #cut = Promise.withResolvers<never>()
   #events: EventResponse | undefined
@@ -109,7 +109,7 @@ class Connection {
     this.#cut.reject(new ConnectionCutError())
   }
 
-  /** Returns the answer, unless the connection is cut before. */
+  /** Returns the answer, unless the connection is cut first. */
   async unlessCut(answer: () => Promise<Response>): Promise<Response> {
     try {
       return await Promise.race([answer(), this.#cut.promise])
@@ -143,7 +143,7 @@ async function carried(
     over.streams?.(events)
     return streamResponse(events.body)
   }
-  // As one string: the HTTP layer writes that at once, a stream only in turns of the event loop.
+  // The HTTP layer writes a string at once, but a stream only over several turns of the event loop.
   const text = body === null ? null : await response.text()
   over.ended?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 
-/** One object for all answers: the HTTP layer writes plain headers unchanged. */
+/** One object shared by all answers: the HTTP layer writes plain headers unchanged. */
 const jsonHeaders = Object.freeze({ 'Content-Type': 'application/json' })
 
 export function jsonResponse(message: JSONRPCMessage, headers: Record<string, string> = jsonHeaders): Response {
@@ -46,7 +46,7 @@ export function refused({ status, code, message, data, id = null, headers = {} }
   })
 }
 
-/** JSON-RPC's own codes, and those that the SDKs use where JSON-RPC has none. */
+/** JSON-RPC's own codes, and the SDKs' codes for cases that JSON-RPC does not cover. */
 export const rpc = {
   parse: -32700,
   invalidRequest: -32600,
@@ -55,7 +55,7 @@ export const rpc = {
   noSession: -32001,
 } as const
 
-/** Answers always the same bytes, so as not to reveal whether the session belongs to another principal. */
+/** Always answers the same bytes, so as not to reveal whether the session belongs to another principal. */
 export function sessionNotFound(): Response {
   return refused({
     status: 404,

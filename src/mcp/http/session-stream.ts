@@ -27,7 +27,7 @@ export class SessionStream {
   #sequence = 0
   #ended = false
   #response: EventResponse | undefined
-  /** Secrets kept in memory for a host that lost its connection, while the call that asks for them runs. */
+  /** Secret messages, kept in memory while their call runs, for a host that lost its connection. */
   readonly #held = new Map<string, string>()
   /** Stores each event before it is sent, in order, so that a host can resume after any event that it read. */
   #queue: Promise<void> = Promise.resolve()
@@ -37,7 +37,7 @@ export class SessionStream {
     this.#dependencies = dependencies
   }
 
-  /** Returns whether a host is reading it. */
+  /** Returns whether a host is reading the stream. */
   isRead(): boolean {
     return this.#response !== undefined && !this.#response.ended.aborted
   }
@@ -62,7 +62,7 @@ export class SessionStream {
     })
   }
 
-  /** Continues over this response, from the event after that one, and ends the previous response. */
+  /** Continues over this response with the events after `afterSequence`, and ends the previous response. */
   attach(fresh: EventResponse, afterSequence: number): void {
     const { store, idHash } = this.#dependencies
     this.#next(async () => {
@@ -72,14 +72,14 @@ export class SessionStream {
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) fresh.write(messageEvent(text, eventId(this.id, sequence)))
-        // At the reader's pace: all events at once might exceed the limit of unread bytes.
+        // Writes at the reader's pace: all events at once might exceed the limit of unread bytes.
         await fresh.taken()
       }
       if (this.#ended) fresh.end()
     })
   }
 
-  /** Ends it for good without an answer: there will be nothing to resume. */
+  /** Ends the stream for good without an answer, so that there is nothing to resume. */
   cancel(): void {
     if (this.#ended) return
     this.#sequence += 1
@@ -112,7 +112,7 @@ export class SessionStream {
       await store.appendEvent(event, bounds)
       return eventId(this.id, sequence)
     } catch (error) {
-      // The current reader still gets it.
+      // The current reader still gets the event.
       log.warn({ err: error }, 'an event is not resumable')
       return undefined
     }

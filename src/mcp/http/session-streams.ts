@@ -23,7 +23,8 @@ type EventPlace = NonNullable<ReturnType<typeof parseEventId>>
 /** The event streams of one session in this process. */
 export class SessionStreams {
   readonly #dependencies: StreamsDependencies
-  // Few at a time, and mostly none: an empty list takes little memory, and there may be thousands of sessions.
+  // There are few streams, and mostly none. An empty list takes little memory, which matters with thousands of
+  // sessions.
   #responses: readonly EventResponse[] = []
   #streams: readonly SessionStream[] = []
   /** The streams on which hosts listen, newest last. */
@@ -47,7 +48,7 @@ export class SessionStreams {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
     if (lastEventId !== null && after === undefined) return badEventId()
-    // Keeps the event that the host names, because it shows whether there is another.
+    // Keeps the last event that the host has, because it shows whether the stream has ended.
     if (after !== undefined && after.sequence > 1) await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
     const interrupted = this.#streams.find(({ id }) => id === after?.streamId)
     if (this.#responses.length >= limits.streamsPerSession && interrupted?.isRead() !== true) {
@@ -89,7 +90,7 @@ export class SessionStreams {
     return response
   }
 
-  /** Creates a stream. The kind begins the id: only a request's stream (`p`) has an end to wait for. */
+  /** Creates a stream. Its id begins with the kind: only a request's stream (`p`) has an end to wait for. */
   #create(kind: 'g' | 'p'): SessionStream {
     const { system, sweeper, idHash } = this.#dependencies
     const id = `${kind}${newSecret(system, 9)}`
@@ -104,7 +105,7 @@ export class SessionStreams {
 
   async #listenAnew(response: EventResponse, after: EventPlace | undefined, primed: boolean): Promise<void> {
     const { idHash, store } = this.#dependencies
-    // Events that an interrupted stream missed stay in the store, for a later resumption.
+    // Events that the host missed stay in the store, for a later resumption.
     for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()
     const stream = this.#create('g')
     this.#listening = [...this.#listening.filter((other) => other.isRead()), stream]
@@ -124,7 +125,7 @@ async function resumeFromStore(
   dependencies: StreamsDependencies,
 ): Promise<Response | undefined> {
   const { idHash, store } = dependencies
-  // Includes the event that the host has: it shows whether that was the last one.
+  // Includes the last event that the host has, because it shows whether the stream has ended.
   const events = await store.readEvents(idHash, streamId, sequence - 1)
   const missed = events.filter((event) => event.sequence > sequence)
   const known = events.find((event) => event.sequence === sequence)

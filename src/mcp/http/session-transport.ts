@@ -17,10 +17,10 @@ interface Exchange {
   /** The length of the request, which stays in memory while it runs. */
   characters: number
   answer(message: JSONRPCMessage): void
-  /** The stream that carries the answer, once another message goes before it. */
+  /** The stream that carries the answer, if another message was sent before it. */
   stream?: SessionStream
   openStream?: () => SessionStream
-  /** Ends it without an answer. With an error the connection is cut, unless a stream already answers. */
+  /** Ends the exchange without an answer. With an error the connection is cut, unless a stream already answers. */
   drop(error?: ConnectionCutError): void
   stopWaiting: () => void
 }
@@ -69,7 +69,7 @@ export class SessionTransport implements Transport {
     if ('id' in message) throw new Error('The host has no stream open that it could be asked on.')
   }
 
-  /** Passes a request to the server that did not come over HTTP, and resolves with its answer. */
+  /** Passes to the server a request that did not come over HTTP. Resolves with the answer. */
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage> {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('The request was not answered.'))
@@ -77,7 +77,7 @@ export class SessionTransport implements Transport {
     })
   }
 
-  /** Serves a POST with a request: as JSON if only the answer comes, as events once another message does. */
+  /** Serves a POST with a request: as JSON if there is only an answer, as events if other messages come before it. */
   request(message: JSONRPCRequest, how: { primed: boolean; characters: number; request: Request }): Promise<Response> {
     const { streams, limits } = this.#dependencies
     if (this.#closed) return Promise.resolve(sessionNotFound())
@@ -223,7 +223,8 @@ export class SessionTransport implements Transport {
     const isRequest = 'id' in message
     const listened = this.#dependencies.streams.listened(isRequest)
     if (listened !== undefined || !isRequest) return listened
-    // A host that listens on no stream reads the one of its call. With a single call there is no doubt which.
+    // A host that listens on no stream still reads the stream of its call. With a single call, there is no doubt which
+    // one.
     return this.#exchanges.size === 1 ? streamOf(this.#exchanges.values().next().value) : undefined
   }
 }
@@ -235,7 +236,7 @@ function streamOf(exchange: Exchange | undefined): SessionStream | undefined {
   return stream
 }
 
-/** Bounds above the subscriptions of any honest host. */
+/** Limits far above the subscriptions of any real host. */
 const subscriptionLimit = 1_000
 const subscriptionCharacters = 64 * 1024
 
@@ -264,7 +265,7 @@ function refusedRequest(
     return refused({ status: 400, code: rpc.invalidRequest, message, id })
   }
   const sum = [...running.values()].reduce((before, exchange) => before + exchange.characters, characters)
-  // The only one that runs may have any length that the endpoint takes.
+  // A request that runs alone may have any length that the endpoint accepts.
   if (running.size === 0 || (running.size < limit && sum <= most)) return undefined
   const message = `${running.size} requests of this session are running. Send this one again when one is answered.`
   return refused({ status: 429, code: rpc.server, message, id, headers: { 'Retry-After': '1' } })

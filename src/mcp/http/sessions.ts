@@ -55,7 +55,7 @@ interface Live extends Session {
   readonly latest: { principal: Principal }
   usedAtMs: number
   touchedAtMs: number
-  /** The time when the store last contained it. */
+  /** The time when the store was last seen to contain the session. */
   checkedAtMs: number
 }
 
@@ -181,7 +181,8 @@ export class Sessions {
   }
 
   /**
-   * Returns whether the session is over. The store knows every process's use to the minute; this process knows its own.
+   * Returns whether the session is over. The store knows to the minute when any process used it; this process knows its
+   * own use exactly.
    */
   #isOver({ usedAtMs }: Pick<SessionRecord, 'usedAtMs'>, live: Live | undefined, nowMs: number): boolean {
     const isIdle = Math.max(usedAtMs, live?.usedAtMs ?? 0) + this.#dependencies.limits.idleMs <= nowMs

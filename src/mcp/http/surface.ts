@@ -26,7 +26,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   if (readOnly !== 'true' && readOnly !== 'false') {
     return { status: 400, problem: `X-MCP-Readonly got ${show(readOnly)}; it accepts true or false.` }
   }
-  // A blank header counts as none: hosts send one for a setting that their user left empty.
+  // A blank header counts as missing: hosts send one for a setting that their user left empty.
   const isGiven = list.trim() !== ''
   const toolsets = isGiven ? parseToolsets(decoded(list)) : undefined
   if (isGiven && toolsets === undefined) {
@@ -37,7 +37,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   return { toolsets, readOnly: readOnly === 'true' || found.readOnly }
 }
 
-/** Decodes percent-encoded commas and spaces of a path. Any other encoding is no toolset. */
+/** Decodes percent-encoded commas and spaces of a path. No toolset contains any other encoded character. */
 function decoded(list: string): string {
   return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
 }

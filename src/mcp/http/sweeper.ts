@@ -19,7 +19,8 @@ type Delivered = Parameters<SessionStore['forgetEvents']>
 
 /** Creates the job that deletes from the store, at intervals, the data that no host will request again. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
-  // A delivered event may be lost on its way. So it stays for a turn of the timer, for a host that reconnects at once.
+  // A delivered event may still be lost on its way. So it stays until the timer's next turn, for a host that reconnects
+  // at once.
   let fresh: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()

@@ -78,7 +78,7 @@ export async function askToCreateAgentKey({ agentId }: Arguments, read: Read): P
   }
 }
 
-/** Shows only the day. Asking uses the key itself, and the facts that a person agreed to must not change by it. */
+/** Shows only the day. The question itself may use the key, and must not change the facts that a person agreed to. */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 
 const shownKey = (prefix: string, id: string) => `${word(prefix)}…, ${word(id)}`

@@ -17,8 +17,8 @@ interface CardRequest {
 }
 
 /**
- * Answers if card details are masked. The model gets harmless details. The person gets a page with the number, at an
- * address that the model never sees.
+ * Answers a call for card details that are masked. The model gets the last four digits. The person gets a page with the
+ * number, at an address that the model never sees.
  */
 export async function showMasked(
   dependencies: Dependencies,

@@ -27,7 +27,7 @@ import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision 
 import type { Question as Drafted } from './question.ts'
 import { questions } from './questions.ts'
 
-/** A question from which unreadable facts are removed. */
+/** A question without the facts that could not be read. */
 type Question = Drafted & { facts: string[] }
 
 export interface ToolCall {

@@ -61,8 +61,8 @@ export async function openPage(
 const fastestPersonMs = 500
 
 /**
- * Returns whether nobody saw the question, as far as can be known: a host without a person cancels, or refuses at once.
- * A fast agreement counts, because some people let hosts agree for them.
+ * Returns whether the question was probably shown to nobody: a host without a person cancels, or refuses at once. A
+ * fast agreement counts, because some people let their host agree for them.
  */
 export function isNotShown(
   { system }: Dependencies,
@@ -72,10 +72,10 @@ export function isNotShown(
   return action === 'cancel' || (action !== 'missing' && system.now() - askedAtMs < fastestPersonMs)
 }
 
-/** Returns how the host can ask its person: by a form, by opening a page. A host that names no mode has forms. */
+/** Returns how the host can ask its person: by a form, or by opening a page. A host that names no mode has forms. */
 export function modesOf(server: Server, context: ServerContext): { form: boolean; url: boolean } {
   const envelope = context.mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined
-  // A request of the later era carries the capabilities itself; in the earlier era, the connection named them once.
+  // In the 2026 era each request carries the capabilities; in the 2025 era only `initialize` does.
   const elicitation = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation
   const url = elicitation?.url !== undefined
   return { form: elicitation !== undefined && (elicitation.form !== undefined || !url), url }
@@ -128,8 +128,8 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Waits, in milliseconds, before each check of what a person does on a page. Their sum is less than the minute that
- * hosts give a request. A person who takes longer is asked again.
+ * The waits, in milliseconds, before each check whether the person has acted on a page. Their sum is less than the
+ * minute that hosts give a request. A person who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 

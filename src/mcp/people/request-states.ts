@@ -7,8 +7,8 @@ const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
   /**
-   * Secrets of 32 characters or more, newest first, equal in every process that may get the answer. Without them, this
-   * process generates one.
+   * Secrets of 32 characters or more, newest first, the same in every process that may get the answer. Without them,
+   * this process generates one.
    */
   secrets?: () => Promise<readonly string[]>
   /** The key or grant of the connection: only the principal that was asked can answer. */

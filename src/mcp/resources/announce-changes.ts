@@ -12,7 +12,7 @@ interface Answered extends Reference {
   relationships?: Record<string, { data?: Reference | null } | undefined>
 }
 
-/** Notifies a watching host at once of the changes by its own call. */
+/** Notifies a subscribed host at once of changes by its own call. */
 export function announceChanges(
   { server, changes, subscriptions, run, log }: Dependencies,
   { customerPartyId }: Record<string, unknown>,
@@ -22,7 +22,7 @@ export function announceChanges(
   const touched = touchedBy(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
-  // In the 2025 era, only subscribed addresses are sent. In the later era, the router of notifications holds the
+  // In the 2025 era, only subscribed addresses are sent. In the 2026 era, the router of notifications applies the
   // filter.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
@@ -33,8 +33,8 @@ export function announceChanges(
 }
 
 /**
- * Returns the addresses of the answered resources and those they name: a purchase uses its card up, a refund changes
- * its purchase.
+ * Returns the addresses of the answered resources and of the resources they refer to: a purchase uses up its card, and
+ * a refund changes its purchase.
  */
 function touchedBy(data: unknown, customerPartyId: unknown): string[] {
   const answered = (Array.isArray(data) ? data : [data]) as Answered[]

@@ -56,7 +56,10 @@ export const resourceKinds = {
 
 export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)
 
-/** Builds an address. It names the customer, because their resource differs from the caller's own with the same id. */
+/**
+ * Builds an address. It names the customer, if any: a customer's resource differs from the caller's own with the same
+ * id.
+ */
 export function addressOf(kind: string, id: string, customerPartyId?: unknown): string {
   const query = typeof customerPartyId === 'string' ? `?customerPartyId=${encodeURIComponent(customerPartyId)}` : ''
   return `payments://${kind}/${encodeURIComponent(id)}${query}`

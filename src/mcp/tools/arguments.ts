@@ -14,19 +14,19 @@ type Values = Record<string, unknown>
 export interface TakenArguments {
   input: Values
   idempotencyKey: string | undefined
-  /** Unknown arguments, which do not stop a read. */
+  /** Unknown arguments of a read, which are ignored. */
   ignored: readonly string[]
-  /** Whether the text of the answer leaves nothing out. */
+  /** Whether the answer's text includes the hashes. */
   withHashes: boolean
 }
 
-/** Arguments that hosts add to every tool for their own use: Gemini CLI. */
+/** Arguments that a host adds to every tool for its own use, here Gemini CLI. */
 const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 
 /**
- * Accepts the deviations of models and hosts. null and "" of an optional argument count as not given, a number may be a
- * text, and a read ignores unknown arguments. A change does not: a misspelt `customerPartyId` would pay from the wrong
- * wallet. @throws {WrongArguments} naming all mistakes
+ * Tolerates the usual deviations of models and hosts. null and "" of an optional argument count as not given, a number
+ * may be a text, and a read ignores unknown arguments. A change does not: a misspelt `customerPartyId` would pay from
+ * the wrong wallet. @throws {WrongArguments} naming all mistakes
  */
 export function takeArguments(
   dependencies: Dependencies,
@@ -107,8 +107,8 @@ function argumentNames(operation: OperationDefinition): string[] {
 }
 
 /**
- * The shortest key that counts as unique. Models invent shorter keys, or words, and a second model would get this
- * answer.
+ * The shortest key that counts as unique. Models invent short keys and words, and a second model that invents the same
+ * one would get this call's answer.
  */
 const shortestUnique = 16
 
@@ -123,7 +123,7 @@ function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefi
   })
 }
 
-/** Returns null for each field to empty, as the service takes it. */
+/** Returns null for each field to empty, as the service expects. */
 function cleared(operation: OperationDefinition, names: unknown, input: Values): Values {
   const clearable = clearableOf(operation)
   if (clearable.length === 0 || isNothing(names)) return {}

@@ -26,7 +26,7 @@ export interface RecordState {
   answered: CreatedRecord
   /** Null if the record is gone; undefined if that is unknown. */
   now: CreatedRecord | null | undefined
-  /** Why the answer is no longer useful, such as "is used now"; undefined while it is useful. */
+  /** Why the answer is obsolete, such as "is used now"; undefined while it is useful. */
   obsolete: string | undefined
 }
 
@@ -48,7 +48,7 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
   return states
 }
 
-/** The most records of one call that are read; later ones are not checked. */
+/** The most records of one call that are read. The others are not checked. */
 const mostRead = 20
 
 /**

@@ -64,8 +64,8 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),
-      // A setting overwrites the previous one. Operations that exist only in the sandbox just rehearse the acts of
-      // others.
+      // A setting overwrites the previous one. Operations that exist only in the sandbox merely simulate what others
+      // do.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
       // Two equal purchases count as one only for a while (PAYMENTS_REPEAT_WINDOW), so no host may rely on it.
@@ -77,8 +77,8 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
 }
 
 /**
- * Adds the stakes to the description if the tool moves money, because some hosts pass a server's instructions to no
- * model.
+ * Adds the stakes to the description if the tool moves money, because some hosts do not pass the server's instructions
+ * to the model.
  */
 function describedFor(
   { description, instanceId, environments }: OperationDefinition,

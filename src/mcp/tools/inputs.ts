@@ -140,10 +140,10 @@ function refuse(name: string, index: number, wrong: string): never {
   })
 }
 
-/** More words than a model should read with every request. The description names the usual ones. */
+/** The most words of an enum, because a model reads them with every request. The description names the usual ones. */
 const mostWords = 16
 
-/** The largest bound on a text that the schema states: models write shorter texts than any larger bound. */
+/** The largest length limit that the schema states: models never write texts as long as that. */
 const longestTold = 200
 
 /** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */

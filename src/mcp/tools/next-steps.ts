@@ -10,7 +10,7 @@ interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition
   error: ApiError | Failure
-  /** The decision with which the call was made. */
+  /** The id of the decision that the call was made with. */
   decision?: string | undefined
 }
 

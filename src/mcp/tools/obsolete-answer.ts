@@ -44,7 +44,7 @@ export function changesInWords(states: readonly RecordState[]): string {
     .join('')
 }
 
-/** More ids than that do not help a model. */
+/** The most ids to list: more would not help a model. */
 const mostTold = 3
 
 /** The calls that make a suspended record useful again. */
@@ -68,7 +68,7 @@ function another(dependencies: Dependencies, call: ToolCall, [state]: readonly R
   if (obsolete?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
   const agent = answered.relationships?.agent?.data?.id
   const key = JSON.stringify(newKey(dependencies))
-  // A key can be rotated only once, and this one was.
+  // A key can be rotated only once, and this one has been.
   if (operation.name === agentKeys.rotateAgentKey.name && agent !== undefined) {
     return `For another key, call create_agent_key with agentId ${JSON.stringify(agent)} and idempotencyKey ${key}.`
   }

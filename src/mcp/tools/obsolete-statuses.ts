@@ -12,7 +12,7 @@ import type { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import type { Wallet } from '../../../tools/wallets.ts'
 import type { webhookStatuses } from '../../../tools/webhooks.ts'
 
-/** For each status of a record, whether the answer that created the record is no longer useful. */
+/** For each status of a record, whether the answer that created the record is obsolete. */
 type ByStatus<Statuses extends readonly string[]> = Readonly<Record<Statuses[number], boolean>>
 type ByStatusOf<Record_ extends z.ZodType<{ attributes: { status: string } }>> = ByStatus<
   readonly z.output<Record_>['attributes']['status'][]

@@ -16,7 +16,7 @@ export function isRefusal(error: unknown): boolean {
   return error.status < 500 && error.code !== 'bad_gateway' && ![401, 403, 408, 429].includes(error.status)
 }
 
-/** Returns whether nothing was done, for a call without a key, which has no other attempt. */
+/** Returns whether a call without a key changed nothing. Such a call is attempted only once. */
 export function isUndone(error: unknown): boolean {
   if (error instanceof Failure) return true
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false

@@ -37,7 +37,7 @@ interface Memo {
 
 type Kept = KeptCall & Memo
 
-/** The equal earlier call was refused, so nothing was done, and this call must be sent as a new one. */
+/** The error for an equal earlier call that was refused. Nothing was done, so this call must be sent as a new one. */
 export class RefusedBefore extends Error {
   constructor(cause: unknown) {
     super('The equal call before was refused.', { cause })
@@ -45,9 +45,9 @@ export class RefusedBefore extends Error {
 }
 
 /**
- * Remembers the key of a call before it is first sent, because hosts lose answers and models call again. An equal call
- * without its own key is sent under the same one. The service then repeats its answer. If the first call never arrived,
- * the service carries it out now, once.
+ * A guard against repeated calls. It remembers the key of a call before the call is first sent, because hosts lose
+ * answers and models call again. An equal call without its own key is sent under the same one. The service then repeats
+ * its answer. If the first call never arrived, the service carries it out now, once.
  */
 export class RepeatGuard {
   readonly #dependencies: Dependencies
@@ -106,7 +106,7 @@ export class RepeatGuard {
       const result = brings
         ? await send({ idempotencyKey: key })
         : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !kept.isFirst })
-      // It was carried out only now, so the window for repeats starts now.
+      // The call was carried out only now, so the window for repeats starts now.
       if (!kept.isFirst && !result.replayed) await this.#keepAnew({ key, decided: decided || kept.decided })
       if (brings) return result
       // The first attempt under a new key is replayed only if an equal call was faster.
@@ -175,7 +175,7 @@ export class RepeatGuard {
     const { data, meta } = result
     const memo = { key: '', decided: kept.decided, answer: { data, meta } }
     await this.#keepAnew(memo)
-    // The newest also counts for calls without a key.
+    // A later call without a key gets this answer too.
     if (this.#plainText !== this.#text) await this.#keepAnew(memo, this.#plainText)
     return { ...result, replayed: false }
   }
@@ -287,5 +287,5 @@ const toDoAgain = 'nothing happened now. To do it once more on purpose, pass a n
 /** Less than the minute that hosts give a call. */
 const longestWaitMs = 45_000
 
-/** The most answers that one process keeps apart from the calls. */
+/** The most answers that one process keeps separately from the calls. */
 const mostAnswers = 100

@@ -5,7 +5,9 @@ import { toolsets } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
-/** Explains why a tool cannot be called: this connection does not offer it, with the remedy, or its name is unknown. */
+/**
+ * Explains why a tool cannot be called: this connection does not offer it (with the remedy), or its name is unknown.
+ */
 export function explainUnknownTool({ choice, api }: Dependencies, name: string): string {
   const operation = operationsByName.get(name)
   const others = operationsOf(choice).map((candidate) => candidate.name)

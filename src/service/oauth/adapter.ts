@@ -11,7 +11,7 @@ import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 
 /**
- * Returns the authorization server's storage. It stores ids that a bearer presents only as hashes. Requests from
+ * Returns the authorization server's storage. Ids that a bearer presents are stored only as hashes. Requests from
  * unauthenticated clients are counted here because the preceding checks have passed: the client of a stored sign-in is
  * known, and a code is looked up from the browser's own form.
  */

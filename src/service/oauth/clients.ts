@@ -12,7 +12,7 @@ const bounds = {
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
   /** The limit on new sign-ins: each is stored until it ends, or for an hour. */
   mayBegin: { each: 120, all: 6000, seconds: 60 },
-  /** The limit on pages for connecting a device, also after its form: each may store a session for an hour. */
+  /** The limit on pages for connecting a device, form or answer: each may store a session for an hour. */
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 

@@ -39,7 +39,7 @@ const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
 
-/** For pages of other sites, which the listener has let through; no cookie identifies them. */
+/** For pages of other sites, which the listener has admitted. No cookie identifies them. */
 const preflight = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, POST',

@@ -22,10 +22,14 @@ export interface SignInPlace {
 }
 
 /**
- * Wrong passwords for an account at one place within the period. After that, not even the right one is checked there.
+ * The most wrong passwords for an account at one place within the period. Beyond it, not even the right one is checked
+ * there.
  */
 const mostHere = 10
-/** Wrong passwords for an account from all unknown places together, so that many machines guess no faster than one. */
+/**
+ * The most wrong passwords for an account from all unknown places together, so that many machines guess no faster than
+ * one.
+ */
 const mostAnywhere = 500
 /** Password checks per minute and process: each costs much time and memory. */
 const looked = { each: 30, all: 300, seconds: 60 } as const

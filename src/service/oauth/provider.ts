@@ -95,7 +95,7 @@ function configuration(
       Session: lifetimes.session,
     },
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
-    // The sign-in is on the same page.
+    // The consent page also signs people in.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
     // A person decides on every connection, whatever was allowed before. The grant is the decision just made.
     loadExistingGrant: (ctx) => {
