@@ -59,7 +59,7 @@ type Account = [name: string, most: number]
 
 /**
  * Counts the request bytes that a process holds while bodies arrive, over all endpoints
- * (docs/service.md#bodies-that-arrive). If the sender announces a length, all of it is counted at the start. When many
+ * (docs/service.md#limits-of-request-bodies). If the sender announces a length, all of it is counted at the start. When many
  * bodies begin at once, some arrive completely, and the others are refused before they take any memory.
  */
 export class BodyBudget {

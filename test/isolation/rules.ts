@@ -23,7 +23,7 @@ export const targets = [
 
 export type Target = (typeof targets)[number]
 
-/** Returns the status by docs/service.md#credential-modes, #api-keys, #agent-policy and #nothing-of-others. */
+/** Returns the status by docs/service.md#credential-modes, #api-keys, #agent-policy and #resources-of-others. */
 export function expectedStatus(
   credential: CredentialKind,
   sample: Sample,

@@ -4,7 +4,7 @@ import type { Permission } from '../../core/permissions.ts'
 interface EventKind {
   /** The type of the resource that the event names and shows. */
   resource: string
-  /** The permission to read the resource, which also allows reading the event (docs/events.md#who-is-told-what). */
+  /** The permission to read the resource, which also allows reading the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
    * The events that an agent gets at its own party: about its `own` records, about `wallets` where it may read them, or
