@@ -1,6 +1,6 @@
 import { Failure, fail } from '../../core/errors.ts'
 import type { Environment } from '../../core/operation.ts'
-import { authenticate } from '../request/authenticate.ts'
+import { authenticate } from '../request/authentication.ts'
 import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'

@@ -1,6 +1,6 @@
 import type { Environment } from '../../core/operation.ts'
 import { newId, sha256 } from '../../core/system.ts'
-import { keyIsValid } from '../request/authenticate.ts'
+import { keyIsValid } from '../request/authentication.ts'
 import type { SettledContext } from '../request/due-effects.ts'
 import type { LastUses } from '../request/last-use.ts'
 import type { RateLimit } from '../request/rate-limit.ts'

@@ -5,7 +5,7 @@ import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { type AccessTokens, looksSigned } from '../tokens/access-tokens.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
-import { authenticate, type LocalCredentials } from './authenticate.ts'
+import { authenticate, type LocalCredentials } from './authentication.ts'
 import type { Actor } from './permission-checks.ts'
 
 export interface AuthenticationDependencies {
