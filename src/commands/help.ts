@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
-import { nearest } from '../core/nearest.ts'
+import { nearest } from '../core/spelling.ts'
 
 /** Two examples at the end of each command's help. */
 export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {

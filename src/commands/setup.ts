@@ -13,8 +13,8 @@ import {
   serverName,
 } from '../core/host-setups.ts'
 import { maskSecrets } from '../core/masking.ts'
-import { nearest } from '../core/nearest.ts'
 import { firstQuestion } from '../core/product.ts'
+import { nearest } from '../core/spelling.ts'
 import { servedAddress } from './addresses.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'

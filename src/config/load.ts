@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { maskSecrets } from '../core/masking.ts'
-import { nearest } from '../core/nearest.ts'
 import { type Environment, environmentSegments } from '../core/operation.ts'
+import { nearest } from '../core/spelling.ts'
 import { directoryOf } from './data-directory.ts'
 import { dataSettings } from './data-settings.ts'
 import type { CommandName, Start } from './setting.ts'

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
-import { nearest } from '../core/nearest.ts'
+import { nearest } from '../core/spelling.ts'
 import { listOf } from '../worlds/fields.ts'
 import { type ParsedFile, parsedFile, WorldFileError } from '../worlds/parse-file.ts'
 import { readText } from '../worlds/read-text.ts'

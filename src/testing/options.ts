@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ConfigError, loadConfig } from '../config/load.ts'
 import { type Config, type LogLevel, names } from '../config/settings.ts'
-import { nearest } from '../core/nearest.ts'
+import { nearest } from '../core/spelling.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World, worldSchema } from '../worlds/schema.ts'
 

@@ -4,9 +4,9 @@ import { show } from '../core/errors.ts'
 import { accepts, type Issue, withinUnion } from '../core/invalid-value.ts'
 import { maskSecrets } from '../core/masking.ts'
 import { centsIfDollars } from '../core/money.ts'
-import { nearest } from '../core/nearest.ts'
 import { fieldsOf, isAmount, layersOf, layersUnder } from '../core/schema-fields.ts'
 import { isSecret } from '../core/secret-fields.ts'
+import { nearest } from '../core/spelling.ts'
 import { pathInFile } from './fields.ts'
 
 /** A value from a file that the schema rejects. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nearest } from '../core/nearest.ts'
+import { nearest } from '../core/spelling.ts'
 import { ownShop, ownShops } from './own-shops.ts'
 import { type ShopDefinition, ShopRef } from './shops.ts'
 

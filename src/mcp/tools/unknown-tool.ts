@@ -1,7 +1,7 @@
 import { operationsByName } from '../../../tools/index.ts'
 import { show } from '../../core/errors.ts'
-import { mostLike } from '../../core/nearest.ts'
 import { toolsets } from '../../core/operation.ts'
+import { mostLike } from '../../core/spelling.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 

@@ -1,7 +1,7 @@
 import type { WrongArgument } from '../../client/input.ts'
 import { Failure, show } from '../../core/errors.ts'
-import { nearest } from '../../core/nearest.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import { nearest } from '../../core/spelling.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
 import { callAgain, correction, sentence } from './next-steps.ts'

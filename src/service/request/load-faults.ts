@@ -1,7 +1,7 @@
 import { catalogue } from '../../../tools/index.ts'
 import type { FaultRule } from '../../../tools/sandbox-faults.ts'
-import { nearest } from '../../core/nearest.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import { nearest } from '../../core/spelling.ts'
 import { builtInRules, isSuited } from '../rules/faults.ts'
 import type { Store } from '../store/engine/store.ts'
 import { lockFaults, mostRules, replaceFileFaults } from '../store/faults.ts'

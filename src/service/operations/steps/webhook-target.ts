@@ -1,6 +1,6 @@
 import { failAttribute, show } from '../../../core/errors.ts'
-import { mostLike } from '../../../core/nearest.ts'
 import type { Environment } from '../../../core/operation.ts'
+import { mostLike } from '../../../core/spelling.ts'
 import { addressProblem, mayBeHere } from '../../request/webhook-addresses.ts'
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
