@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type EventType, wordOf } from '../rules/event-types.ts'
+import { changeFeed } from './change-feed.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
@@ -7,7 +8,6 @@ import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type StateTold, stateText } from './event-states.ts'
-import { feedOf } from './feed.ts'
 import { findPartyHead, leaveEvent, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
@@ -64,7 +64,7 @@ export function announcing(
 
 /** Returns the feed of the outbox, whichever process wrote the events. */
 export function eventFeed(store: Store) {
-  return feedOf(store, {
+  return changeFeed(store, {
     head: 'eventSequence',
     rows: async (tx, by) => (await eventsAfter(tx, by)).rows,
     changeOf: (event: EventRow) => event,

@@ -1,10 +1,10 @@
 import { faultEntry } from './activity.ts'
+import { changeFeed } from './change-feed.ts'
 import type { Store } from './engine/store.ts'
-import { feedOf } from './feed.ts'
 
 /** Makes a feed of the actions and their credentials from the activity, whichever process performed them. */
 export function createMcpChanges(store: Store) {
-  return feedOf(store, {
+  return changeFeed(store, {
     head: 'activitySequence',
     rows: ({ db }, { partyId, sequence, upTo, limit }) =>
       db

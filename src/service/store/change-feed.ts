@@ -23,7 +23,7 @@ const rowsOfWorld = 2 ** 32
  * end. When the sandbox returns to another state, row numbers go back too. So the numbers of each epoch follow those of
  * the previous one, and a reader from an earlier epoch gets the latest rows first.
  */
-export function feedOf<Row extends { sequence: number }, Change>(
+export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,
   { head, rows, changeOf }: FeedRows<Row, Change>,
 ): Pick<Feed<Change>, 'ends' | 'after'> {
