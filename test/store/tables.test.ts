@@ -50,7 +50,7 @@ const asked: Record<string, readonly string[]> = {
   'mcp-changes.ts': ['activity'],
   // The rows of a command are read together with its party's.
   'command-rows.ts': ['parties'],
-  'probe.ts': ['mcpMail'],
+  'write-probe.ts': ['mcpMail'],
   // `doctor` reads them in one read-only transaction.
   'engine/inspect.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],
 }

@@ -4,7 +4,7 @@ import type { Environment } from '../../core/operation.ts'
 import { deadline, type System } from '../../core/system.ts'
 import { readTimes } from '../store/clock.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
-import { probeWrite } from '../store/probe.ts'
+import { probeWrite } from '../store/write-probe.ts'
 import type { Readiness } from './readiness.ts'
 
 /** How often the database is written to for it, however many ask, and after a failure. */
