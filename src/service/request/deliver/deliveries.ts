@@ -3,7 +3,7 @@ import { deadline, newSecret } from '../../../core/system.ts'
 import { realNow } from '../../store/clock.ts'
 import { changesTopic, type Signals } from '../../store/engine/signals.ts'
 import { StoreBusyError } from '../../store/engine/store.ts'
-import { endLease, takeLease } from '../../store/leases.ts'
+import { endTaskLease, takeTaskLease } from '../../store/task-leases.ts'
 import { type DueWebhook, dueWebhooks, untoldWebhooks, type WebhookKey } from '../../store/webhooks.ts'
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
@@ -117,7 +117,7 @@ export class Deliveries {
     if (this.#isHolder && system.elapsed() < this.#renewAtMs) return true
     this.#isHolder = await store.transaction(async (tx) => {
       const nowMs = await realNow(tx)
-      return takeLease(tx, { name: leaseName, holder: this.#holder, nowMs, untilMs: nowMs + leaseMs })
+      return takeTaskLease(tx, { name: leaseName, holder: this.#holder, nowMs, untilMs: nowMs + leaseMs })
     })
     this.#renewAtMs = system.elapsed() + renewEveryMs
     return this.#isHolder
@@ -125,7 +125,7 @@ export class Deliveries {
 
   #endLease(): Promise<void> {
     const { store } = this.#dependencies
-    return store.transaction((tx) => endLease(tx, { name: leaseName, holder: this.#holder }))
+    return store.transaction((tx) => endTaskLease(tx, { name: leaseName, holder: this.#holder }))
   }
 
   /** Makes deliveries of the events that a webhook was not told yet. */

@@ -1,12 +1,12 @@
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { LeaseRow } from './schema/leases.ts'
+import type { LeaseRow } from './schema/task-leases.ts'
 
 /** A lease that a process wants to take or extend. */
 type Wanted = LeaseRow & { nowMs: number }
 
 /** Takes or extends a lease. Returns false if another holder has it. The lease of a crashed process ends by expiry. */
-export async function takeLease(tx: Transaction, wanted: Wanted): Promise<boolean> {
+export async function takeTaskLease(tx: Transaction, wanted: Wanted): Promise<boolean> {
   return (await take(tx, wanted)).numAffectedRows === 1n
 }
 
@@ -23,6 +23,6 @@ const take = prepared((db, { name, holder, untilMs, nowMs }: Wanted) =>
 )
 
 /** Ends a lease if the holder still has it. */
-export const endLease = writing((db, { name, holder }: Pick<LeaseRow, 'name' | 'holder'>) =>
+export const endTaskLease = writing((db, { name, holder }: Pick<LeaseRow, 'name' | 'holder'>) =>
   db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
 )
