@@ -1,5 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
-import { inParts } from './engine/in-parts.ts'
+import { inBatches } from './engine/batches.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -202,7 +202,7 @@ function anyUsable(db: Kysely<Tables>, by: Omit<Chargeable, 'agentId'>) {
 }
 
 export function cardsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<AgentCardRow[]> {
-  return inParts(ids, (some) =>
+  return inBatches(ids, (some) =>
     tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
   )
 }

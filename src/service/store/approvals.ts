@@ -1,7 +1,7 @@
 import { approvalStatuses } from '../../../tools/approvals.ts'
 import { approvalEvent } from '../rules/events.ts'
+import { inBatches } from './engine/batches.ts'
 import { finding } from './engine/find.ts'
-import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -106,7 +106,7 @@ const update = changingOne(
 )
 
 export function approvalsOf(tx: Transaction, partyId: string, paymentIds: readonly string[]): Promise<ApprovalRow[]> {
-  return inParts(paymentIds, (some) =>
+  return inBatches(paymentIds, (some) =>
     tx.db.selectFrom('approvals').selectAll().where('partyId', '=', partyId).where('paymentId', 'in', some).execute(),
   )
 }

@@ -5,7 +5,7 @@ import { purchaseEvent } from '../rules/events.ts'
 import { countedOfPurchase } from '../rules/limits.ts'
 import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
-import { inParts } from './engine/in-parts.ts'
+import { inBatches } from './engine/batches.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -200,7 +200,7 @@ export async function transactionsOfCards(
   partyId: string,
   cardIds: readonly string[],
 ): Promise<CardTransactionRow[]> {
-  const rows = await inParts(cardIds, (some) =>
+  const rows = await inBatches(cardIds, (some) =>
     tx.db
       .selectFrom('cardTransactions')
       .selectAll()

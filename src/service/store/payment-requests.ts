@@ -8,8 +8,8 @@ import {
 } from '../rules/payment-requests.ts'
 import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { inBatches } from './engine/batches.ts'
 import { finding } from './engine/find.ts'
-import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -211,7 +211,7 @@ const expired = prepared((db, by: DueOf) =>
 )
 
 export function requestsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRequestRow[]> {
-  return inParts(ids, (some) =>
+  return inBatches(ids, (some) =>
     tx.db.selectFrom('paymentRequests').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
   )
 }

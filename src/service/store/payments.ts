@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { paymentEvents } from '../rules/events.ts'
 import { countedOfPayment } from '../rules/limits.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { inBatches } from './engine/batches.ts'
 import { finding } from './engine/find.ts'
-import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -204,7 +204,7 @@ export async function runsOfPayments(
 }
 
 export function paymentsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRow[]> {
-  return inParts(ids, (some) =>
+  return inBatches(ids, (some) =>
     tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
   )
 }

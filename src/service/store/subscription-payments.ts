@@ -1,5 +1,5 @@
 import { chargeKey } from '../rules/subscription-payments.ts'
-import { inParts } from './engine/in-parts.ts'
+import { inBatches } from './engine/batches.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -51,7 +51,7 @@ export async function chargedCents(
   partyId: string,
   subscriptionIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await inParts(subscriptionIds, (some) =>
+  const rows = await inBatches(subscriptionIds, (some) =>
     tx.db
       .selectFrom('subscriptionPayments')
       .select((of) => ['subscriptionId', of.fn.sum('amountCents').as('cents')])

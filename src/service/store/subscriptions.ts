@@ -6,7 +6,7 @@ import { chargeKey } from '../rules/subscription-payments.ts'
 import type { Terms } from '../rules/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions.ts'
 import type { DueOf, Moments } from './clock.ts'
-import { inParts } from './engine/in-parts.ts'
+import { inBatches } from './engine/batches.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -242,7 +242,7 @@ export function subscriptionsById(
   partyId: string,
   ids: readonly string[],
 ): Promise<SubscriptionRow[]> {
-  return inParts(ids, (some) =>
+  return inBatches(ids, (some) =>
     tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
   )
 }

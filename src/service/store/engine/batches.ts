@@ -2,7 +2,7 @@
 const together = 200
 
 /** Reads the rows of these ids in several queries. */
-export async function inParts<Row>(
+export async function inBatches<Row>(
   ids: readonly string[],
   read: (some: readonly string[]) => Promise<Row[]>,
 ): Promise<Row[]> {
