@@ -1,6 +1,6 @@
 import { firstTampered } from '../service/request/activity.ts'
 import { activityHead, activityIdAt, nextChain } from '../service/store/activity.ts'
-import { openToRead } from '../service/store/engine/reading.ts'
+import { openReadOnly } from '../service/store/engine/read-only.ts'
 import type { Transaction } from '../service/store/engine/store.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
 
@@ -21,7 +21,7 @@ interface Chain {
  * no memory. Each party's entries are read in one snapshot, so the database may be in use meanwhile.
  */
 export async function checkActivity(url: string, secrets: readonly string[] | undefined): Promise<Finding[]> {
-  const reading = await openToRead(url, secrets)
+  const reading = await openReadOnly(url, secrets)
   try {
     let [chains, entries, after] = [0, 0, '']
     const broken: string[] = []

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Environment } from '../../../core/operation.ts'
 import type { FailedEffectRow } from '../schema/failed-effects.ts'
 import { type Origin, originOf } from './origin.ts'
-import { openToRead } from './reading.ts'
+import { openReadOnly } from './read-only.ts'
 import type { Transaction } from './store.ts'
 import { WrongSecretError } from './wrapping.ts'
 
@@ -48,7 +48,7 @@ export async function inspectDatabase({
   secrets,
   keyHash,
 }: Inspect): Promise<Inspection | Exclude<Origin, 'ours'>> {
-  const reading = await openToRead(url, secrets)
+  const reading = await openReadOnly(url, secrets)
   try {
     return await reading.read(async (tx) => {
       const origin = await originOf(tx.dialect, async (query) => (await sql.raw<object>(query).execute(tx.db)).rows)

@@ -4,7 +4,7 @@ import type { Store, Transaction } from './store.ts'
 import { Wrapping } from './wrapping.ts'
 
 /** A database that is only read: neither its tables nor the files beside it change. */
-export interface Reading {
+export interface ReadOnlyDatabase {
   /** Runs `work` on one state of the database, however long it takes. */
   read: Store['read']
   /** Whether the same user could write to it. */
@@ -13,12 +13,12 @@ export interface Reading {
 }
 
 /** Opens a database of any origin for reading. @throws Error when it cannot be opened. */
-export async function openToRead(url: string, secrets: readonly string[] | undefined): Promise<Reading> {
+export async function openReadOnly(url: string, secrets: readonly string[] | undefined): Promise<ReadOnlyDatabase> {
   const wrapping = new Wrapping(secrets, realSystem)
   return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)
 }
 
-async function openFile(path: string, wrapping: Wrapping): Promise<Reading> {
+async function openFile(path: string, wrapping: Wrapping): Promise<ReadOnlyDatabase> {
   const { access, constants } = await import('node:fs/promises')
   const { openToLook } = await import('./sqlite-file.ts')
   const { Connection } = await import('./sqlite-connection.ts')
@@ -43,7 +43,7 @@ async function openFile(path: string, wrapping: Wrapping): Promise<Reading> {
   }
 }
 
-async function openServer(url: string, wrapping: Wrapping): Promise<Reading> {
+async function openServer(url: string, wrapping: Wrapping): Promise<ReadOnlyDatabase> {
   const { sql } = await import('kysely')
   const { openPool } = await import('./postgres-connections.ts')
   const { PostgresReaders } = await import('./postgres-readers.ts')
@@ -53,7 +53,7 @@ async function openServer(url: string, wrapping: Wrapping): Promise<Reading> {
   return {
     read: (work) => readers.read(work),
     async isWritable({ db }) {
-      // Reading sets `transaction_read_only` itself.
+      // ReadOnlyDatabase sets `transaction_read_only` itself.
       const { rows } = await sql<{ may: boolean }>`
         select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'
           and has_table_privilege('clock', 'UPDATE') as may`.execute(db)
