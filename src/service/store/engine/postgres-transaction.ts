@@ -7,8 +7,8 @@ import {
   type QueryResult,
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
+import { DeferredItems } from './deferred-items.ts'
 import { directKysely } from './direct-kysely.ts'
-import { Endings } from './endings.ts'
 import { Journal } from './journal.ts'
 import type { Session } from './postgres-session.ts'
 import type { RealClock } from './real-clock.ts'
@@ -50,7 +50,7 @@ export class PostgresTransaction implements Transaction {
   readonly shared: Footing['shared']
   readonly #session: Session
   readonly #mayWriteEarly: () => void
-  readonly #endings = new Endings()
+  readonly #endings = new DeferredItems()
   #db: Kysely<Tables> | undefined
   #pending: Pending[] = []
   #depth = 0

@@ -1,6 +1,6 @@
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
-import { Endings } from './endings.ts'
+import { DeferredItems } from './deferred-items.ts'
 import { Journal } from './journal.ts'
 import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
@@ -15,7 +15,7 @@ export class SqliteTransaction implements Transaction {
   readonly wrapping: Wrapping
   journal = new Journal()
   readonly #connection: Connection
-  #endings = new Endings()
+  #endings = new DeferredItems()
   #depth = 0
 
   constructor(connection: Connection, clock: RealClock, wrapping: Wrapping) {
@@ -27,7 +27,7 @@ export class SqliteTransaction implements Transaction {
 
   /** Runs a job to its end. */
   async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    this.#endings = new Endings()
+    this.#endings = new DeferredItems()
     this.journal = new Journal()
     const value = await work(this)
     await this.#endings.run(this)

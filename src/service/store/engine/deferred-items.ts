@@ -1,13 +1,13 @@
 import type { Finish, Transaction } from './store.ts'
 
-interface Ending {
+interface DeferredItem {
   finish: Finish<unknown>
   item: unknown
 }
 
 /** The items a transaction has deferred to its end, in order. */
-export class Endings {
-  #left: Ending[] = []
+export class DeferredItems {
+  #left: DeferredItem[] = []
 
   /** The number of deferred items, as a position for `backTo`. */
   get count(): number {
