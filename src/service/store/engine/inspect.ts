@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Environment } from '../../../core/operation.ts'
 import type { FailedEffectRow } from '../schema/failed-effects.ts'
+import { WrongSecretError } from './key-wrapping.ts'
 import { type Origin, originOf } from './origin.ts'
 import { openReadOnly } from './read-only.ts'
 import type { Transaction } from './store.ts'
-import { WrongSecretError } from './wrapping.ts'
 
 /** The state of a database, read without changing it. */
 export interface Inspection {

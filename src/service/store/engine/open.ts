@@ -1,6 +1,6 @@
 import type { System } from '../../../core/system.ts'
+import { KeyWrapping, WrongSecretError } from './key-wrapping.ts'
 import type { Store } from './store.ts'
-import { Wrapping, WrongSecretError } from './wrapping.ts'
 import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
 interface OpenStore {
@@ -22,7 +22,7 @@ interface OpenStore {
  * when it is another program's or a newer version's; WrongSecretError when its keys are wrapped with another secret.
  */
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
-  const wrapping = new Wrapping(secrets, system)
+  const wrapping = new KeyWrapping(secrets, system)
   try {
     // Only the module of the dialect in use is loaded: a start on SQLite does not wait for `pg`.
     if (url.startsWith('sqlite:')) {

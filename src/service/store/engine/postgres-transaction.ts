@@ -10,15 +10,15 @@ import type { Tables } from '../schema/tables.ts'
 import { DeferredItems } from './deferred-items.ts'
 import { directKysely } from './direct-kysely.ts'
 import { Journal } from './journal.ts'
+import type { KeyWrapping } from './key-wrapping.ts'
 import type { Session } from './postgres-session.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Finish, Transaction } from './store.ts'
-import type { Wrapping } from './wrapping.ts'
 
 /** The dependencies of every transaction of a store. */
 export interface Surroundings {
   clock: RealClock
-  wrapping: Wrapping
+  wrapping: KeyWrapping
 }
 
 /** The capabilities of a transaction that depend on whether it shares its database transaction. */
@@ -41,7 +41,7 @@ interface Level {
 export class PostgresTransaction implements Transaction {
   readonly dialect = 'postgres'
   readonly clock: RealClock
-  readonly wrapping: Wrapping
+  readonly wrapping: KeyWrapping
   readonly journal = new Journal()
   readonly claim: Footing['claim']
   readonly lock: Footing['lock']

@@ -1,6 +1,7 @@
 import type { System } from '../../../core/system.ts'
 import { Turns } from '../../../core/turns.ts'
 import { creationOf } from './creation.ts'
+import type { KeyWrapping } from './key-wrapping.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { originOf, requireUsable } from './origin.ts'
 import { isOfDatabase, keepsPrepared, openPool, transactionLimits } from './postgres-connections.ts'
@@ -8,12 +9,11 @@ import { PostgresReaders, readingPlaces } from './postgres-readers.ts'
 import { Transactions } from './postgres-transactions.ts'
 import { RealClock } from './real-clock.ts'
 import { type Store, StoreBusyError, type Transaction } from './store.ts'
-import type { Wrapping } from './wrapping.ts'
 
 interface OpenPostgres {
   url: string
   system: System
-  wrapping: Wrapping
+  wrapping: KeyWrapping
   isolation?: 'read committed' | 'serializable' | undefined
   /** A standby for reads that may lag a little. */
   readUrl?: string | undefined

@@ -1,7 +1,7 @@
 import { realSystem } from '../../../core/system.ts'
+import { KeyWrapping } from './key-wrapping.ts'
 import { RealClock } from './real-clock.ts'
 import type { Store, Transaction } from './store.ts'
-import { Wrapping } from './wrapping.ts'
 
 /** A database that is only read: neither its tables nor the files beside it change. */
 export interface ReadOnlyDatabase {
@@ -14,11 +14,11 @@ export interface ReadOnlyDatabase {
 
 /** Opens a database of any origin for reading. @throws Error when it cannot be opened. */
 export async function openReadOnly(url: string, secrets: readonly string[] | undefined): Promise<ReadOnlyDatabase> {
-  const wrapping = new Wrapping(secrets, realSystem)
+  const wrapping = new KeyWrapping(secrets, realSystem)
   return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)
 }
 
-async function openFile(path: string, wrapping: Wrapping): Promise<ReadOnlyDatabase> {
+async function openFile(path: string, wrapping: KeyWrapping): Promise<ReadOnlyDatabase> {
   const { access, constants } = await import('node:fs/promises')
   const { openToLook } = await import('./sqlite-file.ts')
   const { Connection } = await import('./sqlite-connection.ts')
@@ -43,7 +43,7 @@ async function openFile(path: string, wrapping: Wrapping): Promise<ReadOnlyDatab
   }
 }
 
-async function openServer(url: string, wrapping: Wrapping): Promise<ReadOnlyDatabase> {
+async function openServer(url: string, wrapping: KeyWrapping): Promise<ReadOnlyDatabase> {
   const { sql } = await import('kysely')
   const { openPool } = await import('./postgres-connections.ts')
   const { PostgresReaders } = await import('./postgres-readers.ts')

@@ -2,23 +2,23 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 import { DeferredItems } from './deferred-items.ts'
 import { Journal } from './journal.ts'
+import type { KeyWrapping } from './key-wrapping.ts'
 import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, type Transaction } from './store.ts'
-import type { Wrapping } from './wrapping.ts'
 
 /** A transaction on the one connection. Jobs run one at a time, and `begin immediate` keeps other processes out. */
 export class SqliteTransaction implements Transaction {
   readonly dialect = 'sqlite'
   readonly db: Kysely<Tables>
   readonly clock: RealClock
-  readonly wrapping: Wrapping
+  readonly wrapping: KeyWrapping
   journal = new Journal()
   readonly #connection: Connection
   #endings = new DeferredItems()
   #depth = 0
 
-  constructor(connection: Connection, clock: RealClock, wrapping: Wrapping) {
+  constructor(connection: Connection, clock: RealClock, wrapping: KeyWrapping) {
     this.#connection = connection
     this.db = kyselyOver(connection)
     this.clock = clock

@@ -3,18 +3,18 @@ import { nextTurn, type System } from '../../../core/system.ts'
 import { Turns } from '../../../core/turns.ts'
 import { creationOf } from './creation.ts'
 import { FairQueue } from './fair-queue.ts'
+import type { KeyWrapping } from './key-wrapping.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked } from './sqlite-connection.ts'
 import { createPrivateFile, isEmpty, makePrivate, ownFiles, requireUsableFile, watchFiles } from './sqlite-file.ts'
 import { SqliteTransaction } from './sqlite-transaction.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
-import type { Wrapping } from './wrapping.ts'
 
 interface OpenSqlite {
   path: string
   system: System
-  wrapping: Wrapping
+  wrapping: KeyWrapping
   isResettable: boolean
 }
 
@@ -84,7 +84,7 @@ class GroupCommittingStore implements Store {
   readonly #queue = new FairQueue<Job>()
   readonly #path: string
   readonly settling = new Turns()
-  readonly #wrapping: Wrapping
+  readonly #wrapping: KeyWrapping
   readonly #isResettable: boolean
   readonly #checkFiles: () => void
   /** The epoch of the clock at the end of the last read. Each world has its own. */

@@ -2,8 +2,8 @@ import type { CompiledQuery, Kysely, QueryResult, UpdateResult } from 'kysely'
 import type { Turns } from '../../../core/turns.ts'
 import type { Tables } from '../schema/tables.ts'
 import type { Journal } from './journal.ts'
+import type { KeyWrapping } from './key-wrapping.ts'
 import type { RealClock } from './real-clock.ts'
-import type { Wrapping } from './wrapping.ts'
 
 /** The current load of a store, and its totals since it was opened. */
 export interface StoreLoad {
@@ -55,7 +55,7 @@ export interface Transaction {
   /** Real time. The database records the latest time seen. */
   readonly clock: RealClock
   /** Encrypts the keys in the database, so that read access to it does not reveal them. */
-  readonly wrapping: Wrapping
+  readonly wrapping: KeyWrapping
   readonly journal: Journal
   /** Runs a compiled query and returns its result. */
   query<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>

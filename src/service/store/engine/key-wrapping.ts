@@ -25,7 +25,7 @@ const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
  * kept elsewhere, so that the database alone reveals no key. The other secrets open keys wrapped before a change of the
  * secret. Without secrets, keys are stored in plain text.
  */
-export class Wrapping {
+export class KeyWrapping {
   /** The root keys that this process opened last. */
   loaded: { version: number; keys: readonly LoadedKey[] } | undefined
   readonly #secrets: readonly string[]
