@@ -1,4 +1,4 @@
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'

@@ -1,4 +1,4 @@
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { inserting, type New } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { KnownBrowserRow, SignInLinkRow, SignInSessionRow } from './schema/browser-sessions.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type EventType, wordOf } from '../rules/event-types.ts'
 import { changeFeed } from './change-feed.ts'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { Journal, type Posted } from './engine/journal.ts'

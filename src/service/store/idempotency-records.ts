@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'

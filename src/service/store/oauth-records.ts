@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import type { Transaction } from './engine/store.ts'
 import { grantsOfUser, grantsToClient } from './oauth-grants.ts'
 import type { OAuthRecordRow } from './schema/oauth-records.ts'

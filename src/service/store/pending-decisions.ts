@@ -9,7 +9,7 @@ import {
 } from '../../core/held-call.ts'
 import { newId, type System, seal, unseal } from '../../core/system.ts'
 import { realNow } from './clock.ts'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'

@@ -1,6 +1,6 @@
 import { entryIdFrom, type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
 import { readTimes } from './clock.ts'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { finding } from './engine/find.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'

@@ -1,7 +1,7 @@
 import { foreignName } from '../../core/foreign-text.ts'
 import { newId, type System } from '../../core/system.ts'
 import { type MessageFacts, type MessageKind, messageWords } from '../rules/messages.ts'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'

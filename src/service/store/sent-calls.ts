@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { realNow } from './clock.ts'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store } from './engine/store.ts'
 import type { SentCallRow } from './schema/sent-calls.ts'

@@ -1,6 +1,6 @@
 import { deliveryStatuses } from '../../../tools/webhooks.ts'
 import { newId, type System } from '../../core/system.ts'
-import { deletingOldest } from './engine/deleting.ts'
+import { deletingOldest } from './engine/deletions.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
