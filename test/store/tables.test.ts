@@ -52,7 +52,7 @@ const asked: Record<string, readonly string[]> = {
   'command-rows.ts': ['parties'],
   'write-probe.ts': ['mcpMail'],
   // `doctor` reads them in one read-only transaction.
-  'engine/inspect.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],
+  'engine/inspection.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],
 }
 
 function foreignTables(path: string, text: string): string[] {
