@@ -1,11 +1,11 @@
 import { externalAccountStatuses } from '../../../tools/external-accounts.ts'
 import { externalAccountEvents } from '../rules/events.ts'
 import { finding } from './engine/find.ts'
+import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { combinations, walking } from './engine/walk.ts'
 import { tell } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 

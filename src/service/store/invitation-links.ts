@@ -1,9 +1,9 @@
 import { linkStatuses } from '../../../tools/invitation-links.ts'
 import type { LinkStatus } from '../rules/invitation-links.ts'
+import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import { combinations, walking } from './engine/walk.ts'
 import type { InvitationLinkRow } from './schema/invitation-links.ts'
 
 /** A link with the name of the developer who made it. */

@@ -2,10 +2,10 @@ import { foreignName } from '../../core/foreign-text.ts'
 import { newId, type System } from '../../core/system.ts'
 import { type MessageFacts, type MessageKind, messageWords } from '../rules/messages.ts'
 import { deletingOldest } from './engine/deletions.ts'
+import { walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
-import { walking } from './engine/walk.ts'
 import type { SandboxMessageRow } from './schema/sandbox-messages.ts'
 
 /** A message about a party's record. */

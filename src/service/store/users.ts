@@ -1,9 +1,9 @@
 import { finding } from './engine/find.ts'
+import { combinations, walking } from './engine/index-walk.ts'
 import type { New } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { combinations, walking } from './engine/walk.ts'
 import type { UserRow } from './schema/users.ts'
 
 export async function findUser(tx: Transaction, id: string): Promise<UserRow | undefined> {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { webhookStatuses } from '../../../tools/webhooks.ts'
+import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared, writing } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import { combinations, walking } from './engine/walk.ts'
 import type { WebhookRow } from './schema/webhooks.ts'
 
 export type WebhookKey = Pick<WebhookRow, 'partyId' | 'id'>
