@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import { worldTables } from '../../src/service/store/schema/belonging.ts'
+import { worldTables } from '../../src/service/store/schema/reset-scopes.ts'
 
 /** Returns whether a row is about snapshots: a restore adds an entry to the world that it restored. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))

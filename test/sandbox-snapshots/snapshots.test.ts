@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { firstTampered } from '../../src/service/request/activity.ts'
-import { forgottenTables } from '../../src/service/store/schema/belonging.ts'
+import { forgottenTables } from '../../src/service/store/schema/reset-scopes.ts'
 import { findWorld, putWorld } from '../../src/service/store/world.ts'
 import { mostSnapshots, sandboxSnapshots } from '../../tools/sandbox-snapshots.ts'
 import { proveBooks } from '../ledger/books.ts'

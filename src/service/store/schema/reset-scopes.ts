@@ -5,13 +5,13 @@ import type { Tables } from './tables.ts'
  * the world, so they are saved and restored. `forgotten`: they record requests to the previous world, so they are
  * deleted. `kept`: they belong to the service or to the people and programs that use it.
  */
-type Belonging = 'world' | 'forgotten' | 'kept'
+type ResetScope = 'world' | 'forgotten' | 'kept'
 
 /** A snapshot is JSON, which cannot hold bytes. */
-type BelongingOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<Belonging, 'world'> : Belonging
+type ScopeOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<ResetScope, 'world'> : ResetScope
 
 /** The category of each table. A new table does not compile without a row here. */
-const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> } = {
+const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = {
   parties: 'world',
   users: 'world',
   agents: 'world',
@@ -86,8 +86,8 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   leases: 'kept',
 }
 
-const named = (belonging: Belonging) =>
-  (Object.keys(belongings) as (keyof Tables)[]).filter((name) => belongings[name] === belonging)
+const named = (scope: ResetScope) =>
+  (Object.keys(resetScopes) as (keyof Tables)[]).filter((name) => resetScopes[name] === scope)
 
 export const worldTables = named('world')
 export const forgottenTables = named('forgotten')
