@@ -21,7 +21,7 @@ onEachDatabase('resources of two parties that once had the same key', (database)
   })
   afterEach(() => world.drop())
 
-  /** Returns two card ids with the same time. */
+  /** Returns two card ids with the same time, whose old hashes collide for the two parties. */
   const colliding = (): readonly [string, string] => {
     const named = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
     const known = new Map<number, string>()

@@ -24,7 +24,9 @@ export async function signInOfHost(served: Served): Promise<string> {
   return tokens.access_token
 }
 
-/** Creates a user's home, runs `payments-mcp login` in it, and lets a person agree. Returns the home. */
+/**
+ * Creates a user's home, and signs in there as `payments-mcp login` does, with a person who agrees. Returns the home.
+ */
 export async function homeWithLogin(served: Served): Promise<string> {
   const { url } = served
   const home = emptyHome()

@@ -205,7 +205,7 @@ onEachDatabase('root keys that are retired', (database) => {
     })
     await serviceOn(busy).retireKeys()
     expect(transactions).toBeLessThan(40)
-    // The first two were created before keys were retired.
+    // The first two were created before the walk through the records began.
     for (const id of made.slice(2).filter((one) => one !== ''))
       expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
