@@ -5,7 +5,7 @@ import { maskText, maskValue } from '../../src/rehearse/mask.ts'
 import { withoutSecrets } from '../../src/rehearse/report-text.ts'
 import { maskJson } from '../../src/service/request/body-masking.ts'
 import { sampleOf } from '../support/depth.ts'
-import { harmlessNames, harmlessTexts, secretNames, secretTexts } from './samples.ts'
+import { disguisedNumbers, harmlessNames, harmlessTexts, secretNames, secretTexts } from './samples.ts'
 
 const json = (value: unknown) => maskJson(JSON.stringify(value), [], () => value).text
 
@@ -32,6 +32,15 @@ describe.each(Object.entries(maskers))('%s', (_name, masked) => {
 
   test.each(harmlessTexts)('keeps %s', (text) => {
     expect(masked(text)).toContain(JSON.stringify(text).slice(1, -1))
+  })
+})
+
+const ofStrangers = ['a foreign text', 'the run log', 'a body in the run log', 'the report of a rehearsal']
+describe.each(ofStrangers)('%s', (name) => {
+  test.each(disguisedNumbers)('masks a card number disguised as $name', ({ text, secret }) => {
+    const masked = maskers[name]?.(`see ${text}, please`)
+    expect(masked).toContain('please')
+    expect(masked).not.toContain(secret)
   })
 })
 

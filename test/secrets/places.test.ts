@@ -8,7 +8,7 @@ import { hosts } from '../mcp/hosts.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { secretNames, secretTexts } from './samples.ts'
+import { disguisedNumbers, secretNames, secretTexts } from './samples.ts'
 
 /** Whole ids, UUIDs and SHA-256 hashes. They sometimes contain the digits of a sample, but no sample is as long. */
 const idOrHash = /(?<![\da-f])(?:[\da-f]{64}|[\da-f]{32}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f])/g
@@ -39,8 +39,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     }
   }
 
-  // `maskers.test.ts` passes all samples through each masker.
-  test.each(sampleOf(secretTexts, 3))('is shown and stored nowhere: $name', async ({ text, secret }) => {
+  const sendEverywhere = async (text: string) => {
     const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
     const answers = [
       await world.post('/agent-cards', long),
@@ -56,10 +55,22 @@ onEachDatabase('a secret that a caller sends', (database) => {
     ]
     expect(calls.every(({ isError }) => isError === true)).toBe(true)
     const unknownTool = await connection.host.callTool(text).catch(String)
+    return { answers, calls, unknownTool }
+  }
+
+  // `maskers.test.ts` passes all samples through each masker.
+  test.each(sampleOf(secretTexts, 3))('is shown and stored nowhere: $name', async ({ text, secret }) => {
+    const { answers, calls, unknownTool } = await sendEverywhere(text)
     await nowhere(
       secret,
       JSON.stringify([answers.map((answer) => answer.text), calls, unknownTool]).replaceAll('\\', ''),
     )
+  })
+
+  // The message of an error still quotes a disguised number to the caller who sent it.
+  test.each(disguisedNumbers)('is stored nowhere and in no pointer: $name', async ({ text, secret }) => {
+    const { answers } = await sendEverywhere(text)
+    await nowhere(secret, JSON.stringify(answers.map(({ json }) => json.errors[0].source)))
   })
 
   test('is kept under no name of a secret', async () => {

@@ -54,6 +54,18 @@ export const secretTexts: readonly SecretSample[] = [
   { name: 'basic credentials', text: 'Basic YW5uOmNvcnJlY3QtaG9yc2U=', secret: 'YW5uOmNvcnJlY3Q' },
 ].map((sample) => (sample.name === 'groups of American Express' ? { ...sample, secret: '822463' } : sample))
 
+const digits = (between: string) => [...number].join(between)
+
+/** Card numbers that only `withoutCardNumbers` recognizes, which masks texts by strangers. */
+export const disguisedNumbers: readonly SecretSample[] = [
+  { name: 'digits joined by zero-width spaces', text: digits('\u200b'), secret: '4\u200b2\u200b4\u200b2' },
+  { name: 'digits joined by dots', text: digits('.'), secret: '4.2.4.2' },
+  { name: 'digits joined by dashes', text: digits(' – '), secret: '4 – 2 – 4 – 2' },
+  { name: 'full-width digits', text: '４２'.repeat(8), secret: '４２４２' },
+  { name: 'Arabic digits in groups', text: Array(4).fill('٤٢٤٢').join('-'), secret: '٤٢٤٢' },
+  { name: 'a number within a word', text: `Shop${number}x`, secret: '4242' },
+]
+
 /** Fields that contain a secret according to their name. */
 export const secretNames: readonly string[] = [
   ...['cvv', 'CVC', 'cvn', 'cid', 'csc', 'cvv2', 'pin', 'cardPin', 'pan', 'card_cvc', 'cardCvv', 'cvvCode', 'number'],
