@@ -12,7 +12,7 @@ export async function bridge(flags: Flags, given?: string): Promise<void> {
     const { key, logLevel } = commandConfig('bridge', flags)
     const address = addressOf(given)
     if (key === undefined) {
-      throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key that the endpoint is called with.')
+      throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key with which to call the endpoint.')
     }
     const log = createLogger({ level: logLevel })
     const { stdin, stdout } = process

@@ -47,14 +47,18 @@ async function chainAfter(tx: Transaction, after: string): Promise<Chain | undef
   if (sequence === null) return { partyId, entries, broken: undefined }
   const id = await activityIdAt(tx, partyId, sequence)
   const place = `party ${partyId} at entry ${sequence}`
-  return { partyId, entries, broken: `${place} (${id ?? 'which is missing, or the seal of the end is not ours'})` }
+  return {
+    partyId,
+    entries,
+    broken: `${place} (${id ?? 'which is missing, or the end of the chain has a foreign seal'})`,
+  }
 }
 
 function whole(entries: number, chains: number): Finding {
   if (chains === 0) return note('Activity', 'nothing was recorded yet')
   return ok(
     'Activity',
-    `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${chains} ${chains === 1 ? 'chain' : 'chains'}, all as they were written`,
+    `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${chains} ${chains === 1 ? 'chain' : 'chains'}, all unchanged`,
   )
 }
 
@@ -63,6 +67,6 @@ function brokenIn(broken: readonly string[]): Finding {
   return bad(
     'Activity',
     `was changed from outside: the chain breaks for ${broken.slice(0, mostTold).join('; for ')}${rest}`,
-    'Keep a copy of this database as evidence, compare it with a backup from the entry before on, and go on with the last backup that doctor finds whole.',
+    'Keep a copy of this database as evidence, compare it with a backup made before that entry, and continue with the last backup that doctor finds unchanged.',
   )
 }

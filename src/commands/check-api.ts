@@ -26,8 +26,8 @@ async function checkLogins(): Promise<Finding[]> {
     const ended = (address: string) => logins[address]?.refreshToken === null && isOver(logins[address].expiresAtMs)
     return Object.keys(logins).map((address) =>
       ended(address)
-        ? note('Login', `at ${address} is over`, `Sign in again: payments-mcp login --base-url ${address}`)
-        : note('Login', `at ${address}`, `payments-mcp doctor --base-url ${address} tries it.`),
+        ? note('Login', `at ${address} has expired`, `Sign in again: payments-mcp login --base-url ${address}`)
+        : note('Login', `at ${address}`, `payments-mcp doctor --base-url ${address} checks it.`),
     )
   } catch (error) {
     return [unreadable(error)]
@@ -45,11 +45,11 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
     return {
       finding:
         login.refreshToken === null
-          ? bad('Login', `at ${baseUrl} is over`, again)
+          ? bad('Login', `at ${baseUrl} has expired`, again)
           : note(
               'Login',
               `at ${baseUrl} is renewed at its next use`,
-              `payments-mcp whoami --base-url ${baseUrl} tries it.`,
+              `payments-mcp whoami --base-url ${baseUrl} checks it.`,
             ),
     }
   } catch (error) {
@@ -76,7 +76,7 @@ async function asked(
   try {
     answer = await fetch(new Request(`${baseUrl}/whoami`, { headers, signal: AbortSignal.timeout(10_000) }))
   } catch (error) {
-    const advice = 'Check PAYMENTS_BASE_URL (--base-url), the network, and whether the API runs.'
+    const advice = 'Check PAYMENTS_BASE_URL (--base-url), the network, and whether the API is running.'
     return [bad('API', `${baseUrl} does not answer (${reasonOf(error)})`, advice)]
   }
   return [accepted(about, baseUrl, answer.status), ...clockOf(answer.headers.get('date'))]
@@ -87,7 +87,7 @@ function accepted(about: string, baseUrl: string, status: number): Finding {
   if (status === 401) {
     const mend =
       about === 'Key'
-        ? 'Set PAYMENTS_KEY (--key) to one that is complete and not revoked, of this API and environment.'
+        ? 'Set PAYMENTS_KEY (--key) to a complete key of this API and environment that is not revoked.'
         : `Sign in again: payments-mcp login --base-url ${baseUrl}`
     return bad(about, `not accepted by ${baseUrl}`, mend)
   }

@@ -15,7 +15,7 @@ export async function checkHosts(): Promise<Finding[]> {
     (one) => one !== undefined,
   )
   if (found.length > 0) return found
-  return [note('AI hosts', 'none is set up', `${commandLine('setup')} tells one of this server.`)]
+  return [note('AI hosts', 'none is set up', `${commandLine('setup')} adds this server to one.`)]
 }
 
 /** Checks one host; returns undefined if the host does not know this server. */
@@ -28,16 +28,16 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
     server = serverIn(host, await readWhole(path))
   } catch (error) {
     if (error instanceof UnreadableFile) {
-      return bad(host.title, `${path}: ${error.message}`, `Mend the file: ${host.title} reads nothing of it.`)
+      return bad(host.title, `${path}: ${error.message}`, `Fix the file: ${host.title} cannot read it.`)
     }
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    return bad(host.title, `${path} cannot be read (${code})`, 'Give yourself the right to read it.')
+    return bad(host.title, `${path} cannot be read (${code})`, 'Give yourself permission to read it.')
   }
   if (server === undefined) return undefined
   const gone = await missingFile(server)
   if (gone !== undefined)
-    return bad(host.title, `${path} starts ${gone}, which does not exist`, `Write it anew: ${again}`)
+    return bad(host.title, `${path} starts ${gone}, which does not exist`, `Write it again: ${again}`)
   return ok(host.title, `set up in ${path}`)
 }
 

@@ -28,17 +28,18 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
 async function checkData(config: Config, tell: (found: Inspection) => void): Promise<Finding[]> {
   const { databaseUrl: url, secret: secrets, key = '' } = config
   const name = withoutPassword(url)
-  if (url === 'sqlite::memory:') return [note('Database', 'in memory: what is in it ends with its process')]
+  if (url === 'sqlite::memory:') return [note('Database', 'in memory: its data ends with its process')]
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path !== undefined && !(await can(path, constants.F_OK))) return [await checkNewFile(resolve(path))]
   let found: Awaited<ReturnType<typeof inspectDatabase>>
   try {
     found = await inspectDatabase({ url, secrets, keyHash: sha256(key) })
   } catch (error) {
-    const advice = 'Check PAYMENTS_DATABASE_URL (--database-url), and whether the database runs and lets you in.'
+    const advice =
+      'Check PAYMENTS_DATABASE_URL (--database-url), and whether the database is running and accepts your sign-in.'
     return [bad('Database', `${name}: ${oneLine(error, url)}`, advice)]
   }
-  if (found === 'empty') return [note('Database', `${name} is empty: the first start makes its tables`)]
+  if (found === 'empty') return [note('Database', `${name} is empty: the first start creates its tables`)]
   if (typeof found === 'string') {
     const { reason, advice } = refusals[found]
     return [bad('Database', `${name}: ${reason}`, advice)]
@@ -47,13 +48,15 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
   const { environment } = found
   if (environment !== null && environment !== config.environment) {
     const advice = `Name another database, or set PAYMENTS_ENVIRONMENT=${environment} (--environment).`
-    return [bad('Database', `${name} is a ${environment} database; the start is of ${config.environment}`, advice)]
+    return [
+      bad('Database', `${name} is a ${environment} database, but the environment is ${config.environment}`, advice),
+    ]
   }
   const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
   if (found.isOpened) findings.push(...(await orFinding('Activity', () => checkActivity(url, secrets))))
   else {
-    const advice = 'Set PAYMENTS_SECRET to the secret that they were wrapped with.'
-    findings.push(bad('Secret', 'does not open the keys in the database', advice))
+    const advice = 'Set PAYMENTS_SECRET to the secret that encrypts them.'
+    findings.push(bad('Secret', 'does not decrypt the keys in the database', advice))
   }
   if (config.key !== undefined) findings.push(keyIn(found))
   return findings
@@ -64,19 +67,19 @@ function schemaOf(name: string, { isWritable }: Inspection): Finding {
     return bad(
       'Database',
       `${name} cannot be written to`,
-      'Give the user that runs payments-mcp the right to write it.',
+      'Give the user that runs payments-mcp permission to write to it.',
     )
   }
-  return ok('Database', `${name}: its tables are those of this version, and it can be written to`)
+  return ok('Database', `${name}: its tables match this version, and it is writable`)
 }
 
 /** Checks that the first start can create the file. */
 async function checkNewFile(path: string): Promise<Finding> {
   let folder = dirname(path)
   while (!(await can(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)
-  if (await can(folder, constants.W_OK)) return ok('Database', `${path} is made by the first start`)
+  if (await can(folder, constants.W_OK)) return ok('Database', `${path} is created by the first start`)
   const advice = `Make ${folder} writable, or name another file: PAYMENTS_DATABASE_URL=sqlite:PATH.`
-  return bad('Database', `${path} cannot be made: ${folder} cannot be written to`, advice)
+  return bad('Database', `${path} cannot be created: ${folder} is not writable`, advice)
 }
 
 function can(path: string, mode: number): Promise<boolean> {
@@ -93,7 +96,7 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
   const days = Math.abs(offsetMs) / 86_400_000
   const where = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead'}`
   const differs = `is ${where}: it is ${timestamp(nowMs + offsetMs)} there`
-  return [machine, note('Sandbox clock', differs, 'reset_sandbox puts it back to where its world begins.')]
+  return [machine, note('Sandbox clock', differs, 'reset_sandbox sets it back to the start of its world.')]
 }
 
 function failedEffectsIn({ failedEffects: { count, some } }: Inspection): Finding[] {
@@ -103,13 +106,13 @@ function failedEffectsIn({ failedEffects: { count, some } }: Inspection): Findin
     return `${kind} of ${recordId} (party ${partyId}, ${tries}): ${error}`
   })
   const rest = count > some.length ? `; and ${count - some.length} more` : ''
-  const advice = 'Mend the record: the effect then happens at its next try. The log has the whole error.'
+  const advice = 'Fix the record: the effect is then applied at its next try. The log has the full error.'
   return [bad('Due effects', `${count} failed: ${told.join('; ')}${rest}`, advice)]
 }
 
 function keyIn({ key }: Inspection): Finding {
-  const another = 'Take PAYMENTS_KEY out (the sandbox has an agent of its own), or set one that it made.'
-  if (key === undefined) return bad('Key', 'PAYMENTS_KEY is no key of this sandbox', another)
+  const another = 'Unset PAYMENTS_KEY (the sandbox has its own agent), or set a key that this sandbox created.'
+  if (key === undefined) return bad('Key', 'PAYMENTS_KEY is not a key of this sandbox', another)
   const isOver = key.revokedAtMs !== null || (key.expiresAtMs !== null && key.expiresAtMs <= realSystem.now())
   return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', another) : ok('Key', 'known to the sandbox')
 }
@@ -119,7 +122,7 @@ async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config
   const address = servedAddress(config)
   const elsewhere = 'Stop it, or choose another port: PAYMENTS_PORT (--port).'
-  if (port === 0) return ok('Port', 'any free one')
+  if (port === 0) return ok('Port', 'any free port')
   try {
     const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })
     const { status, environment } = (await answer.json()) as { status?: string; environment?: string }
@@ -129,7 +132,7 @@ async function checkPort(config: Config): Promise<Finding> {
   } catch {
     const failure = await bindFailure(host, port)
     if (failure === undefined) return ok('Port', `${address} is free: ${commandLine('serve')} serves there`)
-    return bad('Port', `${address} cannot be listened on (${failure})`, elsewhere)
+    return bad('Port', `payments-mcp cannot listen on ${address} (${failure})`, elsewhere)
   }
 }
 

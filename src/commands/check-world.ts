@@ -16,7 +16,7 @@ export async function checkWorld(config: Config, held: string | null | undefined
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const [first = '', ...mistakes] = error.message.split('\n')
-    const advice = 'Mend the file, or name another: PAYMENTS_WORLD (--world).'
+    const advice = 'Fix the file, or name another: PAYMENTS_WORLD (--world).'
     return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
   }
   const other = held === undefined ? undefined : otherWorld(held, world)
@@ -24,5 +24,5 @@ export async function checkWorld(config: Config, held: string | null | undefined
     return [bad('World', `the database holds ${other.held}; a start is given ${other.given}`, waysOut(databaseUrl))]
   }
   if (path === undefined) return []
-  return [ok('World', held === undefined ? `${path} can be used` : `${path} is what the database holds`)]
+  return [ok('World', held === undefined ? `${path} can be used` : `the database holds the world of ${path}`)]
 }

@@ -15,7 +15,7 @@ export async function doctor(flags: Flags): Promise<void> {
     for (const [about, check] of checksFor(config)) findings.push(...(await orFinding(about, check)))
     process.stdout.write(findings.map(written).join(''))
     const wrong = findings.filter(({ is }) => is === 'bad').length
-    process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\n${wrong} to mend.\n`)
+    process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\n${wrong} to fix.\n`)
     if (wrong > 0) process.exitCode = 1
   })
 }

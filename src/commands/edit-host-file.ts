@@ -16,9 +16,9 @@ export class UnreadableFile extends Error {
 export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
   const all = content(format, text)[servers]
   if (all === undefined) return undefined
-  if (format === 'yaml') return namedIn(listOf(all, `${servers} is no list of servers`))
-  const entry = tableOf(all, `${servers} is no table of servers`)[serverName]
-  return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is no server`)
+  if (format === 'yaml') return namedIn(listOf(all, `${servers} is not a list of servers`))
+  const entry = tableOf(all, `${servers} is not a table of servers`)[serverName]
+  return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is not a server`)
 }
 
 /**
@@ -54,13 +54,13 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
       : editToml(text, expected, before === undefined ? block : undefined)
   // Even if a library mishandles an unusual file, nothing in the file is lost.
   if (says(host.format, next, expected)) return next
-  throw new UnreadableFile('its form is one that cannot be added to here')
+  throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
 /** Puts the server into a list of servers with names. */
 function withListedServer({ servers, needs }: HostSetup, text: string, entry: Table, block: string): string {
   const whole = content('yaml', text)
-  const list = listOf(whole[servers] ?? [], `${servers} is no list of servers`)
+  const list = listOf(whole[servers] ?? [], `${servers} is not a list of servers`)
   const at = list.findIndex((item) => isTable(item) && item.name === serverName)
   const named = { name: serverName, ...entry }
   const expected = { ...whole, [servers]: at === -1 ? [...list, named] : list.with(at, named) }
@@ -74,7 +74,7 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
   document.setIn([servers, at === -1 ? list.length : at], document.createNode(named))
   const next = document.toString({ lineWidth: 0 })
   if (says('yaml', next, expected)) return next
-  throw new UnreadableFile('its form is one that cannot be added to here')
+  throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
 /** Returns the server of that name in a list, without its name. */
@@ -122,7 +122,7 @@ function says(format: HostSetup['format'], text: string, expected: Table): boole
 
 /** Parses the file's content. */
 function content(format: HostSetup['format'], text: string): Table {
-  return tableOf(readAs[format](text), 'it holds no object')
+  return tableOf(readAs[format](text), 'it does not contain an object')
 }
 
 const readAs = {
@@ -136,7 +136,7 @@ function yamlOf(text: string): unknown {
   const [first] = document.errors
   if (first === undefined) return document.toJS() ?? {}
   const line = first.linePos?.[0].line
-  throw new UnreadableFile(line === undefined ? 'it is no YAML' : `line ${line} is no YAML`)
+  throw new UnreadableFile(line === undefined ? 'it is not valid YAML' : `line ${line} is not valid YAML`)
 }
 
 function jsonOf(text: string): unknown {
@@ -146,7 +146,7 @@ function jsonOf(text: string): unknown {
   const [first] = errors
   if (first === undefined) return value
   const line = text.slice(0, first.offset).split('\n').length
-  throw new UnreadableFile(`line ${line} is no JSON (${printParseErrorCode(first.error)})`)
+  throw new UnreadableFile(`line ${line} is not valid JSON (${printParseErrorCode(first.error)})`)
 }
 
 function tomlOf(text: string): unknown {
@@ -154,7 +154,7 @@ function tomlOf(text: string): unknown {
     return parseToml(text)
   } catch (error) {
     const line = (error as { line?: number }).line
-    throw new UnreadableFile(line === undefined ? 'it is no TOML' : `line ${line} is no TOML`)
+    throw new UnreadableFile(line === undefined ? 'it is not valid TOML' : `line ${line} is not valid TOML`)
   }
 }
 

@@ -125,7 +125,10 @@ async function openOrBeginAnew(config: Config, system: System, log: Logger): Pro
     const { setAside } = await import('../service/store/engine/sqlite-file.ts')
     const name = await setAside(config.databaseUrl.slice('sqlite:'.length))
     if (name !== undefined) {
-      log.warn({ file: name }, 'the sandbox was made by another pre-release of payments-mcp: set aside, and begun anew')
+      log.warn(
+        { file: name },
+        'another pre-release of payments-mcp created the sandbox: it was set aside, and a new one created',
+      )
     }
     return openOrExplain(config, system)
   }
@@ -140,7 +143,7 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
     if (cause instanceof WrongSecretError)
       throw new ConfigError(`PAYMENTS_SECRET (--secret) ${cause.message}`, { cause })
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ConfigError(`PAYMENTS_DATABASE_URL (--database-url) is not usable. ${reason}`, { cause })
+    throw new ConfigError(`PAYMENTS_DATABASE_URL (--database-url) cannot be used. ${reason}`, { cause })
   }
 }
 
@@ -151,7 +154,7 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
 export function openKept(command: string, config: Config, isStart = false): Promise<Embedded> {
   if (config.databaseUrl === 'sqlite::memory:') {
     throw new ConfigError(
-      `PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; ${command} accepts a database that is kept.`,
+      `PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; ${command} accepts a database that outlives its process.`,
     )
   }
   const log = createLogger({ level: 'error' })

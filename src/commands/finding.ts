@@ -22,7 +22,7 @@ export function clockFinding(apartMs: number, other: string): Finding {
   const apart = Math.round(apartMs / 1000)
   if (Math.abs(apart) * 1000 <= clockToleranceMs) return ok('Clock', `this machine and ${other} agree`)
   const says = `this machine is ${Math.abs(apart)} s ${apart < 0 ? 'behind' : 'ahead of'} ${other}`
-  return bad('Clock', says, 'Set the clock of this machine, or let it be set from the network.')
+  return bad('Clock', says, 'Set the clock of this machine, or synchronize it over the network.')
 }
 
 /** Turns a failed check into a finding, so that the other checks go on. */
@@ -30,6 +30,6 @@ export async function orFinding(about: string, check: () => Promise<Finding[]>):
   try {
     return await check()
   } catch (error) {
-    return [bad(about, `could not be checked: ${String(error)}`, 'Tell it as an issue of payments-mcp.')]
+    return [bad(about, `could not be checked: ${String(error)}`, 'Report it as an issue of payments-mcp.')]
   }
 }

@@ -41,7 +41,7 @@ const widest = 100
 export function helpAfter(command: CommandName): string {
   const flags = settings.filter(({ readBy }) => readBy.includes(command)).map(({ flag }) => flag)
   return `
-Settings that it reads, as flags or variables (payments-mcp help settings tells each):
+Settings, as flags or variables (payments-mcp help settings describes each):
 ${wrapped(flags, '  ')}
 
 Examples:
@@ -66,7 +66,7 @@ export function settingsHelp(): string {
 export function noCommand(word: string, commands: readonly string[]): ConfigError {
   const meant = nearest(word, commands)
   const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`
-  return new ConfigError(`${JSON.stringify(word)} is no command${advice}; there are ${commands.join(', ')}.`)
+  return new ConfigError(`${JSON.stringify(word)} is not a command${advice}; the commands are ${commands.join(', ')}.`)
 }
 
 function wrapped(words: readonly string[], indent: string): string {

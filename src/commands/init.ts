@@ -18,7 +18,8 @@ export async function init(flags: InitFlags, file?: string): Promise<void> {
   await orExplain(async () => {
     if (flags.production === true) return initProduction(flags, file)
     const stray = settings.find(({ key }) => flags[key] !== undefined)?.flag ?? strayOf(flags)
-    if (stray !== undefined) throw new ConfigError(`${stray} goes with --production; a world file takes nothing else.`)
+    if (stray !== undefined)
+      throw new ConfigError(`${stray} needs --production; for a world file, init takes only its name.`)
     await initWorld(file ?? 'world.yaml')
   })
 }
@@ -43,7 +44,7 @@ async function initWorld(file: string): Promise<void> {
     throw new ConfigError(`init got ${show(file)}, which ${reason}; it accepts the name of a new file.`)
   }
   process.stdout.write(
-    `${file} is written. Change it, and start with it on a new database:\n\n  ${commandLine('serve', ['--world', file, '--database-url', 'sqlite::memory:'])}\n`,
+    `${file} is written. Edit it, and start with it on a new database:\n\n  ${commandLine('serve', ['--world', file, '--database-url', 'sqlite::memory:'])}\n`,
   )
 }
 
@@ -57,11 +58,11 @@ async function initProduction(flags: InitFlags, file: string | undefined): Promi
   try {
     if (!(await service.found(owner))) {
       throw new ConfigError(
-        `PAYMENTS_DATABASE_URL (--database-url) got ${show(withoutCredentials(databaseUrl))}, which has a party already; name an empty database, or let that party invite people.`,
+        `PAYMENTS_DATABASE_URL (--database-url) got ${show(withoutCredentials(databaseUrl))}, which already has a party; name an empty database, or let that party invite people.`,
       )
     }
     const { email, password } = await service.seedPassword(undefined)
-    process.stdout.write(`${owner.name} is made in ${withoutCredentials(databaseUrl)}, without money.
+    process.stdout.write(`${owner.name} is created in ${withoutCredentials(databaseUrl)}, without money.
 
   Email      ${email}
   Password   ${password}
@@ -75,7 +76,7 @@ and sign in at /sign-in of its address.
 }
 
 function ownerOf({ email, name = 'Organization' }: InitFlags): { email: string; name: string } {
-  const accepted = 'it accepts an e-mail address, by which the owner signs in'
+  const accepted = 'it accepts the e-mail address with which the owner signs in'
   if (email === undefined) throw new ConfigError(`--email got nothing; ${accepted}.`)
   if (!z.email().max(320).safeParse(email).success) throw new ConfigError(`--email got ${show(email)}; ${accepted}.`)
   if (!Text(100).safeParse(name).success)

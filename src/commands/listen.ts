@@ -30,7 +30,8 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const tell = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
-    const troubled = (error: unknown) => tell(`events cannot be read now: ${oneLine(error)}. It goes on by itself.`)
+    const troubled = (error: unknown) =>
+      tell(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
     let last: string | undefined
     let [told, lost] = [0, 0]
     try {
@@ -51,8 +52,8 @@ export async function listen(flags: ListenFlags): Promise<void> {
       await forward?.close()
       await api.close()
     }
-    if (last !== undefined) tell(`${told} told. --since ${last} goes on from here.`)
-    if (lost > 0) tell(`${lost} did not arrive at ${forward?.address}.`)
+    if (last !== undefined) tell(`${told} printed. --since ${last} continues from here.`)
+    if (lost > 0) tell(`${lost} could not be delivered to ${forward?.address}.`)
     if (lost > 0) process.exitCode = 1
   })
 }

@@ -32,7 +32,7 @@ async function limitsWords(call: Call, customerId: string | undefined): Promise<
     const limits = granted.find(({ id }) => id === agentId)?.limits
     return limits === undefined ? undefined : { label: 'The customer’s limits for the agent', text: wordsOf(limits) }
   }
-  return { label: 'The agent’s limits', text: 'Hold as ever, and are not told here: the API tells them to people only' }
+  return { label: 'The agent’s limits', text: 'They apply, but are not shown here: the API shows them only to people' }
 }
 
 async function walletWords(call: Call, named: string | undefined, customerId: string | undefined) {
@@ -51,7 +51,7 @@ function wordsOf(limits: Limits | null): string {
     words(limits?.perDay, 'a day'),
     words(limits?.perMonth, 'a month'),
   ].filter((part) => part !== null)
-  return parts.length === 0 ? 'No limit' : `${parts.join('; ')}; what is spent of it already is not told here`
+  return parts.length === 0 ? 'No limit' : `${parts.join('; ')}; the amount already spent is not shown here`
 }
 
 const words = (cents: number | null | undefined, when: string) => (cents == null ? null : `${money(cents)} ${when}`)

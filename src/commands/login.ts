@@ -13,8 +13,8 @@ export async function login(flags: LoginFlags): Promise<void> {
     await withSignInOptions(commandConfig('login', flags), async (options) => {
       if (flags.device === true) await signInWithDevice(options, showCode)
       else await signInWithBrowser(options, showAddress)
-      process.stdout.write(`You are signed in. The MCP server uses it with PAYMENTS_BASE_URL=${options.baseUrl}
-and without PAYMENTS_KEY; payments-mcp whoami --base-url ${options.baseUrl} tells whom it acts as.
+      process.stdout.write(`You are signed in. The MCP server uses this login with PAYMENTS_BASE_URL=${options.baseUrl}
+and without PAYMENTS_KEY; payments-mcp whoami --base-url ${options.baseUrl} shows whom it acts as.
 `)
     })
   })

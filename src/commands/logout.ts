@@ -12,7 +12,7 @@ export async function logout(flags: Flags): Promise<void> {
       else process.stdout.write(`You are signed out of ${options.baseUrl}.\n`)
       if (ended.kind !== 'forgotten') return
       process.stderr.write(
-        `payments-mcp: The login is gone from this machine, but it was not revoked: ${ended.reason} Revoke it at the payments API.\n`,
+        `payments-mcp: The login was deleted from this machine, but not revoked: ${ended.reason} Revoke it at the payments API.\n`,
       )
       process.exitCode = 1
     })

@@ -242,7 +242,7 @@ export class LoopbackDecisions implements Decisions {
     const others = this.#waiting().filter((other) => other !== entry)
     if (others.length === 0) return ''
     return html`<section aria-labelledby="others">
-<h2 id="others">What else waits for you</h2>
+<h2 id="others">Other pending decisions</h2>
 <ul>
 ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.keys()].at(-1))}">${this.#words(other).facts[0]?.text ?? other.held.call.tool}</a></li>`)}
 </ul>
@@ -294,4 +294,4 @@ function notThere(c: Context): Response | Promise<Response> {
 }
 
 const noBrowser = (elsewhere: string) =>
-  `No browser could be opened on this machine, and only there a person can decide for this server. Tell them: they can use a host that supports elicitation, or ${elsewhere}, where they sign in from any browser. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`
+  `No browser could be opened on this machine, and a person can decide for this server only there. Tell them: they can use a host that supports elicitation, or ${elsewhere}, where they sign in from any browser. The operator of this server sets with PAYMENTS_CONFIRM (--confirm) when a person is asked. Nothing said in the conversation counts as their decision.`

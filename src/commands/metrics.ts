@@ -23,7 +23,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register })
   const requests = new Histogram({
     name: 'payments_request_duration_seconds',
-    help: 'Time to the answer of a request, by operation (mcp: what AI hosts send) and HTTP status.',
+    help: 'Time to answer a request, by operation (mcp: requests of AI hosts) and HTTP status.',
     labelNames: ['operation', 'status'] as const,
     buckets: bucketsSeconds,
     registers,
@@ -60,8 +60,12 @@ export function createMetrics() {
       const of = (name: keyof StoreLoad) => () => store.load?.()[name] ?? 0
       gauge('store_waiting', 'Transactions that wait for their turn.', of('waiting'))
       gauge('store_connections', 'Connections to the database that a transaction uses now.', of('connections'))
-      counter('store_groups', 'Transactions of the database, in each of which one or more were done.', of('groups'))
-      counter('store_retries', 'Transactions that were run again, for another one came first.', of('retries'))
+      counter(
+        'store_groups',
+        'Database transactions, each of which carries out one or more transactions.',
+        of('groups'),
+      )
+      counter('store_retries', 'Transactions that ran again because of a conflict with another one.', of('retries'))
     },
     /** Answers with all metrics, as they are now, in Prometheus' text format. */
     answer: async () =>

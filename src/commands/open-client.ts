@@ -71,7 +71,8 @@ export function openEmbeddedClient(
   }
   opened().then(letYoungHeapGrow, (error: unknown) => {
     // With a world file, the start waits for the sandbox, and reports a failure itself.
-    if (config.world === undefined && !isWrongDatabase(error)) log.warn({ err: error }, 'the sandbox is not open')
+    if (config.world === undefined && !isWrongDatabase(error))
+      log.warn({ err: error }, 'the sandbox could not be opened')
   })
   const client = createClient({
     baseUrl: embeddedAddress,

@@ -9,13 +9,15 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
     return await listen(options)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[
-      code ?? ''
-    ]
+    const reason = {
+      EADDRINUSE: 'is in use',
+      EACCES: 'is not permitted',
+      EADDRNOTAVAIL: 'is not an address of this machine',
+    }[code ?? '']
     if (reason === undefined) throw error
     const { host, port } = options
     throw new ConfigError(
-      `${named} got ${port} on ${host}, which ${reason}; a free port and an address of this machine are accepted.`,
+      `${named} got ${port} on ${host}, which ${reason}; it accepts a free port on an address of this machine.`,
     )
   }
 }
@@ -27,7 +29,7 @@ const stopWithinMs = 9_500
 export function untilStopped(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
   const stop = async () => {
     const late = deadline(stopWithinMs, () => {
-      log.error({}, 'it ended before everything was closed')
+      log.error({}, 'the process ended before everything was closed')
       process.exit(1)
     })
     await end()

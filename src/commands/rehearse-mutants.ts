@@ -22,7 +22,7 @@ interface MutantFlags {
 export async function rehearseMutants({ agent, required, ...options }: MutantFlags): Promise<void> {
   if (agent !== 'careful') {
     const got = agent === undefined ? 'nothing' : show(agent)
-    throw new ConfigError(`--agent got ${got}; with --mutants it accepts careful, of which all mutants are made.`)
+    throw new ConfigError(`--agent got ${got}; with --mutants it accepts careful, from which all mutants are derived.`)
   }
   const { signal, end } = interruptible()
   const results = await runMutants({

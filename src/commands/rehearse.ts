@@ -123,7 +123,7 @@ function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined 
 
 async function regradeFolder(flags: RehearseFlags, folder: string, ending: Ending): Promise<void> {
   if (flags.agent !== undefined) {
-    throw new ConfigError('--regrade judges results that there are, and runs no agent: leave --agent out.')
+    throw new ConfigError('--regrade judges existing results, and runs no agent: leave --agent out.')
   }
   const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder

@@ -43,7 +43,7 @@ export async function openToRead(config: Config) {
   const path = /^sqlite:(.+)$/.exec(config.databaseUrl)?.[1]
   if (path !== undefined && !existsSync(path)) {
     throw new ConfigError(
-      `PAYMENTS_DATABASE_URL (--database-url) got ${show(config.databaseUrl)}, where there is no database; name the one that the runs are in.`,
+      `PAYMENTS_DATABASE_URL (--database-url) got ${show(config.databaseUrl)}, where there is no database; name the database that has the runs.`,
     )
   }
   const log = createLogger({ level: 'error' })
@@ -71,7 +71,7 @@ async function namedRun(store: Store, { run: name, party }: ReportFlags): Promis
   const newest = await store.read((tx) => newestRuns(tx, 5))
   const names = newest.map(({ id, instanceId }) => (instanceId === null ? id : foreignName(instanceId, id)))
   const advice = newest.length === 0 ? 'there are no runs' : `the newest are ${names.join(', ')}`
-  throw new ConfigError(`--run got ${show(name)}, which is no run of this database; ${advice}.`)
+  throw new ConfigError(`--run got ${show(name)}, which is not a run of this database; ${advice}.`)
 }
 
 async function write(file: AsyncGenerator<string>, output: string | undefined): Promise<void> {

@@ -22,12 +22,12 @@ export async function rotateKeys(flags: RotateFlags): Promise<void> {
 
 async function rotated(service: Service): Promise<string> {
   const { rootKey, signingKey } = await service.rotateKeys()
-  return `Root key ${rootKey} and signing key ${signingKey} are in use from now on. What older keys made stays good.`
+  return `Root key ${rootKey} and signing key ${signingKey} are in use from now on. Everything made with older keys stays valid.`
 }
 
 async function retired(service: Service): Promise<string> {
   const { rootKey, signingKey, retired: ids } = await service.retireKeys()
   const used = `Root key ${rootKey} and signing key ${signingKey} are in use from now on.`
-  const gone = `Removed: ${ids.length === 0 ? 'no older root key' : `root key ${ids.join(', ')}`}. What they made stays good.`
+  const gone = `Removed: ${ids.length === 0 ? 'no older root key' : `root key ${ids.join(', ')}`}. Everything made with them stays valid.`
   return `${used} ${gone}`
 }

@@ -61,7 +61,7 @@ function refuseKeys(config: Config): void {
     if (config[setting] === undefined) continue
     const { variable, flag } = names(setting)
     throw new ConfigError(
-      `${variable} (${flag}) got a secret, but the first party of the database was made with an owner; leave it out, and make keys with create_api_key and create_agent_key.`,
+      `${variable} (${flag}) got a secret, but the first party of the database was created with an owner; leave it out, and create keys with create_api_key and create_agent_key.`,
     )
   }
 }

@@ -46,7 +46,6 @@ export function refusedFile(setting: SettingKey, path: string, reason: string): 
 /** Returns advice for a start with another world than the database holds. */
 export function waysOut(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
-  const remove =
-    path === undefined ? '' : `, or delete ${resolve(path)} with all that is in it while nothing runs on it`
-  return `Name the file of the world that it holds, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
+  const remove = path === undefined ? '' : `, or delete ${resolve(path)} and all its data while no process uses it`
+  return `Name the file of that world, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
 }

@@ -72,7 +72,7 @@ async function chooseHost(): Promise<HostName | undefined> {
   const there = hostNames.filter((_, index) => found[index])
   const others = hostNames.filter((_, index) => !found[index])
   if (there.length > 0) say(`AI hosts on this machine:\n\n${there.map(line).join('\n')}\n`)
-  if (others.length > 0) say(`Not found here, but known:\n\n${others.map(line).join('\n')}\n`)
+  if (others.length > 0) say(`Supported, but not found here:\n\n${others.map(line).join('\n')}\n`)
   if (!isAnswered()) {
     say(`Name one: ${commandLine('setup')} ${there[0] ?? others[0]}`)
     return undefined
@@ -93,11 +93,11 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<v
     return
   }
   if (before !== undefined)
-    say(`${path} has, under ${host.servers}:\n\n${shownEntry(before)}\n\nand gets in its place:`)
-  else say(`${path} gets, under ${host.servers}, besides what is in it:`)
+    say(`${path} now has, under ${host.servers}:\n\n${shownEntry(before)}\n\nIt will be replaced with:`)
+  else say(`${path} will get, under ${host.servers}, in addition to its present content:`)
   say(`\n${shownEntry(after)}\n`)
   if (!isAgreed && !isAnswered()) {
-    say('Nothing was written: there is nobody to ask. Run it again with --yes.')
+    say('Nothing was written, because nobody can be asked here. Run it again with --yes.')
     return
   }
   if (!isAgreed && !/^y(es)?$/i.test((await ask('Write it? [y/N] ')).trim())) {
@@ -105,11 +105,11 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<v
     return
   }
   const copy = await orTell(path, () => writeWhole(path, { before: text, next }))
-  if (copy !== undefined) say(`The file as it was is kept as ${copy}`)
+  if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
   const lack = host.lacks?.(after)
   if (lack !== undefined) say(lack)
-  if ('url' in reach) say(`The server has to run meanwhile (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
+  if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
 }
 
 async function edited(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
@@ -128,7 +128,7 @@ async function orTell<T>(path: string, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (cause) {
     if (cause instanceof UnreadableFile)
-      throw new ConfigError(`${path}: ${cause.message}. Nothing was written; mend it and run this again.`, { cause })
+      throw new ConfigError(`${path}: ${cause.message}. Nothing was written; fix it and run this again.`, { cause })
     if (typeof (cause as NodeJS.ErrnoException).code !== 'string') throw cause
     throw new ConfigError(`${path} could not be read or written (${(cause as Error).message}).`, { cause })
   }

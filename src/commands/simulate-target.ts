@@ -33,7 +33,7 @@ export function placeOf(config: Config, processes: boolean): Place {
   if (databaseUrl === memoryUrl && processes) {
     const { variable, flag } = names('databaseUrl')
     throw new ConfigError(
-      `${variable} (${flag}) got ${memoryUrl}; with --processes simulate accepts what several processes can open.`,
+      `${variable} (${flag}) got ${memoryUrl}; with --processes simulate accepts a database that several processes can open.`,
     )
   }
   // Config fills in the default, and the sandbox of a person's AI host is no place to experiment.

@@ -35,7 +35,7 @@ export function createTokenExchange({
     const response = await fetch(new Request(`${baseUrl}/oauth/token`, { method: 'POST', body }))
     if (response.status === 429 || response.status >= 500) throw new Failure('service_unavailable')
     if (response.status !== 200) {
-      throw new Failure('unauthenticated', { detail: 'The connection was ended by its user. Connect again to go on.' })
+      throw new Failure('unauthenticated', { detail: 'The user ended this connection. Connect again to continue.' })
     }
     const { access_token, expires_in } = (await response.json()) as { access_token: string; expires_in: number }
     entry.endsAtMs = system.now() + expires_in * 1000

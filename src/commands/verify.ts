@@ -17,7 +17,7 @@ export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await orExplain(async () => {
     const config = commandConfig('verify', flags)
     const verified = await verifyReport(linesOf(path))
-    if (verified.result === 'no report') throw new ConfigError(`${show(path)} is no report of payments-mcp report.`)
+    if (verified.result === 'no report') throw new ConfigError(`${show(path)} is not a report by payments-mcp report.`)
     const compares = flags.againstDatabase === true || flags.databaseUrl !== undefined
     if (verified.result === 'broken') return refuse(verified.what)
     if (compares) {
@@ -49,13 +49,14 @@ async function difference(store: Store, told: Verified & { result: 'verified' })
     if (place === null) continue
     const [row] = await store.read((tx) => activityAfter(tx, partyId, place.sequence - 1, 1))
     if (row?.sequence !== place.sequence || row.hash !== place.hash)
-      return `entry ${place.sequence} is another one in the database`
+      return `entry ${place.sequence} differs in the database`
   }
   if (last === null) return undefined
   const head = await store.read((tx) => activityHead(tx, partyId))
   const isSealed = head !== undefined && (await store.read((tx) => headIsSealed(tx, head)))
   if (head === undefined || !isSealed) return 'the chain in the database is not sealed'
-  if (head.sequence === last.sequence && head.hash !== last.hash) return `entry ${last.sequence} is not what was sealed`
+  if (head.sequence === last.sequence && head.hash !== last.hash)
+    return `entry ${last.sequence} differs from the sealed one`
   return head.sequence < last.sequence ? `the chain in the database ends before entry ${last.sequence}` : undefined
 }
 
@@ -74,14 +75,14 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     bytes += part.length
     if (bytes > mostBytes)
       throw new ConfigError(
-        `${name} is larger than 2 GiB, which is all that this reads; verify the report of a shorter run.`,
+        `${name} is larger than 2 GiB, the most that verify reads; verify the report of a shorter run.`,
       )
     const lines = `${rest}${decoder.write(part)}`.split('\n')
     rest = lines.pop() ?? ''
     yield* lines
     if (rest.length > longestLine)
       throw new ConfigError(
-        `${name} has a line of more than ${longestLine} characters, which no report has; name a file as payments-mcp report wrote it.`,
+        `${name} has a line of more than ${longestLine} characters, which no report has; name an unchanged file of payments-mcp report.`,
       )
   }
   yield `${rest}${decoder.end()}`
@@ -95,7 +96,7 @@ async function* partsOf(path: string, name: string): AsyncGenerator<Buffer> {
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       if (!(await file.stat()).isFile())
-        throw new ConfigError(`${name} is no file; name one, or give it to payments-mcp verify - on stdin.`)
+        throw new ConfigError(`${name} is not a file; name a file, or pipe it to payments-mcp verify -.`)
       yield* file.createReadStream({ autoClose: false })
     } finally {
       await file.close()

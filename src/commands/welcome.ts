@@ -27,17 +27,17 @@ export function shown(welcome: Welcome): string {
 ${signIn('Sign in', welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
 ${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}
-Next, tell your AI host of it (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
+Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
 
   ${commandLine('setup', config.world === undefined ? [] : ['--world', resolve(config.world)])}
 
 and ask: “${firstQuestion}”
 
-A host that speaks MCP over HTTP takes ${publicUrl}/mcp and signs in, for instance in ~/.cursor/mcp.json:
+A host that speaks MCP over HTTP connects to ${publicUrl}/mcp and signs in, for example in ~/.cursor/mcp.json:
 
 ${hostBlock('cursor', { url: `${publicUrl}/mcp` })}
 
-${commandLine('doctor')} finds what is wrong. What is called appears below. Stop with Ctrl+C.
+${commandLine('doctor')} finds problems. Calls appear below. Stop with Ctrl+C.
 
 `
 }
@@ -50,7 +50,7 @@ function empty({ config, url }: Welcome): string {
 
   Data       ${withoutCredentials(config.databaseUrl)}
 
-Nobody has an account here yet. Make the first party and its owner, on the same database:
+Nobody has an account here yet. Create the first party and its owner, on the same database:
 
   ${commandLine('init', ['--production', '--email', 'you@example.com', ...database])}
 
@@ -92,7 +92,7 @@ Stop with Ctrl+C.
 }
 
 function signIn(title: string, { publicUrl, owner: { email, password } }: Welcome): string {
-  if (email === null) return `  ${title}    nobody can: the world has no owner`
+  if (email === null) return `  ${title}    not possible: the world has no owner`
   return `  ${title}    ${publicUrl}/sign-in as ${email}\n  Password   ${password ?? unknown('sandboxPassword')}`
 }
 
@@ -100,11 +100,11 @@ function unknown(setting: SettingKey): string {
   return `(set at an earlier start, and stored as a hash; ${names(setting).variable} sets another)`
 }
 
-const noKey = (tool: string) => `(a start sets none; ${tool} makes one)`
+const noKey = (tool: string) => `(none is created at a start; ${tool} creates one)`
 
 function printedBefore({ config }: Welcome, setting: SettingKey): string {
   const where = config.environment === 'sandbox' ? 'a terminal shows it; ' : ''
-  return `(printed when it was made; ${where}set ${names(setting).variable} to choose another)`
+  return `(printed when it was created; ${where}set ${names(setting).variable} to choose another)`
 }
 
 export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')

@@ -35,14 +35,14 @@ function described({ environment, baseUrl }: Config, identity: Identity['attribu
     Agent: identity.agentId,
     User: identity.userId,
     Party: identity.partyId,
-    'Known by': origins[identity.credentialKind] ?? identity.credentialKind,
-    'Agent by': identity.agentIdentitySource && sources[identity.agentIdentitySource],
+    Credential: origins[identity.credentialKind] ?? identity.credentialKind,
+    'Agent from': identity.agentIdentitySource && sources[identity.agentIdentitySource],
     Key: identity.keyId,
     Grant: identity.grantId,
   }
   return Object.entries(lines)
     .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => `${name.padEnd(9)} ${String(value).replace(/[^\x20-\x7e]+/g, ' ')}\n`)
+    .map(([name, value]) => `${name.padEnd(10)} ${String(value).replace(/[^\x20-\x7e]+/g, ' ')}\n`)
     .join('')
 }
 
@@ -66,6 +66,6 @@ const sources: Readonly<Record<string, string>> = {
 async function tellLogins(): Promise<void> {
   const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
   for (const address of Object.keys(logins)) {
-    process.stdout.write(`\nSigned in at ${address}: payments-mcp whoami --base-url ${address} tells as whom.\n`)
+    process.stdout.write(`\nSigned in at ${address}: payments-mcp whoami --base-url ${address} shows as whom.\n`)
   }
 }

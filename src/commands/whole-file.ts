@@ -36,7 +36,7 @@ export async function writeWhole(
     return copy
   }
   await rm(beside, { force: true })
-  throw Object.assign(new Error('it was changed meanwhile: run this again'), { code: 'ECHANGED' })
+  throw Object.assign(new Error('it has changed in the meantime: run this again'), { code: 'ECHANGED' })
 }
 
 /** Copies a file with its mode, replacing an earlier copy: only the server's own entry differs. */

@@ -6,7 +6,7 @@ export const dataSettings = {
   /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   databaseUrl: {
     placeholder: 'url',
-    meaning: 'Where the embedded sandbox keeps its data',
+    meaning: 'Where the embedded sandbox stores its data',
     accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
     default: {
       otherwise: "a file in the user's data directory",
@@ -18,16 +18,16 @@ export const dataSettings = {
   /** The path of the world file; undefined means the package's own world, if the database is empty. */
   world: {
     placeholder: 'file',
-    meaning: 'World file that the embedded sandbox begins with (payments-mcp init writes one)',
+    meaning: 'World file that the embedded sandbox starts from (payments-mcp init writes one)',
     accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
-    default: { otherwise: "the package's own world, where the database is empty" },
+    default: { otherwise: "the package's own world, if the database is empty" },
     readBy: ['stdio', 'setup', 'serve', 'console', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: parsePath,
   },
   /** The path of the file of faults; undefined if there is none. */
   faults: {
     placeholder: 'file',
-    meaning: 'File of rules by which requests to the embedded sandbox fail on purpose',
+    meaning: 'File with rules that make requests to the embedded sandbox fail on purpose',
     accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
     default: { otherwise: 'only rules that set_sandbox_fault sets' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -36,15 +36,15 @@ export const dataSettings = {
   /** A standby of that database, which lists are read from; undefined if there is none. */
   databaseReadUrl: {
     placeholder: 'url',
-    meaning: 'A standby of that PostgreSQL, which lists are read from',
-    accepts: 'postgres://… or postgresql://…, where PAYMENTS_DATABASE_URL is such a one too',
-    default: { otherwise: 'lists are read where everything is' },
+    meaning: 'A standby of that PostgreSQL database, to read lists from',
+    accepts: 'postgres://… or postgresql://…, if PAYMENTS_DATABASE_URL is one too',
+    default: { otherwise: 'lists are read from the database itself' },
     readBy: ['stdio', 'setup', 'serve', 'console'],
     parse: parsePostgresUrl,
   },
   databaseConnections: {
     placeholder: 'number',
-    meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
+    meaning: 'Most PostgreSQL connections with which a process writes; up to ten more are for reading',
     accepts: 'an integer from 2 to 1000',
     default: { text: '10' },
     readBy: ['stdio', 'setup', 'serve', 'console'],
@@ -53,9 +53,9 @@ export const dataSettings = {
   /** The secrets that wrap the keys in the database, the current one first. */
   secret: {
     placeholder: 'secret',
-    meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',
+    meaning: 'Secret that encrypts the keys in the database; to change it, give the new one, a comma and the old one',
     accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
-    default: { otherwise: 'the keys lie in the database as they are' },
+    default: { otherwise: 'the keys in the database are not encrypted' },
     secret: true,
     readBy: everyCommandBut('bridge', 'setup', 'login', 'logout'),
     parse: parseSecrets,

@@ -72,7 +72,7 @@ const table = {
   ...dataSettings,
   toolsets: {
     placeholder: 'list',
-    meaning: 'Which tools the MCP server offers',
+    meaning: 'Tools that the MCP server offers',
     accepts: acceptedToolsets,
     default: { text: 'default' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -80,7 +80,7 @@ const table = {
   },
   port: {
     placeholder: 'number',
-    meaning: 'Port that serve listens on (0: any free one)',
+    meaning: 'Port that serve listens on (0: any free port)',
     accepts: 'an integer from 0 to 65535',
     default: { text: '4010' },
     readBy: ['stdio', 'setup', 'serve', 'console', 'login', 'logout', 'doctor'],
@@ -133,9 +133,9 @@ const table = {
   },
   publicUrl: {
     placeholder: 'url',
-    meaning: 'Address that people and AI hosts reach serve at',
+    meaning: 'Address at which people and AI hosts reach serve',
     accepts: 'an https address, or http on a loopback host, without path, credentials, query or fragment',
-    default: { otherwise: 'where it listens' },
+    default: { otherwise: 'the address that it listens on' },
     readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
     parse: (text) => originOf(parseBaseUrl(text)),
   },
@@ -145,17 +145,17 @@ const table = {
   allowedOrigins: {
     placeholder: 'list',
     meaning: 'Origins of web pages that may use the MCP endpoint of serve',
-    accepts: 'a comma list of origins such as https://host.example',
-    default: { otherwise: "those of this machine's loopback addresses", value: (): readonly string[] => [] },
+    accepts: 'a comma-separated list of origins such as https://host.example',
+    default: { otherwise: "the origins of this machine's loopback addresses", value: (): readonly string[] => [] },
     readBy: ['serve'],
     parse: parseOrigins,
   },
   /** Addresses and ranges of the proxies whose X-Forwarded-For is trusted to name the client. */
   trustedProxies: {
     placeholder: 'list',
-    meaning: 'Proxies in front of serve whose X-Forwarded-For tells who the client is',
-    accepts: 'a comma list of IP addresses and ranges such as 10.0.0.0/8 or 2001:db8::/32',
-    default: { otherwise: 'none: the address of the connection counts', value: (): readonly string[] => [] },
+    meaning: 'Proxies in front of serve whose X-Forwarded-For is trusted to name the client',
+    accepts: 'a comma-separated list of IP addresses and ranges such as 10.0.0.0/8 or 2001:db8::/32',
+    default: { otherwise: 'none: the client is the address of the connection', value: (): readonly string[] => [] },
     readBy: ['serve'],
     parse: parseTrustedProxies,
   },
@@ -163,7 +163,7 @@ const table = {
   clientMetadata: {
     placeholder: 'when',
     meaning: 'Whether AI hosts may sign in with a client id metadata document, which serve then fetches',
-    accepts: 'auto (announced unless the public address is of this machine), on or off',
+    accepts: 'auto (announced unless the public address is a loopback address), on or off',
     default: { text: 'auto' },
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
@@ -187,7 +187,7 @@ const table = {
   /** In cents: a person confirms a payment or card above it, unless `confirm` turns all questions off. */
   confirmAbove: {
     placeholder: 'cents',
-    meaning: 'Payments and cards above it are confirmed by a person',
+    meaning: 'Amount above which a person confirms payments and cards',
     accepts: 'an integer from 0 to 1000000000',
     default: { text: '10000' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -195,7 +195,7 @@ const table = {
   },
   repeatWindow: {
     placeholder: 'seconds',
-    meaning: 'A tool call equal to one of the last so many seconds is answered again instead of paying twice (0: off)',
+    meaning: 'For how many seconds a repeated tool call gets the first answer again instead of paying twice (0: off)',
     accepts: 'an integer from 0 to 86400',
     default: { text: '900' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -203,7 +203,7 @@ const table = {
   },
   cardDetails: {
     placeholder: 'how',
-    meaning: 'Whether card numbers are answered to the model (reveal) or shown to the person only (masked)',
+    meaning: 'Whether the model gets card numbers (reveal) or only the person sees them (masked)',
     accepts: 'reveal or masked',
     default: {
       otherwise: 'reveal in the sandbox, masked in production',
@@ -214,7 +214,7 @@ const table = {
   },
   metrics: {
     placeholder: 'boolean',
-    meaning: 'Tell figures for Prometheus at /metrics, to this machine only',
+    meaning: 'Serve metrics for Prometheus at /metrics, to this machine only',
     accepts: 'true or false',
     default: { text: 'false' },
     readBy: ['serve'],
@@ -223,9 +223,9 @@ const table = {
   /** The port of `/metrics`; if undefined, it is served on the port of `serve`. */
   metricsPort: {
     placeholder: 'number',
-    meaning: 'Port of its own for /metrics, for whoever reaches it on the host of serve',
+    meaning: 'Separate port for /metrics, for everyone who can reach it on the host of serve',
     accepts: 'an integer from 1 to 65535, with PAYMENTS_METRICS=true',
-    default: { otherwise: 'the port of serve, which tells this machine only' },
+    default: { otherwise: 'the port of serve, for this machine only' },
     readBy: ['serve'],
     parse: (text) => parseInteger(text, 1, 65_535),
   },
@@ -234,7 +234,7 @@ const table = {
     meaning: 'Least severe level that is logged, to stderr',
     accepts: logLevels.join(', '),
     default: {
-      otherwise: 'info; over stdio warn, because some hosts print it into their own console',
+      otherwise: 'info; warn over stdio, because some hosts print the log into their own console',
       value: ({ command }): LogLevel => (command === 'stdio' || command === 'bridge' ? 'warn' : 'info'),
     },
     readBy: ['stdio', 'bridge', 'setup', 'serve', 'simulate'],

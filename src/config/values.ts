@@ -92,7 +92,7 @@ export function describeText(text: string, secret: boolean): string {
   return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
 }
 
-export const acceptedToolsets = `a comma list of ${toolsets.join(', ')}, or all`
+export const acceptedToolsets = `a comma-separated list of ${toolsets.join(', ')}, or all`
 
 export function parseToolsets(text: string): readonly Toolset[] | undefined {
   const words = text.split(',').map((word) => word.trim())

@@ -41,7 +41,7 @@ describe('login', () => {
     const signedIn = await login(['login'], at)
     expect(signedIn).toMatchObject({ exitCode: 0, stderr: '' })
     expect(signedIn.stdout).toContain(
-      `You are signed in. The MCP server uses it with PAYMENTS_BASE_URL=${provider.issuer}`,
+      `You are signed in. The MCP server uses this login with PAYMENTS_BASE_URL=${provider.issuer}`,
     )
     const stored = readFileSync(loginFile(), 'utf8')
     const { accessToken, refreshToken } = JSON.parse(stored).logins[provider.issuer]
@@ -49,14 +49,14 @@ describe('login', () => {
 
     const identity = await ended(['whoami'], at)
     expect(identity).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(identity.stdout).toBe(`Address   ${provider.issuer} (sandbox)
-Acts as   an agent
-Agent     ${whoamiAttributes.agentId}
-User      ${whoamiAttributes.userId}
-Party     ${whoamiAttributes.partyId}
-Known by  a sign-in
-Agent by  the choice made at the sign-in
-Grant     grn_1
+    expect(identity.stdout).toBe(`Address    ${provider.issuer} (sandbox)
+Acts as    an agent
+Agent      ${whoamiAttributes.agentId}
+User       ${whoamiAttributes.userId}
+Party      ${whoamiAttributes.partyId}
+Credential a sign-in
+Agent from the choice made at the sign-in
+Grant      grn_1
 `)
 
     const signedOut = await ended(['logout'], at)
@@ -76,9 +76,9 @@ Grant     grn_1
     const { port } = new URL(provider.issuer)
     expect(await login(['login', '--port', port])).toMatchObject({ exitCode: 0 })
     const { stdout } = await ended(['whoami'], { PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
-    expect(stdout).toMatch(/^Address {3}the embedded sandbox \(sandbox\)\nActs as {3}an agent\n/)
+    expect(stdout).toMatch(/^Address {4}the embedded sandbox \(sandbox\)\nActs as {4}an agent\n/)
     expect(stdout).toContain(
-      `Signed in at ${provider.issuer}: payments-mcp whoami --base-url ${provider.issuer} tells as whom.`,
+      `Signed in at ${provider.issuer}: payments-mcp whoami --base-url ${provider.issuer} shows as whom.`,
     )
   })
 
@@ -177,9 +177,7 @@ describe('an impossible command ends with one line', () => {
     await provider.close()
     const { exitCode, stdout, stderr } = await ended(['logout', '--base-url', provider.issuer])
     expect(stdout).toContain('You are signed out')
-    expect(stderr).toMatch(
-      /^payments-mcp: The login is gone from this machine, but it was not revoked: Can't reach .*\n$/,
-    )
+    expect(stderr).toMatch(/^payments-mcp: The login was deleted from this machine, but not revoked: Can't reach .*\n$/)
     expect(exitCode).toBe(1)
     expect(JSON.parse(readFileSync(loginFile(), 'utf8')).logins).toEqual({})
     provider = await startPlainProvider()

@@ -77,7 +77,7 @@ test('a machine on which nothing was ever started is well, and stays as it is', 
   const { found, stdout } = doctor()
   expect(found).toMatchObject({
     'Node.js': { is: 'ok', says: expect.stringContaining(process.versions.node) },
-    Database: { is: 'ok', says: expect.stringMatching(/sandbox\.sqlite is made by the first start$/) },
+    Database: { is: 'ok', says: expect.stringMatching(/sandbox\.sqlite is created by the first start$/) },
     Port: { is: 'ok' },
     'AI hosts': { is: 'note', advice: expect.stringContaining('setup') },
   })
@@ -99,7 +99,7 @@ test('a sandbox that is served: its database, its port, its moved clock, its key
   expect(found).toMatchObject({
     Database: {
       is: 'ok',
-      says: expect.stringContaining('its tables are those of this version, and it can be written to'),
+      says: expect.stringContaining('its tables match this version, and it is writable'),
     },
     Clock: { is: 'ok' },
     'Sandbox clock': { is: 'note', says: expect.stringMatching(/^is 10 days ahead: it is 20/) },
@@ -108,7 +108,7 @@ test('a sandbox that is served: its database, its port, its moved clock, its key
   })
   expect(stdout).not.toContain('agent-secret')
   const other = doctor(['--key', `${agentKey}x`]).found.Key
-  expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is no key of this sandbox' })
+  expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is not a key of this sandbox' })
 })
 
 test('effects that failed: how many, which, and why', () => {
@@ -158,7 +158,7 @@ test('hosts: an unreadable file, one with a missing program, and a good one', ()
   const codex = put('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
   put('.gemini/settings.json', JSON.stringify({ mcpServers: { payments: { command: process.execPath, args: [cli] } } }))
   expect(doctor().found).toMatchObject({
-    Cursor: { is: 'BAD', says: expect.stringMatching(/mcp\.json: line 1 is no JSON/) },
+    Cursor: { is: 'BAD', says: expect.stringMatching(/mcp\.json: line 1 is not valid JSON/) },
     Codex: {
       is: 'BAD',
       says: `${codex} starts /gone/node, which does not exist`,
@@ -245,7 +245,7 @@ onEachDatabase('the activity', (database) => {
     const chains = new Set(rows.map(({ partyId }) => partyId)).size
     expect(found()).toMatchObject({
       is: 'ok',
-      says: `${rows.length} entries in ${chains} chains, all as they were written`,
+      says: `${rows.length} entries in ${chains} chains, all unchanged`,
     })
     const last = (partyId: string) =>
       rows

@@ -18,7 +18,7 @@ test.each(sampleOf(everyCommand, 6))(
   (name) => {
     const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    const [own = '', rest = ''] = stdout.split('Settings that it reads')
+    const [own = '', rest = ''] = stdout.split('Settings, as flags or variables')
     const [read = '', shown = ''] = rest.split('Examples:')
     const flags = settings.filter(({ readBy }) => (readBy as readonly string[]).includes(name)).map(({ flag }) => flag)
     expect(read.match(/--[\w-]+/g)).toEqual(flags)
@@ -48,6 +48,6 @@ test.each([
 ])('%j is answered with the nearest command', (args, advice) => {
   const { status, stdout, stderr } = run(...args)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toMatch(/^payments-mcp: "\w+" is no command \(.*\); there are serve, [^\n]+\n$/)
+  expect(stderr).toMatch(/^payments-mcp: "\w+" is not a command \(.*\); the commands are serve, [^\n]+\n$/)
   expect(stderr).toContain(advice)
 })

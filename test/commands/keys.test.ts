@@ -93,7 +93,7 @@ describe('rotate-keys --retire', () => {
     expect(status).toBe(2)
     expect(readFileSync(file()).equals(before)).toBe(true)
     const retired = run('rotate-keys', { PAYMENTS_SECRET: secret }, {}, ['--retire'])
-    expect(retired.stdout).toContain('Removed: root key 2, 1. What they made stays good.')
+    expect(retired.stdout).toContain('Removed: root key 2, 1. Everything made with them stays valid.')
   })
 
   function rootSecret(): string {

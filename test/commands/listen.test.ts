@@ -79,7 +79,7 @@ test('forwards events signed like a webhook, retries failures, and ends with the
     for (const { body, headers } of received) {
       expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
     }
-    expect(stderr).toContain(`1 told. --since ${JSON.parse(told[0] ?? '').id} goes on from here.`)
+    expect(stderr).toContain(`1 printed. --since ${JSON.parse(told[0] ?? '').id} continues from here.`)
   } finally {
     server.close()
   }

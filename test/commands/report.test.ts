@@ -74,9 +74,9 @@ onEachDatabase('report and verify', (database) => {
         db.updateTable('activity').set(change).where('sequence', '=', sequence).execute(),
       )
     const cases = [
-      [() => rewrite({ hash: 'f'.repeat(64) }, first), `entry ${first} is another one in the database`],
+      [() => rewrite({ hash: 'f'.repeat(64) }, first), `entry ${first} differs in the database`],
       [() => rewrite({ hash: rows[0]?.hash }, first), undefined],
-      [() => rewrite({ hash: 'f'.repeat(64) }, last), `entry ${last} is another one in the database`],
+      [() => rewrite({ hash: 'f'.repeat(64) }, last), `entry ${last} differs in the database`],
       [() => rewrite({ hash: rows.at(-1)?.hash }, last), undefined],
       [() => putHead({ ...older }), `the chain in the database ends before entry ${last}`],
       [() => putHead({ activitySequence: last }), 'the chain in the database is not sealed'],
@@ -137,9 +137,9 @@ onEachDatabase('report and verify', (database) => {
     writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')
     truncateSync(big, 3_000_000_000)
     const cases = [
-      [home, 'is no file; name one, or give it to payments-mcp verify - on stdin.'],
-      ['/dev/zero', 'is no file;'],
-      [fifo, 'is no file;'],
+      [home, 'is not a file; name a file, or pipe it to payments-mcp verify -.'],
+      ['/dev/zero', 'is not a file;'],
+      [fifo, 'is not a file;'],
       [big, 'has a line of more than 1048576 characters, which no report has;'],
     ] as const
     for (const [path, told] of cases) {
@@ -151,13 +151,13 @@ onEachDatabase('report and verify', (database) => {
 
   test('invalid arguments are reported in one line, with exit code 2', () => {
     const wrong = [
-      [run(['report', '--run', 'nothing']), 'which is no run of this database; the newest are '],
+      [run(['report', '--run', 'nothing']), 'which is not a run of this database; the newest are '],
       [run(['report', '--run', 'cursor 7', '--format', 'pdf']), 'it accepts html, md, json.'],
       [
         run(['report', '--run', 'cursor 7'], '', { PAYMENTS_BASE_URL: 'https://payments.example' }),
         'download the report from https://payments.example/console.',
       ],
-      [run(['verify', '-'], 'hello'), 'is no report of payments-mcp report.'],
+      [run(['verify', '-'], 'hello'), 'is not a report by payments-mcp report.'],
       [run(['verify', join(home, 'missing')]), 'cannot be read (ENOENT).'],
     ] as const
     for (const [{ status, stderr }, told] of wrong) {

@@ -52,7 +52,7 @@ const read = (path: string) => readFileSync(path, 'utf8')
 test('writes an entry for this very program, and the host that reads it lists the tools', async () => {
   const { status, stdout, stderr } = setup('cursor', '--yes', '--read-only', 'true')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout).toContain(`${cursor()} gets, under mcpServers`)
+  expect(stdout).toContain(`${cursor()} will get, under mcpServers`)
   expect(stdout).toMatch(/Restart Cursor and ask: “Issue a card/)
   const { payments } = JSON.parse(read(cursor())).mcpServers
   expect(payments).toEqual({ ...start, env: { PAYMENTS_READ_ONLY: 'true' } })
@@ -103,7 +103,7 @@ test.runIf(isDeep)('the file as it was is kept beside it, with its mode, and the
     const before = read(codex())
     chmodSync(codex(), 0o640)
     const { stdout } = setup('codex', '--yes', '--toolsets', toolsets)
-    expect(stdout).toContain(`The file as it was is kept as ${copy}\n`)
+    expect(stdout).toContain(`The previous file was copied to ${copy}\n`)
     expect([read(copy), statSync(copy).mode & 0o777]).toEqual([before, 0o640])
   }
 })
@@ -162,7 +162,7 @@ describe('the list of servers of Continue', () => {
     const { status, stderr } = setup('continue', '--yes')
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: expect.stringMatching(/config\.yaml: line \d is no YAML\. Nothing/),
+      stderr: expect.stringMatching(/config\.yaml: line \d is not valid YAML\. Nothing/),
     })
     expect(read(path())).toBe('models: [\n')
   })
@@ -235,7 +235,7 @@ args = [ "a",   "b" ] # odd
     const entry = { command: '/old', args: ['x'], env: { MINE: '1' }, trust: true }
     put(cursor(), JSON.stringify({ mcpServers: { payments: entry } }, null, 4))
     const { stdout } = setup('cursor', '--yes', '--toolsets', 'all')
-    expect(stdout).toContain('and gets in its place')
+    expect(stdout).toContain('It will be replaced with')
     const env = { MINE: '1', PAYMENTS_TOOLSETS: 'all' }
     expect(JSON.parse(read(cursor()))).toEqual({ mcpServers: { payments: { ...start, env, trust: true } } })
   })
@@ -255,9 +255,13 @@ args = [ "a",   "b" ] # odd
 test.each(
   sampleOf(
     [
-      ['no JSON', '{\n  "mcpServers": {\n', /mcp\.json: line \d is no JSON \(\w+\)\. Nothing was written; mend it/],
-      ['no object', '[]', /mcp\.json: it holds no object/],
-      ['servers that are none', '{"mcpServers": 3}', /mcp\.json: mcpServers is no table of servers/],
+      [
+        'no JSON',
+        '{\n  "mcpServers": {\n',
+        /mcp\.json: line \d is not valid JSON \(\w+\)\. Nothing was written; fix it/,
+      ],
+      ['no object', '[]', /mcp\.json: it does not contain an object/],
+      ['servers that are none', '{"mcpServers": 3}', /mcp\.json: mcpServers is not a table of servers/],
     ] as const,
     3,
   ),
@@ -288,7 +292,7 @@ test('no secret gets into a file or is shown', () => {
 
 test.runIf(isDeep)('with --http it writes the address of serve, and another address afterwards', () => {
   const { stdout } = setup('gemini', '--yes', '--http', '--port', '4123')
-  expect(stdout).toContain('The server has to run meanwhile')
+  expect(stdout).toContain('The server must be running')
   const path = join(home, '.gemini/settings.json')
   expect(JSON.parse(read(path)).mcpServers.payments).toEqual({ httpUrl: 'http://127.0.0.1:4123/mcp' })
   expect(setup('gemini', '--yes').status).toBe(0)
@@ -310,7 +314,7 @@ test.runIf(isDeep)('a host that is not known is answered with the nearest, and w
   const { stdout, status } = setup()
   expect(status).toBe(0)
   expect(stdout).toMatch(
-    /AI hosts on this machine:\n\n {2}cursor [\s\S]*Not found here, but known:\n\n {2}claude-code /,
+    /AI hosts on this machine:\n\n {2}cursor [\s\S]*Supported, but not found here:\n\n {2}claude-code /,
   )
   for (const name of hostNames) expect(stdout).toContain(`  ${name} `)
 })

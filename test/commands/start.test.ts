@@ -162,7 +162,11 @@ describe('a start that cannot succeed ends with one line', () => {
     ['a flag before the command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
     ['a flag that none reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
-    ['a word that is no command', ['sreve'], /"sreve" is no command \(did you mean serve\?\); there are serve, setup/],
+    [
+      'a word that is no command',
+      ['sreve'],
+      /"sreve" is not a command \(did you mean serve\?\); the commands are serve, setup/,
+    ],
   ]
   test.each(sampleOf(unread, 9))('a flag that the command does not read: %s', async (_, args, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args])

@@ -138,7 +138,7 @@ describe('a world file that cannot be used', () => {
     expect(status).toBe(1)
     expect(stdout).toMatch(/^BAD {2}World {11}bad\.yaml:3:9 parties\.acme\.walets is not a known field; did you/m)
     expect(stdout).toMatch(/^BAD {2}World {11}bad\.yaml:4:9 parties\.acme\.type got "Org"/m)
-    expect(stdout).toContain('2 to mend.')
+    expect(stdout).toContain('2 to fix.')
   })
 
   test('that begins in the past leaves the clock behind, which doctor reports', () => {
@@ -192,7 +192,7 @@ describe('a database that holds another world', () => {
     const refused = run(['serve', ...on, '--world', other])
     expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 2, stdout: '' })
     expect(refused.stderr).toMatch(
-      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", Other \(\w+\), and the database holds Small \(\w+\)\. Name the file of the world that it holds, or another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite with all that is in it while nothing runs on it\.\n$/,
+      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", Other \(\w+\), and the database holds Small \(\w+\)\. Name the file of that world, or another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite and all its data while no process uses it\.\n$/,
     )
     expect(run([...on, '--world', other])).toMatchObject({ status: 2, stdout: '' })
     expect(run(['serve', ...on]).stderr).toContain(
@@ -202,8 +202,8 @@ describe('a database that holds another world', () => {
       /^BAD {2}World {11}the database holds Small \(\w+\); /m,
     )
 
-    expect(run(['whoami', ...on, '--world', one]).stdout).toMatch(/^Acts as {3}an agent$/m)
-    expect(run(['doctor', ...on, '--world', one]).stdout).toContain('one.yaml is what the database holds')
+    expect(run(['whoami', ...on, '--world', one]).stdout).toMatch(/^Acts as {4}an agent$/m)
+    expect(run(['doctor', ...on, '--world', one]).stdout).toMatch(/the database holds the world of .*one\.yaml$/m)
     expect(run(['whoami', '--database-url', `sqlite:${join(folder, 'new.sqlite')}`, '--world', other]).status).toBe(0)
     rmSync(database)
     expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
@@ -213,7 +213,7 @@ describe('a database that holds another world', () => {
     const file = write('w.yaml', small)
     const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
     expect(status).toBe(0)
-    expect(stdout).toMatch(/^Acts as {3}the party$/m)
+    expect(stdout).toMatch(/^Acts as {4}the party$/m)
   })
 })
 

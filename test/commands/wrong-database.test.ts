@@ -28,7 +28,7 @@ beforeAll(() => {
   const made = run(['init', '--production', '--email', 'Ada@example.com', '--name', 'Ada Goods'], 'production')
   expect(made).toMatchObject({ status: 0, stderr: '' })
   expect(made.stdout).toMatch(
-    /^Ada Goods is made in .*, without money\.\n\n {2}Email {6}ada@example\.com\n {2}Password {3}\S{16}\n/,
+    /^Ada Goods is created in .*, without money\.\n\n {2}Email {6}ada@example\.com\n {2}Password {3}\S{16}\n/,
   )
   const foreign = new DatabaseSync(join(folder, 'foreign'))
   foreign.exec('create table payments (id integer)')
@@ -95,7 +95,9 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
   const { status, stdout, stderr } = start()
   expect(status).toBe(0)
   expect(stdout).toContain('balance.available $2,500.00')
-  expect(stderr).toContain('the sandbox was made by another pre-release of payments-mcp: set aside, and begun anew')
+  expect(stderr).toContain(
+    'another pre-release of payments-mcp created the sandbox: it was set aside, and a new one created',
+  )
   expect(stderr).toContain(`${path}-old`)
   const kept = new DatabaseSync(`${path}-old`, { readOnly: true })
   expect(kept.prepare('select count(*) as count from wallets').get()?.count).toBeGreaterThan(0)
@@ -103,9 +105,9 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
 
 describe('init --production', () => {
   const refused: [string[], string, RegExp][] = [
-    [['--email', 'ada@example.com'], 'production', /which has a party already/],
-    [[], 'production', /--email got nothing; it accepts an e-mail address/],
-    [['--email', 'nobody'], 'production', /--email got "nobody"; it accepts an e-mail address/],
+    [['--email', 'ada@example.com'], 'production', /which already has a party/],
+    [[], 'production', /--email got nothing; it accepts the e-mail address/],
+    [['--email', 'nobody'], 'production', /--email got "nobody"; it accepts the e-mail address/],
     [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it writes no file/],
     [['--email', 'ada@example.com'], 'foreign', /another program/],
   ]
@@ -120,7 +122,7 @@ describe('init --production', () => {
     const { status, stderr } = run(['init', '--email', 'ada@example.com'], 'production')
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'payments-mcp: --email goes with --production; a world file takes nothing else.\n',
+      stderr: 'payments-mcp: --email needs --production; for a world file, init takes only its name.\n',
     })
   })
 })

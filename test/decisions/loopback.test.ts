@@ -225,7 +225,7 @@ test('a window shows other pending decisions, and leads only its own browser the
   const [first, second] = [pendingOf(await pay(910)), pendingOf(await pay(920))]
   const { ask, decide } = browser()
   const page = await ask(String(opened[0]))
-  expect(page.text).toContain('What else waits for you')
+  expect(page.text).toContain('Other pending decisions')
   const link = new URL(/<li><a href="([^"]+)">Pay \$9\.20/.exec(page.text)?.[1] ?? '', first.url)
   expect(link.href).toBe(String(opened[1]))
   for (const url of [first.url, second.url]) expect((await browser().ask(url)).text).not.toContain('What else waits')

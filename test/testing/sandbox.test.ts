@@ -288,7 +288,7 @@ describe('an option that cannot be used is named', () => {
   test.each<[SandboxOptions, string]>([
     [{ port: 70_000 }, 'port got "70000"; it accepts an integer from 0 to 65535.'],
     [{ database: 'mysql://root:secret@host' }, 'database got "mysql://[masked]@host"; it accepts sqlite:PATH'],
-    [{ database: 'sqlite:/dev/null/x' }, 'database is not usable. Cannot use the database sqlite:/dev/null/x'],
+    [{ database: 'sqlite:/dev/null/x' }, 'database cannot be used. Cannot use the database sqlite:/dev/null/x'],
     [{ logLevel: 'loud' as 'info' }, 'logLevel got "loud"; it accepts trace, debug'],
   ])('%j', async (options, message) => {
     await expect(createSandbox(options)).rejects.toThrow(new RegExp(`^createSandbox: ${RegExp.escape(message)}`))

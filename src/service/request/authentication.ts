@@ -98,7 +98,7 @@ async function actorOfGrant(
   const row = await findGrant(tx, grantId)
   const { realNowMs } = await times
   if (row === undefined || !grantIsLive(row, realNowMs)) {
-    fail('unauthenticated', { detail: 'The connection was ended by its user. Connect again to go on.' })
+    fail('unauthenticated', { detail: 'The user ended this connection. Connect again to continue.' })
   }
   const { id, userId, partyId, agentId, clientId } = row
   const allowed = row.scopes.split(' ').filter((scope) => scopes.includes(scope))
