@@ -9,7 +9,7 @@ export function note(dependencies: Dependencies, context: ServerContext, told: R
     const { name, version } = hostOf(dependencies.server, context) ?? {}
     dependencies.run.note({ ...told, host: [name, version].filter((part) => part !== undefined).join(' ') })
   } catch (error) {
-    dependencies.log.warn({ err: error, tool: told.operation }, 'what happened in the run was not kept')
+    dependencies.log.warn({ err: error, tool: told.operation }, 'an event of the run was not recorded')
   }
 }
 
@@ -29,9 +29,9 @@ export function refused(dependencies: Dependencies, context: ServerContext, call
 type Way = 'form' | 'page' | 'link'
 
 const ways: Readonly<Record<Way, string>> = {
-  form: 'Asked by a form of the host.',
-  page: 'Asked on a page, which the host was to open.',
-  link: 'Asked on a page, whose address the model was told.',
+  form: 'Asked with a form in the host.',
+  page: 'Asked on a page that the host was to open.',
+  link: 'Asked on a page whose address the model got.',
 }
 
 /** Records that a person was asked, and how. */

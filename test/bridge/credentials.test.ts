@@ -24,7 +24,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
   for (const method of ['initialize', 'tools/list', 'tools/call']) {
     const { error } = await ask(method)
     expect(error.message).toBe(
-      `The endpoint redirects to another address (status ${status}). Nothing was carried out. If the other address is the server that you mean, start the bridge with it.`,
+      `The endpoint redirects to another address (status ${status}). Nothing was carried out. If that address is the server that you mean, start the bridge with it.`,
     )
   }
   expect(reached).toEqual([])

@@ -5,7 +5,8 @@ import { missingAnswerError } from '../../src/mcp/bridge/missing-answer.ts'
 import { freePort } from '../support/free-port.ts'
 import { bridged, endpoint, event, json, key, messageOf, stream } from './bridged.ts'
 
-const unknown = 'Whether the call was carried out is not known. Look with a tool that reads before calling again'
+const unknown =
+  'It is not known whether the call was carried out. Check the state with a tool that only reads before you call again'
 const certain = 'Nothing was carried out.'
 
 /** Answers each POST this way, and a GET with no stream to resume. */
@@ -27,28 +28,32 @@ const silent: readonly [string, RequestListener, string][] = [
     },
     'status 202',
   ],
-  ['JSON for another request', posted(200, json, '{"jsonrpc":"2.0","id":"other","result":{}}'), 'ended without it'],
-  ['no JSON in an answer that claims to be', posted(200, json, '<html>'), 'is no message of MCP'],
-  ['JSON that is no message', posted(200, json, '{"id":1}'), 'is no message of MCP'],
-  ['a page', posted(200, { 'Content-Type': 'text/html' }, '<html>'), 'is no message of MCP'],
-  ['nothing', posted(200, {}, ''), 'is no message of MCP'],
-  ['a 204', posted(204, {}, ''), 'is no message of MCP'],
-  ['a 204 that claims to be a stream', posted(204, stream, ''), 'ended without it'],
-  ['a stream without it', posted(200, stream, event({ method: 'notifications/message' })), 'ended without it'],
+  [
+    'JSON for another request',
+    posted(200, json, '{"jsonrpc":"2.0","id":"other","result":{}}'),
+    'ended without an answer',
+  ],
+  ['no JSON in an answer that claims to be', posted(200, json, '<html>'), 'is not an MCP message'],
+  ['JSON that is no message', posted(200, json, '{"id":1}'), 'is not an MCP message'],
+  ['a page', posted(200, { 'Content-Type': 'text/html' }, '<html>'), 'is not an MCP message'],
+  ['nothing', posted(200, {}, ''), 'is not an MCP message'],
+  ['a 204', posted(204, {}, ''), 'is not an MCP message'],
+  ['a 204 that claims to be a stream', posted(204, stream, ''), 'ended without an answer'],
+  ['a stream without it', posted(200, stream, event({ method: 'notifications/message' })), 'ended without an answer'],
   [
     'a stream with the answer to another request',
     posted(200, stream, event({ id: 'other', result: {} })),
-    'ended without it',
+    'ended without an answer',
   ],
-  ['a stream that cannot be resumed', posted(200, stream, 'id: 1\ndata:\n\n'), 'ended without it'],
-  ['a stream of what is no JSON', posted(200, stream, 'data: {\n\n'), 'ended without it'],
+  ['a stream that cannot be resumed', posted(200, stream, 'id: 1\ndata:\n\n'), 'ended without an answer'],
+  ['a stream of what is no JSON', posted(200, stream, 'data: {\n\n'), 'ended without an answer'],
   [
     'a stream that breaks off',
     async (request, response) => {
       await messageOf(request)
       response.writeHead(200, stream).write(': \n\n', () => response.destroy())
     },
-    'ended without it',
+    'ended without an answer',
   ],
   [
     'a cut connection',
@@ -85,7 +90,7 @@ test.each([
   [401, 'PAYMENTS_KEY'],
   [403, 'Use a key that may do this'],
   [404, 'Check the address'],
-  [405, 'Check that the address'],
+  [405, 'Check that it is the address'],
   [413, 'Send less'],
   [429, 'Wait'],
 ])('a refusal with status %s carried out nothing, and says how to go on', async (status, step) => {
@@ -117,7 +122,7 @@ test.each([
 test('a connection that was never made carried out nothing', async () => {
   const { ask } = await bridged(`http://127.0.0.1:${await freePort()}/mcp`)
   expect((await ask('tools/call')).error.message).toBe(
-    'No answer came from the endpoint (the connection was refused). Nothing was carried out. Check the address and that something listens there, then send it again.',
+    'No answer came from the endpoint (the connection was refused). Nothing was carried out. Check that the address is right and that a server listens there, then send it again.',
   )
 })
 

@@ -49,8 +49,10 @@ test('a stream that always ends without its answer is given up', async () => {
   })
   const { ask, system } = await bridged(url)
   const { error } = await ask('tools/call')
-  expect(error.message).toContain('its stream ended without it 1000 times')
-  expect(error.message).toMatch(/is not known. Look with a tool that reads before calling again.$/)
+  expect(error.message).toContain('its stream ended without an answer 1000 times')
+  expect(error.message).toMatch(
+    /whether the call was carried out. Check the state with a tool that only reads before you call again.$/,
+  )
   expect(resumed).toBe(1_000)
   expect(Math.min(...system.slept)).toBe(1_000)
 })

@@ -42,7 +42,7 @@ const call: HeldCall = {
     'To: party_id “pty_019bc186de002f5c36ed794f639044eb”',
     `Reason, in the assistant's words: “${'W'.repeat(80)}”`,
   ],
-  effect: 'The money moves at once, or after an approval where a limit is hit.',
+  effect: 'The money moves at once, or after an approval if it exceeds a limit.',
   tick: 'Yes, pay $42.00',
   spends: true,
   host: 'A desktop host',

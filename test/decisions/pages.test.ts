@@ -54,7 +54,7 @@ onEachDatabase('the page of a call that waits', (database) => {
       'test-host',
       '$500.00 at once; $590.00 of $600.00 today',
       '$990.00 of $1,000.00 this month',
-      'The money moves at once, or after an approval where a limit is hit. It is done once',
+      'The money moves at once, or after an approval if it exceeds a limit. It is done once',
       'January 15, 2026 at 12:10 PM UTC',
     ]) {
       expect(page.text).toContain(words)

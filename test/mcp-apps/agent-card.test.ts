@@ -102,7 +102,7 @@ test('while it is frozen it pays nothing, and the view follows when it is unfroz
 test('it follows its purchase, and says when it has expired', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
-  await host.view.getByText('Updates by itself.').waitFor()
+  await host.view.getByText('Updates automatically.').waitFor()
   const { json } = await world.authorize(cardId, 2000)
   await host.page.clock.fastForward(5000)
   await news().getByText('Authorized. $20.00 held.').waitFor()
@@ -113,14 +113,14 @@ test('it follows its purchase, and says when it has expired', async () => {
   const brief = await world.issueCard({ expiresInMinutes: 5 })
   await world.post('/simulations/clock/advance', { seconds: 600 })
   await host.use('get_agent_card', { cardId: brief })
-  await host.view.getByText('Nothing changes any more.').waitFor()
+  await host.view.getByText('No further changes.').waitFor()
   await expect.poll(() => host.view.locator('#state').textContent()).toBe('Expired')
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
 })
 
 test('is announced by a screen reader', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
-  await host.view.getByText('Updates by itself.').waitFor()
+  await host.view.getByText('Updates automatically.').waitFor()
   const { agentId } = await world.whoami()
   const heard = (await host.view.locator('main').ariaSnapshot())
     .replace(structuredContent?.data.id ?? '', '(card)')
@@ -152,7 +152,7 @@ test('is announced by a screen reader', async () => {
         - paragraph: The card allows $50.00.
         - button "Authorize $50.00"
       - alert
-      - paragraph: Updates by itself.
+      - paragraph: Updates automatically.
       - button "Refresh""
   `)
 })

@@ -76,7 +76,7 @@ describe.each(['light', 'dark'] as const)('in a %s browser', (scheme) => {
 
   test('every text of every view can be read', async () => {
     const host = await openHost(browser, world, { colorScheme: scheme, key: world.apiKey })
-    const live = () => host.view.getByText('Updates by itself.').waitFor()
+    const live = () => host.view.getByText('Updates automatically.').waitFor()
 
     const purchase = await host.use('simulate_card_authorization', await authorize())
     await live()
@@ -97,7 +97,7 @@ describe.each(['light', 'dark'] as const)('in a %s browser', (scheme) => {
     await shoot(host, `refunded-${other}`)
 
     await host.use('simulate_card_authorization', await authorize(5001))
-    await host.view.getByText('Nothing changes any more.').waitFor()
+    await host.view.getByText('No further changes.').waitFor()
     await expectLook(host, scheme)
     await shoot(host, `declined-${scheme}`)
 
@@ -129,7 +129,7 @@ async function review(): Promise<string> {
 test('it follows the host: its theme when that changes, its colors and typeface, a narrow place', async () => {
   const host = await openHost(browser, world)
   await host.use('simulate_card_authorization', await authorize(), { context: { theme: 'light' } })
-  await host.view.getByText('Updates by itself.').waitFor()
+  await host.view.getByText('Updates automatically.').waitFor()
   const look = (property: string) => styleOf(host.view, property)
   await host.tell('context', { theme: 'dark', timeZone: 'UTC' })
   await expect.poll(() => look('backgroundColor')).toBe('rgb(26, 29, 35)')

@@ -88,7 +88,7 @@ test('shows the amount, the payee, the requester and the reason', async () => {
         - button "Approve $20.00"
         - button "Deny"
       - alert
-      - paragraph: Updates by itself.
+      - paragraph: Updates automatically.
       - button "Refresh""
   `)
 })
@@ -98,7 +98,7 @@ test('is approved by clicking: the money moves once', async () => {
   await button('Approve $20.00').dblclick()
   await news().getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
-  await host.view.getByText('Nothing changes any more.').waitFor()
+  await host.view.getByText('No further changes.').waitFor()
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
   const decisions = host.calls.filter(({ name }) => name === 'approve_approval')
   expect(decisions.map((call) => call.arguments)).toEqual([
@@ -123,7 +123,7 @@ test('a decision made elsewhere appears, and stays', async () => {
   const { id } = await review()
   await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
   await button('Approve $20.00').click()
-  await host.view.getByRole('alert').getByText('It changed meanwhile: this is how it stands now.').waitFor()
+  await host.view.getByRole('alert').getByText('It has changed in the meantime. This is its current state.').waitFor()
   await host.view.getByText('Too late').waitFor()
 
   const next = await review()

@@ -91,7 +91,7 @@ describe('a purchase, lived through by clicking', () => {
     await expect.poll(amounts).toEqual({ held: '$0.00', captured: '$30.00', refunded: '$30.00' })
     await expect.poll(async () => (await events()).slice(3)).toEqual(['Refunded: $10.50', 'Refunded: $19.50'])
     expect(await read(id)).toMatchObject({ refunded: 3000 })
-    await host.view.getByText('Nothing changes any more.').waitFor()
+    await host.view.getByText('No further changes.').waitFor()
     await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
   })
 
@@ -122,7 +122,7 @@ describe('a purchase, lived through by clicking', () => {
     await host.view.getByText(detail).waitFor()
     expect(await read(id)).toMatchObject({ status: 'reversed', held: 0 })
     await expect.poll(events).toEqual(['Card issued', 'Authorized: $42.50', 'Hold released'])
-    await host.view.getByText('Nothing changes any more.').waitFor()
+    await host.view.getByText('No further changes.').waitFor()
   })
 
   test('is done by keyboard alone; the focus is never lost', async () => {
@@ -182,7 +182,7 @@ describe('a purchase, lived through by clicking', () => {
             - listitem:
               - strong: The hold ends
               - time: Jan 22, 2026, 12:00 PM
-              - text: Unless it is captured before.
+              - text: Unless it is captured first.
         - region "Rehearse the merchant":
           - heading "Rehearse the merchant" [level=2]
           - text: Amount to capture in USD
@@ -202,7 +202,7 @@ describe('a purchase, lived through by clicking', () => {
           - definition: (purchase)
           - term: Card
           - definition: (card)
-        - paragraph: Updates by itself.
+        - paragraph: Updates automatically.
         - button "Refresh""
     `)
   })
@@ -219,7 +219,7 @@ describe('declines', () => {
     const input = { cardId, amount, currency: 'USD', merchant: { name: 'Books' } }
     await host.use('simulate_card_authorization', input)
     await host.view.getByText(words).waitFor()
-    await host.view.getByText('Nothing changes any more.').waitFor()
+    await host.view.getByText('No further changes.').waitFor()
     await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
     const before = host.calls.length
     await letTimePass()
@@ -253,7 +253,7 @@ describe('failures', () => {
     await button('Reverse').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await press('Reverse')
-    await problem().getByText('It changed meanwhile: this is how it stands now.').waitFor()
+    await problem().getByText('It has changed in the meantime. This is its current state.').waitFor()
     await button('Refund $42.50').waitFor()
     await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
@@ -264,7 +264,7 @@ describe('failures', () => {
     await simulate(id, 'expire')
     await press('Reverse')
     await host.view.getByText('The merchant reversed the purchase, or its authorization expired.').waitFor()
-    await problem().getByText('It changed meanwhile').waitFor()
+    await problem().getByText('It has changed in the meantime').waitFor()
   })
 
   test('a call that may or may not have arrived is repeated with its key, the next one has its own', async () => {
@@ -319,7 +319,7 @@ describe('failures', () => {
 describe('while it is looked at', () => {
   test('it follows changes elsewhere, and pauses out of sight', async () => {
     const { id } = await authorized()
-    await host.view.getByText('Updates by itself.').waitFor()
+    await host.view.getByText('Updates automatically.').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await host.page.clock.fastForward(3000)
     await news().getByText('Captured: held $0.00, captured $42.50').waitFor()
@@ -374,7 +374,7 @@ describe('hosts differ', () => {
     const { id } = await authorized()
     const live = await openHost(browser, world, { environment: 'production' })
     await live.use('get_card_transaction', { cardTransactionId: id })
-    await live.view.getByText('Updates by itself.').waitFor()
+    await live.view.getByText('Updates automatically.').waitFor()
     await expect.poll(() => live.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
     await live.close()
   })

@@ -65,7 +65,7 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
 const leftOut: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
   // The record has not changed since.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
-  // Only a program can compare hashes; detail "full" has them.
+  // Only a program can compare hashes; detail "full" shows them.
   hash: () => true,
   previousHash: () => true,
   // The dollar sign of the amount shows it.
@@ -175,7 +175,7 @@ describe('a list is a table', () => {
       if (status !== undefined) expect(`${row} ${head}`).toContain(status)
       if (dollars !== undefined) expect(row).toContain(inDollars(dollars))
     }
-    expect(rest.at(-1)).toBe('There are more: the same call with cursor bmV4dC1wYWdl')
+    expect(rest.at(-1)).toBe('There are more: repeat the call with cursor bmV4dC1wYWdl')
     expect(tokensOf(text), text).toBeLessThanOrEqual(most[name] ?? 500)
     expect(tokensOf(text)).toBeLessThan(tokensOf(JSON.stringify(body)) * 0.7)
   })
@@ -194,7 +194,7 @@ describe('a list is a table', () => {
     const operation = operations.find((candidate) => candidate.name === name) as OperationDefinition
     const body = tenOf(operation)
     for (const [at, { attributes }] of body.data.entries()) attributes.instanceId = `run ${at}`
-    expect(await textOf(operation, body)).toMatch(/^get_\w+ tells the rest of one\.$/m)
+    expect(await textOf(operation, body)).toMatch(/^get_\w+ shows the other fields of one\.$/m)
   })
 
   test('of records that no tool reads singly shows them in full', async () => {
@@ -226,7 +226,7 @@ describe('a list is a table', () => {
     body.data[0].attributes.hash = hash
     const short = await textOf(catalogue.listActivity, body)
     expect(short).not.toContain(hash)
-    expect(short).toContain('Left out: previousHash, hash; detail "full" has them.')
+    expect(short).toContain('Left out: previousHash, hash; detail "full" shows them.')
     const whole = await textOf(catalogue.listActivity, body, { detail: 'full' })
     expect(whole).toContain(`hash “${hash}”`)
     expect(whole).not.toContain('Left out')

@@ -137,7 +137,9 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
     expect(refused).toMatchObject({
       code: 'invalid_value',
-      next: expect.stringMatching(/^Call again without idempotencyKey\. To do once more .* 16 or more/),
+      next: expect.stringMatching(
+        /^Call again without idempotencyKey\. To repeat an equal call on purpose.* 16 or more/,
+      ),
     })
     expect(refused.detail).toContain('leave it out')
     expect(sent).toEqual([])

@@ -57,8 +57,8 @@ onEachDatabase('the human decides,', (database) => {
       expect(message.split('\n')).toEqual([
         'Approve a payment of $60.00',
         `To: party ${other.partyId} (payment ${paymentId})`,
-        expect.stringMatching(/^Asked for by: agent “Sandbox shopper” \(agt_[0-9a-f]{32}\)$/),
-        'Held because it is above: perTransactionAmount $1.00',
+        expect.stringMatching(/^Requested by: agent “Sandbox shopper” \(agt_[0-9a-f]{32}\)$/),
+        'Held because it exceeds: perTransactionAmount $1.00',
         `Approval: ${approvalId}`,
         'The money moves at once.',
       ])
@@ -171,7 +171,7 @@ onEachDatabase('the human decides,', (database) => {
           'Pay $100.01',
           `To: party_id “${other.partyId}”`,
           "Reason, in the assistant's words: “Rent”",
-          'The money moves at once, or after an approval where a limit is hit.',
+          'The money moves at once, or after an approval if it exceeds a limit.',
         ].join('\n'),
       ])
     })

@@ -42,9 +42,9 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
   const short = ({ kind, outcome, operation, detail: { remark } }: Noted) => ({ kind, outcome, operation, remark })
   const operation = 'create_payment'
   const asked = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
-  const byForm = asked('Asked by a form of the host.')
-  const byLink = asked('Asked on a page, whose address the model was told.')
-  const byPage = asked('Asked on a page, which the host was to open.')
+  const byForm = asked('Asked with a form in the host.')
+  const byLink = asked('Asked on a page whose address the model got.')
+  const byPage = asked('Asked on a page that the host was to open.')
   const onPage = (outcome: string, { name, email }: { name: string; email: string }) => {
     return { kind: 'decision', outcome, operation, remark: `${name} (${email}) decided on the page.` }
   }

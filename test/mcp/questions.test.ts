@@ -153,10 +153,10 @@ test('removals and revocations state their consequences, and do nothing on a no'
 test('creating a key, or raising a limit, asks the person', async () => {
   const agentId = String((await world.whoami()).agentId)
   const apiKey = await askedOf('create_api_key', { name: 'Books', scopes: ['payments.read'] })
-  expect(apiKey.lines).toContain('Make an API key “Books”')
+  expect(apiKey.lines).toContain('Create an API key “Books”')
   expect(apiKey.lines).toContain('It may: payments.read')
   const agentKey = await askedOf('create_agent_key', { agentId })
-  expect(agentKey.lines).toContain(`Make a key of the agent “Sandbox shopper” (${agentId})`)
+  expect(agentKey.lines).toContain(`Create a key for the agent “Sandbox shopper” (${agentId})`)
   const limits = await askedOf('update_agent', { agentId, limits: { perTransaction: 500_000 } })
   expect(limits.lines).toContain('To: perTransaction $5,000.00')
   for (const { result, changes } of [apiKey, agentKey, limits]) {
@@ -193,9 +193,9 @@ test('banks, requests, people and webhooks: the question names the subject and t
   const paymentRequestId = asked.json.data.id
   const source = { type: 'external_account', externalAccountId: account.id }
   const fulfilled = await askedOf('fulfill_payment_request', { paymentRequestId, paymentSource: source })
-  expect(fulfilled.lines?.[0]).toMatch(/^Pay \$7\.00 that “.+” asks for$/)
+  expect(fulfilled.lines?.[0]).toMatch(/^Pay \$7\.00 requested by “.+”$/)
   expect(fulfilled.lines).toEqual(
-    expect.arrayContaining([`To: party ${other.partyId}`, 'What it is for, in their words: “Lunch”', `From: ${bank}`]),
+    expect.arrayContaining([`To: party ${other.partyId}`, 'Reason, in their words: “Lunch”', `From: ${bank}`]),
   )
 
   const url = 'https://hooks.example.com/in'
@@ -204,9 +204,9 @@ test('banks, requests, people and webhooks: the question names the subject and t
   const people = await askedOf('create_party_invitations', {
     invitations: [{ email: 'ada@example.com', role: 'ADMIN' }],
   })
-  expect(people.lines).toContain('Whom: “ada@example.com” as ADMIN')
+  expect(people.lines).toContain('Invited: “ada@example.com” as ADMIN')
   const hook = await askedOf('create_webhook', { url, enabledEvents: ['payment.completed'] })
-  expect(hook.lines?.slice(0, 2)).toEqual([`Tell an address of your events: “${url}”`, 'Which: “payment.completed”'])
+  expect(hook.lines?.slice(0, 2)).toEqual([`Send your events to an address: “${url}”`, 'Events: “payment.completed”'])
   const member = (await world.get('/parties/me/members', { key: world.apiKey })).json.data[0]
   const removed = await askedOf('remove_party_member', { userId: member.id })
   expect(removed.lines?.[0]).toBe(`Remove “${member.attributes.email}” (${member.id}) from your party`)
@@ -224,13 +224,13 @@ test('changing a webhook, or replacing its secret, names its address', async () 
   const webhookId = made.json.data.id
   const changed = await askedOf('update_webhook', { webhookId, url: 'https://other.example.com/' })
   expect(changed.lines?.slice(0, 2)).toEqual([
-    `Change the webhook ${webhookId}, which tells “${url}”`,
-    'It will tell: “https://other.example.com/”',
+    `Change the webhook ${webhookId}, which sends to “${url}”`,
+    'New address: “https://other.example.com/”',
   ])
   const rotated = await askedOf('rotate_webhook_secret', { webhookId, expiresInSeconds: 60 })
   expect(rotated.lines?.at(-1)).toContain('in 60 s')
   const deleted = await askedOf('delete_webhook', { webhookId })
-  expect(deleted.lines?.[0]).toBe(`Delete the webhook that tells “${url}” (${webhookId})`)
+  expect(deleted.lines?.[0]).toBe(`Delete the webhook that sends to “${url}” (${webhookId})`)
   const described = await askedOf('update_webhook', { webhookId, description: 'Books' })
   expect(described.lines).toBeUndefined()
   expect(described.result.isError).not.toBe(true)

@@ -267,7 +267,7 @@ async function follow(scene: Scene, host: Host, tool: string, given: Record<stri
   }
   if (told.includes('call list_agents')) return host.callTool('list_agents')
   // If the first call's record is unknown, a list shows it.
-  const [, list] = /Call (list_\w+) and decide anew/.exec(told) ?? []
+  const [, list] = /Call (list_\w+) and decide again/.exec(told) ?? []
   if (list !== undefined) return host.callTool(list)
   if (told.includes('pass a new idempotencyKey')) {
     return host.callTool(tool, { ...given, idempotencyKey: newId('idk', scene.world.system, scene.world.system.now()) })

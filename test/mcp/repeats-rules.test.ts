@@ -63,7 +63,7 @@ onEachDatabase('a call that is repeated', (database) => {
     const again = await call(payment)
     expect(idOf(again)).toBe(idOf(first))
     const next =
-      'This is the answer of the same call 14 s ago; nothing happened now. To do it once more on purpose, pass a new idempotencyKey.'
+      'This is the answer to the same call 14 s ago; nothing was done now. To do it once more on purpose, pass a new idempotencyKey.'
     expect(repeatOf(again)).toEqual({ at, next })
     expect(keyOf(again)).toBe(keyOf(first))
     expect(keyOf(first)).toMatch(/^idk_/)

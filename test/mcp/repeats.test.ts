@@ -78,7 +78,7 @@ async function givenUp(pay: Scene['pay'], host: Host, there: Promise<void>): Pro
 }
 
 const said =
-  /^This is the answer of the same call \d+ s ago; nothing happened now\. To do it once more on purpose, pass a new idempotencyKey\./
+  /^This is the answer to the same call \d+ s ago; nothing was done now\. To do it once more on purpose, pass a new idempotencyKey\./
 const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
 
 onEachDatabase('a repeated call', (database) => {

@@ -50,7 +50,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     const refused = errorOf(await host.callTool('list_customers'))
     expect(refused).toMatchObject({
       code: 'forbidden',
-      detail: expect.stringContaining('does not include list_customers'),
+      detail: expect.stringContaining('was not granted list_customers'),
     })
     expect(sent.map(({ line }) => line)).not.toContain('GET /customers')
     const told: string[] = []

@@ -170,7 +170,7 @@ onEachDatabase('with the texts alone', (database) => {
     for (let made = 0; made < 12; made++) await world.issueCard()
     const first = await agent('list_agent_cards')
     expect(rowsOf(first)).toHaveLength(10)
-    const cursor = /^There are more: the same call with cursor (\S+)$/m.exec(first)?.[1]
+    const cursor = /^There are more: repeat the call with cursor (\S+)$/m.exec(first)?.[1]
     const next = rowsOf(await agent('list_agent_cards', { cursor }))
     expect(next.length).toBeGreaterThan(1)
     expect(rowsOf(first).map(({ id }) => id)).not.toContain(next[0]?.id)

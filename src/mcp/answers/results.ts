@@ -56,8 +56,8 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
   }
   const lines = [
     ...(repeated === undefined ? [] : [repeated.next]),
-    ...(replayed ? ['This is the recorded answer of an earlier call with this idempotencyKey.'] : []),
-    ...(ignored.length === 0 ? [] : [`There are no such arguments here, and they did nothing: ${ignored.join(', ')}.`]),
+    ...(replayed ? ['This is the recorded answer to an earlier call with this idempotencyKey.'] : []),
+    ...(ignored.length === 0 ? [] : [`Ignored, because this tool has no such arguments: ${ignored.join(', ')}.`]),
     ...[next, remark].filter((line) => line !== undefined),
     textOf({ data: structuredContent.data, meta }, { operation, withHashes, reader }),
   ]

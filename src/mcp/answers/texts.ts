@@ -22,8 +22,8 @@ export function textOf({ data, meta = {} }: { data: unknown; meta?: object | und
   return [
     ...lines,
     ...(meant === '' ? [] : [`meta: ${meant}`]),
-    ...(leavesOut(operation) && !withHashes ? [`Left out: ${hashes.join(', ')}; detail "full" has them.`] : []),
-    ...(typeof nextCursor === 'string' ? [`There are more: the same call with cursor ${idInWords(nextCursor)}`] : []),
+    ...(leavesOut(operation) && !withHashes ? [`Left out: ${hashes.join(', ')}; detail "full" shows them.`] : []),
+    ...(typeof nextCursor === 'string' ? [`There are more: repeat the call with cursor ${idInWords(nextCursor)}`] : []),
   ].join('\n')
 }
 
@@ -71,7 +71,7 @@ function linesOfList(records: readonly Sent[], { operation, withHashes, reader }
     ...rows.map((fields, at) =>
       [idInWords(records[at]?.id), ...shown.map((path) => fields.get(path) ?? '')].join(' | '),
     ),
-    ...(isLeftOut ? [`${reader} tells the rest of one.`] : []),
+    ...(isLeftOut ? [`${reader} shows the other fields of one.`] : []),
   ]
 }
 

@@ -34,7 +34,7 @@ interface Exchange {
 /** The reason why a request has no answer: in words, or as the transport's error. */
 type Why = Pick<MissingAnswer, 'reason' | 'isTooLarge' | 'error'>
 
-const unwritable = 'it cannot be passed on'
+const unwritable = 'its answer cannot be passed on'
 
 /** Bounds of the wait before a stream is resumed, whatever the endpoint requests. */
 const shortestPauseMs = 1_000
@@ -130,7 +130,7 @@ export class Endpoint {
       if (this.#open.get(exchange.request.id) !== exchange) return
       exchange.resumptions += 1
       if (exchange.resumptions > mostResumptions) {
-        this.#end(exchange, { reason: `its stream ended without it ${mostResumptions} times` })
+        this.#end(exchange, { reason: `its stream ended without an answer ${mostResumptions} times` })
         return
       }
     }

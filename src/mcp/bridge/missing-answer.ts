@@ -83,15 +83,15 @@ function textOf(error: unknown): string | undefined {
 function happened({ status, reason, error }: MissingAnswer): string {
   if (reason !== undefined) return noAnswer(reason)
   if (status === undefined) return noAnswer(brokenBy(error).reason)
-  if (status === 202) return noAnswer('it took the request with status 202, which promises none')
+  if (status === 202) return noAnswer('it accepted the request with status 202, which promises no answer')
   if (status >= 300 && status < 400) return `The endpoint redirects to another address (status ${status}).`
   if (status >= 400) {
     const text = textOf(error)
     const words = text === undefined ? '' : `: ${quoted(text.slice(0, 4_000), 300)}`
     return `The endpoint ${status < 500 ? 'refused the request' : 'answered'} with status ${status}${words}.`
   }
-  if (error === undefined) return noAnswer('the response ended without it')
-  return noAnswer(`the response with status ${status} broke off, or is no message of MCP`)
+  if (error === undefined) return noAnswer('the response ended without an answer')
+  return noAnswer(`the response with status ${status} broke off, or is not an MCP message`)
 }
 
 function noAnswer(reason: string): string {
@@ -101,7 +101,7 @@ function noAnswer(reason: string): string {
 function carriedOut(found: MissingAnswer): string {
   if (isCertain(found)) return 'Nothing was carried out.'
   if (reading.test(found.request.method)) return 'The request only reads.'
-  return 'Whether the call was carried out is not known.'
+  return 'It is not known whether the call was carried out.'
 }
 
 /** Returns whether the request was certainly not carried out: it was never sent, or it was rejected. */
@@ -118,12 +118,15 @@ function next(found: MissingAnswer): string {
     return `Start the bridge with a PAYMENTS_KEY that this endpoint accepts. To sign in as a person instead, run payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in place of the bridge.`
   }
   if (!isCertain(found)) {
-    const again = reading.test(request.method) ? 'Send it again' : 'Look with a tool that reads before calling again'
-    return isTooLarge === true ? `${again}, and ask for less, such as fewer records.` : `${again}.`
+    const again = reading.test(request.method)
+      ? 'Send it again'
+      : 'Check the state with a tool that only reads before you call again'
+    return isTooLarge === true ? `${again}, and request less, such as fewer records.` : `${again}.`
   }
-  if (status === undefined) return 'Check the address and that something listens there, then send it again.'
-  if (status < 400) return 'If the other address is the server that you mean, start the bridge with it.'
-  return steps[status] ?? 'Check that the address is that of an MCP endpoint.'
+  if (status === undefined)
+    return 'Check that the address is right and that a server listens there, then send it again.'
+  if (status < 400) return 'If that address is the server that you mean, start the bridge with it.'
+  return steps[status] ?? 'Check that it is the address of an MCP endpoint.'
 }
 
 const steps: Readonly<Record<number, string>> = {

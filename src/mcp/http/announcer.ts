@@ -64,7 +64,7 @@ export class Announcer {
       // `authorize` notices changed scopes, and announces them.
       for (const { id, credential } of modern.listening()) if (principals?.has(id)) await isValid(credential)
     }
-    rechecked().catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
+    rechecked().catch((error: unknown) => log.warn({ err: error }, 'sessions were not checked'))
   }
 
   async close(): Promise<void> {
@@ -84,7 +84,7 @@ export class Announcer {
     const byParty = Map.groupBy(happened, ({ partyId }) => partyId)
     const listening = listeningOf(sessions).filter(({ partyId }) => byParty.has(partyId))
     const untold = (error: unknown) => {
-      log.warn({ err: error }, 'a change was not told')
+      log.warn({ err: error }, 'a change was not announced')
       return false
     }
     const tellEach = async () => {
@@ -157,7 +157,7 @@ export class Announcer {
     const { log } = this.#dependencies
     this.#telling = this.#telling
       .then(tellEach)
-      .catch((error: unknown) => log.warn({ err: error }, 'a change was not told'))
+      .catch((error: unknown) => log.warn({ err: error }, 'a change was not announced'))
     return this.#telling
   }
 }
@@ -170,7 +170,7 @@ function listeningOf(sessions: Sessions): Session[] {
 /** Notifies a 2025-era host of a change, if its server declared that it does so. */
 function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
   const { tools, prompts, resources } = server.getCapabilities()
-  const failed = (error: unknown) => log.warn({ err: error }, 'a change was not told')
+  const failed = (error: unknown) => log.warn({ err: error }, 'a change was not announced')
   if (event.kind === 'tools_list_changed' && tools?.listChanged) server.sendToolListChanged().catch(failed)
   if (event.kind === 'prompts_list_changed' && prompts?.listChanged) server.sendPromptListChanged().catch(failed)
   if (event.kind === 'resources_list_changed' && resources?.listChanged) server.sendResourceListChanged().catch(failed)

@@ -11,7 +11,7 @@ export interface Challenge {
 export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
   const words = wasSent
     ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'
-    : 'A credential is needed. Sign in by OAuth as WWW-Authenticate tells, or send Authorization: Bearer with a key.'
+    : 'A credential is required. Sign in with OAuth as WWW-Authenticate describes, or send a key as Authorization: Bearer.'
   const error = wasSent ? 'invalid_token' : 'unauthorized'
   const parameters = { resource_metadata: resourceMetadata, scope, ...(wasSent ? { error } : {}) }
   return challengeResponse(401, error, words, parameters)
@@ -26,7 +26,7 @@ export function missingScopes({ scopes }: Principal, needed: readonly string[]):
 export function insufficientScope({ resourceMetadata }: Challenge, held: readonly string[], needed: readonly string[]) {
   const scope = [...new Set([...held, ...needed])].join(' ')
   const missing = needed.filter((name) => !held.includes(name)).join(' ')
-  const words = `This needs the scope ${missing}, which the access token lacks. Authorize again with the scopes of WWW-Authenticate.`
+  const words = `This needs the scope ${missing}, which the access token lacks. Authorize again with the scopes that WWW-Authenticate lists.`
   return challengeResponse(403, 'insufficient_scope', words, {
     error: 'insufficient_scope',
     scope,

@@ -184,7 +184,7 @@ export class McpEndpoint {
     if (route.kind === 'modern') return this.#serveModern(request, message, principal, surface)
     if (!acceptsBoth(request.headers)) return notAcceptable('application/json and text/event-stream')
     if (route.reason === 'batch') {
-      return refused({ status: 400, code: rpc.invalidRequest, message: 'Send one message a request, not a batch.' })
+      return refused({ status: 400, code: rpc.invalidRequest, message: 'Send one message per request, not a batch.' })
     }
     if (route.reason === 'initialize') return this.#initialize(request, message as JSONRPCRequest, principal, surface)
     const session = await this.#sessionOf(request, principal)
@@ -225,7 +225,7 @@ export class McpEndpoint {
   async #sessionOf({ headers }: Request, principal: Principal): Promise<Session | Response> {
     const id = headers.get('mcp-session-id')
     if (id === null) {
-      const message = 'Mcp-Session-Id is missing: send the one that the answer to initialize brought.'
+      const message = 'Mcp-Session-Id is missing: send the one from the answer to initialize.'
       return refused({ status: 400, code: rpc.server, message })
     }
     const session = await this.#sessions.find(id, principal)

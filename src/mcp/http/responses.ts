@@ -60,6 +60,6 @@ export function sessionNotFound(): Response {
   return refused({
     status: 404,
     code: rpc.noSession,
-    message: 'Session not found: it ended or never was. Send initialize to start a new one.',
+    message: 'Session not found: it has ended or never existed. Send initialize to start a new one.',
   })
 }

@@ -140,14 +140,14 @@ export function isLast(message: string): boolean {
   return 'id' in parsed && !('method' in parsed)
 }
 
-const tooLargeWords = 'It was too large to be kept for a resumption.'
-const secretWords = 'It had a secret in it, so it was not kept for a resumption.'
+const tooLargeWords = 'This message was too large to be stored for a resumption.'
+const secretWords = 'This message contained a secret, so it was not stored for a resumption.'
 
 /** Returns the message that is stored in place of a secret or a message that is too large. */
 function standIn(message: JSONRPCMessage, text: string): JSONRPCMessage {
   if ('method' in message) {
     return { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'warning', data: text } }
   }
-  const advice = 'Call again, a write with the same idempotencyKey: nothing happens twice.'
+  const advice = 'Call again. Repeat a write with the same idempotencyKey, so that nothing happens twice.'
   return { jsonrpc: '2.0', id: message.id ?? '', error: { code: rpc.internal, message: `${text} ${advice}` } }
 }

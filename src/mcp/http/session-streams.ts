@@ -171,7 +171,8 @@ function nothingMore(): Response {
 }
 
 function badEventId(): Response {
-  const message = 'Last-Event-ID is none of this server. Send the id of the last event that was received, or none.'
+  const message =
+    'Last-Event-ID is not from this server. Send the id of the last event that you received, or leave the header out.'
   return refused({ status: 400, code: rpc.invalidRequest, message })
 }
 

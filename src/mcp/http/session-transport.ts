@@ -66,7 +66,7 @@ export class SessionTransport implements Transport {
     const isSecret = this.#dependencies.isSecret(message, undefined)
     const stream = this.#streamFor(message, relatedRequestId)
     if (stream !== undefined) return stream.send(this.#outward(message), { isSecret })
-    if ('id' in message) throw new Error('The host has no stream open that it could be asked on.')
+    if ('id' in message) throw new Error('The host has no open stream on which it could be asked.')
   }
 
   /** Passes to the server a request that did not come over HTTP. Resolves with the answer. */
@@ -168,8 +168,8 @@ export class SessionTransport implements Transport {
       .then(
         () => answer,
         (error: unknown) => {
-          log.warn({ err: error }, 'a subscription was not kept')
-          const message = 'The subscription could not be kept. Send the request again.'
+          log.warn({ err: error }, 'a subscription was not stored')
+          const message = 'The subscription could not be stored. Send the request again.'
           return { jsonrpc: '2.0', id: request.id, error: { code: rpc.internal, message } }
         },
       )

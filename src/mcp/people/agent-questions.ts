@@ -8,7 +8,7 @@ export async function askToRevokeApiKey({ keyId }: Arguments, read: Read): Promi
   const { name, apiKeyPrefix, lastUsedAt } = (await read(apiKeys.getApiKey, { keyId })).data.attributes
   return {
     facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
-    effect: 'Whatever uses it stops working, at once and for good.',
+    effect: 'Everything that uses it stops working, at once and for good.',
     tick: 'Yes, revoke the key',
   }
 }
@@ -26,10 +26,10 @@ export async function askToEndAgentKey(
   return {
     facts: [
       `${what}: ${key === undefined ? word(keyId) : shownKey(key.attributes.agentKeyPrefix, keyId)}`,
-      agentId === undefined ? undefined : `Of the agent: ${word(agentId)}`,
+      agentId === undefined ? undefined : `Agent: ${word(agentId)}`,
       key === undefined ? undefined : lastUse(key.attributes.lastUsedAt),
     ],
-    effect: `Whatever uses it stops working ${grace}, for good.`,
+    effect: `Everything that uses it stops working ${grace}, for good.`,
     tick: 'Yes, end the key',
   }
 }
@@ -38,7 +38,7 @@ export async function askToDeleteAgent({ agentId }: Arguments, read: Read): Prom
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
-    effect: 'Its keys, what customers granted it and its pending invitations end at once, for good.',
+    effect: 'Its keys, its customers’ grants and its pending invitations end at once, for good.',
     tick: 'Yes, delete the agent',
   }
 }
@@ -55,26 +55,27 @@ export async function askToChangeLimits({ agentId, limits }: Arguments, read: Re
       `Change the limits of the agent ${quoted(name)} (${word(agentId)})`,
       `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
     ],
-    effect: 'Payments above a limit wait for an approval; what has none does not.',
+    effect: 'Payments above a limit wait for an approval; without a limit, none waits.',
     tick: 'Yes, change the limits',
   }
 }
 
 export async function askToCreateApiKey({ name, scopes }: Arguments): Promise<Question> {
-  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may'
+  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may do'
   return {
-    facts: [`Make an API key ${quoted(name)}`, `It may: ${held}`],
-    effect: 'The model gets the key. Whoever has it acts for your account without asking you, until it is revoked.',
-    tick: 'Yes, make the key',
+    facts: [`Create an API key ${quoted(name)}`, `It may: ${held}`],
+    effect:
+      'The model gets the key. Anyone who has it can act for your account without asking you, until it is revoked.',
+    tick: 'Yes, create the key',
   }
 }
 
 export async function askToCreateAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
-    facts: [`Make a key of the agent ${quoted(name)} (${word(agentId)})`],
-    effect: 'The model gets the key. Whoever has it acts as the agent without asking you, until it is revoked.',
-    tick: 'Yes, make the key',
+    facts: [`Create a key for the agent ${quoted(name)} (${word(agentId)})`],
+    effect: 'The model gets the key. Anyone who has it can act as the agent without asking you, until it is revoked.',
+    tick: 'Yes, create the key',
   }
 }
 

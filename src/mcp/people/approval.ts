@@ -89,5 +89,5 @@ const notOpened = {
 const undecided = {
   code: 'confirmation_pending',
   detail: 'The person has not decided on the page yet. Nothing was done by this call.',
-  next: 'Read the approval (get_approval) when they say that they decided.',
+  next: 'Read the approval (get_approval) when they say that they have decided.',
 }

@@ -44,7 +44,7 @@ export async function showMasked(
   }
   const url = modesOf(server, context).url ? await pageWithNumber(dependencies, input, context) : undefined
   if (url === undefined) {
-    const remark = 'The model was told the card without its number, and nothing could show that to the person.'
+    const remark = 'The model got the card without its number, and nothing could show the number to the person.'
     note(dependencies, context, { kind: 'happened', outcome: 'happened', operation, remark })
     return masked(result, unavailable(dependencies))
   }
@@ -85,7 +85,7 @@ const outcomes = {
   accept: 'The person was shown the number. They pay the merchant with it.',
   decline: 'The person did not want to see the number. Call again only if they ask for it.',
   cancel: unshown,
-  missing: 'The host did not answer whether the person was shown the number. Call again if they ask for it.',
+  missing: 'The host did not say whether the person saw the number. Call again if they ask for it.',
 } as const
 
 function unavailable(dependencies: Dependencies): string {
@@ -93,7 +93,7 @@ function unavailable(dependencies: Dependencies): string {
 }
 
 function inDashboard(dependencies: Dependencies): string {
-  return `They find the card in ${dashboardOf(dependencies)}.`
+  return `They can find the card in ${dashboardOf(dependencies)}.`
 }
 
 function masked({ data, meta }: CardRequest['result'], next: string): CallToolResult {

@@ -11,8 +11,8 @@ export async function askToSetPartyLimits(limits: Arguments): Promise<Question> 
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
   )
   return {
-    facts: ['Set what leaves the wallets of your party without an approval', `To: ${told.join(', ')}`],
-    effect: 'Payments above a limit wait for an approval; what has none does not.',
+    facts: ['Set the limits of your party', `To: ${told.join(', ')}`],
+    effect: 'Payments above a limit wait for an approval; without a limit, none waits.',
     tick: 'Yes, set the limits',
   }
 }
@@ -26,8 +26,8 @@ export async function askToClearPartyLimits(_input: Arguments, read: Read): Prom
     return cents === null ? [] : [`${money(cents)} ${each}`]
   })
   return {
-    facts: ['Clear the limits of your party', `They are: ${held.join(', ') || 'none'}`],
-    effect: 'No payment of your party waits for an approval any more, but for the limits of its agents.',
+    facts: ['Clear the limits of your party', `Limits now: ${held.join(', ') || 'none'}`],
+    effect: 'Payments of your party no longer wait for an approval, except above the limits of its agents.',
     tick: 'Yes, clear the limits',
   }
 }
@@ -48,17 +48,17 @@ export async function askToInvite({ invitations }: Arguments): Promise<Question>
     ({ email, role }) => `${quotedWhole(email)} as ${word(role)}`,
   )
   return {
-    facts: ['Invite people to your party', `Whom: ${people.join(', ')}`],
-    effect: 'Whoever accepts acts for your account: an ADMIN as you do.',
+    facts: ['Invite people to your party', `Invited: ${people.join(', ')}`],
+    effect: 'Everyone who accepts can act for your account; an ADMIN acts as you do.',
     tick: 'Yes, invite them',
   }
 }
 
 export async function askToCreateWebhook({ url, enabledEvents }: Arguments): Promise<Question> {
   return {
-    facts: [`Tell an address of your events: ${quotedWhole(url)}`, `Which: ${eventsInWords(enabledEvents)}`],
-    effect: 'It is sent your payments, wallets and customers as they change, until the webhook is deleted.',
-    tick: 'Yes, tell this address',
+    facts: [`Send your events to an address: ${quotedWhole(url)}`, `Events: ${eventsInWords(enabledEvents)}`],
+    effect: 'It receives your payments, wallets and customers as they change, until the webhook is deleted.',
+    tick: 'Yes, send events to this address',
   }
 }
 
@@ -71,11 +71,11 @@ export async function askToChangeWebhook(
   const now = (await read(webhooks.getWebhook, { webhookId })).data.attributes
   return {
     facts: [
-      `Change the webhook ${word(webhookId)}, which tells ${quotedWhole(now.url)}`,
-      url === undefined ? undefined : `It will tell: ${quotedWhole(url)}`,
-      enabledEvents === undefined ? undefined : `Which events: ${eventsInWords(enabledEvents)}`,
+      `Change the webhook ${word(webhookId)}, which sends to ${quotedWhole(now.url)}`,
+      url === undefined ? undefined : `New address: ${quotedWhole(url)}`,
+      enabledEvents === undefined ? undefined : `New events: ${eventsInWords(enabledEvents)}`,
     ],
-    effect: 'It is sent your payments, wallets and customers as they change.',
+    effect: 'It receives your payments, wallets and customers as they change.',
     tick: 'Yes, change the webhook',
   }
 }
@@ -88,11 +88,11 @@ export async function askToEndWebhook(
   const { url } = (await read(webhooks.getWebhook, { webhookId })).data.attributes
   const grace = Number(expiresInSeconds) > 0 ? `in ${Number(expiresInSeconds)} s` : 'at once'
   return {
-    facts: [`${what} the webhook that tells ${quotedWhole(url)} (${word(webhookId)})`],
+    facts: [`${what} the webhook that sends to ${quotedWhole(url)} (${word(webhookId)})`],
     effect:
       what === 'Delete'
-        ? 'It is told nothing more, not even what it was not told yet.'
-        : `Deliveries signed with the secret of today are refused ${grace}, unless its receiver has the new one.`,
+        ? 'It receives nothing more, not even pending deliveries.'
+        : `The old secret ends ${grace}: a receiver that does not have the new one by then refuses deliveries.`,
     tick: what === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
   }
 }

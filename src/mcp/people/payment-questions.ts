@@ -12,7 +12,7 @@ export async function askToPay({ amount, currency, counterparty, ...rest }: Argu
       await onBehalf(rest, read),
       reason(rest.description),
     ],
-    effect: 'The money moves at once, or after an approval where a limit is hit.',
+    effect: 'The money moves at once, or after an approval if it exceeds a limit.',
     tick: `Yes, pay ${money(amount, currency)}`,
   }
 }
@@ -75,7 +75,7 @@ export async function askToDeposit(
       await onBehalf(rest, read),
       reason(rest.description),
     ],
-    effect: 'The bank is told to draw the money from that account.',
+    effect: 'The bank draws the money from that account.',
     tick: `Yes, deposit ${money(amount)}`,
   }
 }
@@ -92,7 +92,7 @@ export async function askToWithdraw(
       await onBehalf(rest, read),
       reason(rest.description),
     ],
-    effect: 'The money leaves the wallet, or waits for an approval where a limit is hit.',
+    effect: 'The money leaves the wallet, or waits for an approval if it exceeds a limit.',
     tick: `Yes, withdraw ${money(amount)}`,
   }
 }
@@ -110,16 +110,16 @@ export async function askToFulfill(
   const { walletId, externalAccountId } = paymentSource
   return {
     facts: [
-      `Pay ${money(amount, currency)} that ${quotedWhole(requesterName ?? requesterHandle ?? initiatorParty.id)} asks for`,
+      `Pay ${money(amount, currency)} requested by ${quotedWhole(requesterName ?? requesterHandle ?? initiatorParty.id)}`,
       `To: party ${word(initiatorParty.id)}`,
-      description === null ? undefined : `What it is for, in their words: ${quoted(description)}`,
+      description === null ? undefined : `Reason, in their words: ${quoted(description)}`,
       walletId === undefined
         ? `From: ${await bankAccount(externalAccountId, acting, read)}`
         : await from(walletId, acting, read),
       await onBehalf(acting, read),
       `Payment request: ${word(paymentRequestId)}`,
     ],
-    effect: 'The money moves at once, or after an approval where a limit is hit.',
+    effect: 'The money moves at once, or after an approval if it exceeds a limit.',
     tick: `Yes, pay ${money(amount, currency)}`,
   }
 }

@@ -26,7 +26,7 @@ export async function holdForPerson(asking: Asking, hasChanged = false): Promise
   if (kept === undefined) return answer
   const { id, url, endsAtMs } = kept
   const detail = hasChanged
-    ? 'What the call would do has changed since the person was asked, so they are asked anew, on a page. Nothing was done.'
+    ? 'The effect of the call has changed since the person was asked, so they are asked again, on a page. Nothing was done.'
     : 'A person has to decide this, on a page. Nothing was done yet.'
   return failed({
     code: 'confirmation_pending',
@@ -63,13 +63,13 @@ const unavailable = {
 function showLink(tool: string, { id, url, endsAtMs }: Kept, isLocal: boolean): string {
   const ends = timestamp(endsAtMs)
   const tell = isLocal
-    ? `A window was opened in the person's browser on this machine: tell them to decide there until ${ends}. ${url} shows the question, and takes no answer`
+    ? `A window was opened in the person's browser on this machine: tell them to decide there by ${ends}. ${url} only shows the question`
     : `Show the person this link: ${url} (it ends at ${ends}). Only they can decide there`
   return `${tell}; do not open it yourself. Then ${callWith(tool, id)}.`
 }
 
 function callWith(tool: string, id: string): string {
-  return `call ${tool} again, the same, with decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
+  return `call ${tool} again with the same arguments and decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
 }
 
 /** Waits until the person decides, as long as hosts wait, and reports progress to the host meanwhile. */
@@ -107,8 +107,8 @@ export function notDecided({ id, state, call }: Held): CallToolResult {
   }
   return failed({
     code: 'confirmation_ended',
-    detail: 'The person did not decide in time, or the sandbox was put back meanwhile. Nothing was done.',
-    next: 'Tell them. If they still want it, call again without decision: they are asked anew.',
+    detail: 'The person did not decide in time, or the sandbox was reset in the meantime. Nothing was done.',
+    next: 'Tell them. If they still want it, call again without decision, and they are asked again.',
   })
 }
 
@@ -123,7 +123,7 @@ export async function offerDecision(asking: Asking, round = 1): Promise<CallTool
   const { answer, kept } = await keep(asking, 'host')
   if (kept === undefined) return answer
   const { dependencies, context, call } = asking
-  const message = `${round === 1 ? 'Your decision is asked for' : 'Your decision is still asked for'}. Open the page to see what it is about, and to decide.`
+  const message = `${round === 1 ? 'Your decision is needed' : 'Your decision is still needed'}. Open the page to see the details and to decide.`
   const state = { of: call.of, step: 'decisionPage', round, decision: kept.id } as const
   return openPage(dependencies, context, { message, url: kept.address }, state)
 }

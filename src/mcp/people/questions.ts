@@ -80,9 +80,9 @@ async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Ques
       wire === null
         ? await payee(data, read)
         : `To: ${quotedWhole(wire.beneficiaryName)}, account ${quoted(wire.accountDisplayMask)}`,
-      initiator === null ? undefined : `Asked for by: ${asker(initiator)}`,
+      initiator === null ? undefined : `Requested by: ${asker(initiator)}`,
       customer === null ? undefined : `On behalf of: ${quoted(customer.name ?? 'a customer')} (${word(customer.id)})`,
-      limits.length === 0 ? undefined : `Held because it is above: ${limits.join(', ')}`,
+      limits.length === 0 ? undefined : `Held because it exceeds: ${limits.join(', ')}`,
       `Approval: ${word(approvalId)}`,
     ],
     effect: 'The money moves at once.',
@@ -95,9 +95,9 @@ async function payee({ attributes: { target, customer } }: z.output<typeof Appro
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }
   const found = await optional(read(payments.getPayment, { paymentId: target.id, ...acting }))
-  if (found === undefined) return `To: not told, see payment ${word(target.id)}`
+  if (found === undefined) return `To: not known here, see payment ${word(target.id)}`
   const to = related(found.data, 'recipientAgent') ?? related(found.data, 'recipient')
-  const whom = to === undefined ? 'whoever claims it' : `${word(to.type)} ${word(to.id)}`
+  const whom = to === undefined ? 'anyone who claims it' : `${word(to.type)} ${word(to.id)}`
   return `To: ${whom} (payment ${word(target.id)})${note(found.data.attributes.description)}`
 }
 
@@ -134,7 +134,7 @@ async function askToRemove({ customerId, agentId }: Arguments, read: Read): Prom
   const customer = `the customer ${quoted(data.attributes.name)} (${word(customerId)})`
   return {
     facts: [agentId === undefined ? `Remove ${customer}` : `Remove the agent ${word(agentId)} from ${customer}`],
-    effect: `What they granted ${agentId === undefined ? 'to all of your agents' : 'to this agent'} ends at once. Only a new invitation connects them again.`,
+    effect: `Their grants ${agentId === undefined ? 'to all of your agents' : 'to this agent'} end at once. Only a new invitation connects them again.`,
     tick: 'Yes, remove',
   }
 }
@@ -142,7 +142,7 @@ async function askToRemove({ customerId, agentId }: Arguments, read: Read): Prom
 async function askToUnlink({ externalAccountId, ...acting }: Arguments, read: Read): Promise<Question> {
   return {
     facts: [`Unlink the bank account ${await bankAccount(externalAccountId, acting, read)}`],
-    effect: 'What waits for a review is canceled. Only whoever signs in at the bank links it again.',
+    effect: 'Transfers that wait for a review are canceled. Only someone who signs in at the bank can link it again.',
     tick: 'Yes, unlink the account',
   }
 }

@@ -69,8 +69,8 @@ export async function withVerification<T>(
 }
 
 const messages = [
-  'This needs a check with your second factor. Open the page, enter the code, and it goes on by itself.',
-  'Your second factor is not checked yet. Open the page, enter the code, and it goes on by itself.',
+  'This needs your second factor. Open the page and enter the code; it then continues automatically.',
+  'Your second factor is not verified yet. Open the page and enter the code; it then continues automatically.',
 ] as const
 
 /**

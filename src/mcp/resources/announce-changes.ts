@@ -27,7 +27,9 @@ export function announceChanges(
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
     if (isRouted || subscriptions.has(uri)) {
-      server.sendResourceUpdated({ uri }).catch((error: unknown) => log.warn({ err: error }, 'a change is not told'))
+      server
+        .sendResourceUpdated({ uri })
+        .catch((error: unknown) => log.warn({ err: error }, 'a change was not announced'))
     }
   }
 }

@@ -10,7 +10,7 @@ export function followChanges(dependencies: Dependencies): void {
   const { changes, subscriptions, log } = dependencies
   if (subscriptions.isFollowing) return
   subscriptions.isFollowing = true
-  const untold = (error: unknown) => log.warn({ err: error }, 'a change is not told')
+  const untold = (error: unknown) => log.warn({ err: error }, 'a change was not announced')
   let telling: Promise<void> = Promise.resolve()
   const heard = (resourceIds: readonly string[]) => {
     telling = telling.then(() => tell(dependencies, resourceIds)).catch(untold)

@@ -47,7 +47,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
     mimeType,
   }))
   if (mayCall(dependencies.choice, activity.listActivity)) {
-    const description = 'What one run did, newest first: who, which resources, with which result.'
+    const description = 'The actions of one run, newest first: actor, resources and result.'
     templates.push({ uriTemplate: activityTemplate, name: 'activity', title: 'Activity', description, mimeType })
   }
   const { page, ...next } = pageOf(templates, ({ name }) => name, cursor)

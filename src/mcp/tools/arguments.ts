@@ -115,7 +115,7 @@ const shortestUnique = 16
 function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
   if (isNothing(key)) return undefined
   if (typeof key === 'string' && key.length >= shortestUnique && !/^\p{L}+$/u.test(key)) return key
-  const onPurpose = ` To do once more what an equal call did, make it ${shortestUnique} or more random letters and digits.`
+  const onPurpose = ` To repeat an equal call on purpose, make it ${shortestUnique} or more random letters and digits.`
   throw new WrongArguments({
     detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an answer told you to send one.`,
     source: { header: 'Idempotency-Key' },
@@ -132,7 +132,7 @@ function cleared(operation: OperationDefinition, names: unknown, input: Values):
     const isGiven = typeof name === 'string' && !isNothing(input[name])
     if (!isGiven && clearable.some((candidate) => candidate === name)) continue
     const detail = isGiven
-      ? `clear names ${show(name)}, which is given too: either set it or clear it.`
+      ? `clear names ${show(name)}, which has a value too: either set it or clear it.`
       : `clear must be a list of ${clearable.join(', ')}; got ${show(name)}.`
     throw new WrongArguments({
       detail,

@@ -178,7 +178,7 @@ function failure({ dependencies, operation }: Known, error: ApiError | Failure, 
 
 function refuseUngranted({ dependencies, operation }: Known): void {
   if (dependencies.choice.allows(operation)) return
-  const detail = `What was granted to this connection does not include ${operation.name}. Connect again and grant it.`
+  const detail = `This connection was not granted ${operation.name}. Connect again and grant it.`
   throw new Failure('forbidden', { detail })
 }
 

@@ -83,7 +83,7 @@ export function statusOf(record: CreatedRecord | null | undefined): string | und
 }
 
 async function whyObsolete(dependencies: Dependencies, call: Call, answered: CreatedRecord, now: CreatedRecord | null) {
-  if (now === null) return 'is not there any more'
+  if (now === null) return 'no longer exists'
   const deleted = await deletedAgent(dependencies, call, now)
   if (deleted !== undefined) return `is for ${deleted}, an agent that was deleted`
   const status = statusOf(now)
@@ -91,7 +91,7 @@ async function whyObsolete(dependencies: Dependencies, call: Call, answered: Cre
     obsoleteStatuses[answered.type as keyof typeof obsoleteStatuses] ?? {}
   if (status !== undefined && statuses[status] === true) return `is ${status} now`
   if (answered.type === 'webhook' && now.attributes.updatedAt !== answered.attributes.updatedAt) {
-    return 'was changed since, so its signing secret may be another by now'
+    return 'was changed since, so its signing secret may have changed'
   }
   // The status of a link does not show its expiry.
   const { expiresAt } = now.attributes
@@ -135,7 +135,8 @@ async function quietly<Value>({ log }: Dependencies, read: () => Promise<Value>)
   try {
     return await read()
   } catch (error) {
-    if (!(error instanceof ApiError || error instanceof Failure)) log.warn({ err: error }, 'a made record was not read')
+    if (!(error instanceof ApiError || error instanceof Failure))
+      log.warn({ err: error }, 'a created record was not read')
     return undefined
   }
 }

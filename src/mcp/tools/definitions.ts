@@ -112,11 +112,11 @@ function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputS
   }
 }
 
-const replayed = { type: 'boolean', description: 'This is the answer of an earlier call with this idempotencyKey' }
+const replayed = { type: 'boolean', description: 'The answer to an earlier call with this idempotencyKey' }
 
 const repeated = {
   type: 'object',
-  description: 'This is the answer of an equal call before: nothing was done now',
+  description: 'The answer to an equal earlier call; nothing was done now',
   properties: { at: { type: 'string' }, next: { type: 'string' } },
 }
 

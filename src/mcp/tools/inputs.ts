@@ -24,14 +24,14 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValue(operation, name, value)
   const clearable = clearableOf(operation)
   if (clearable.length > 0) {
-    properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
+    properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'Fields to empty' }
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (takesKey(operation)) {
-    const description = operation.adds === true ? 'As told; new: again' : 'Only as told'
+    const description = operation.adds === true ? 'If told, or to redo' : 'Only if told'
     properties.idempotencyKey = { type: 'string', description }
   }
-  if (hasDecision) properties.decision = { type: 'string', description: 'Only as told' }
+  if (hasDecision) properties.decision = { type: 'string', description: 'Only if told' }
   const needed =
     schema.required?.filter((name) => properties[name] !== undefined && !Object.hasOwn(filledIn, name)) ?? []
   const required = needed.length === 0 ? {} : { required: needed }
@@ -126,7 +126,7 @@ function recordOf(name: string, list: readonly unknown[]): Json {
     if (typeof key !== 'string' || value === undefined || Object.keys(entry as Json).length !== 2) {
       refuse(name, index, `must be {key, value}; got ${show(entry)}`)
     }
-    if (record.has(key)) refuse(name, index, `repeats the key ${show(key)}; each key stands once`)
+    if (record.has(key)) refuse(name, index, `repeats the key ${show(key)}; each key may occur once`)
     record.set(key, value)
   }
   return Object.fromEntries(record)

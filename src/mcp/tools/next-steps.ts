@@ -73,7 +73,7 @@ const byDecision = (decision: string) => `Call again with decision ${JSON.string
 function beforeRepeat({ dependencies, error }: Situation): string {
   if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
   if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
-  if (error.status === 403) return `${ask} When they did: `
+  if (error.status === 403) return `${ask} When they have: `
   return waiting(error)
 }
 
@@ -108,9 +108,9 @@ const steps = {
     `Add beneficiary.address (line1, city, state, postalCode, country) and ${again}.`,
   unauthenticated: ({ dependencies, again }) => `${dependencies.api.ways.signIn} Then ${again}.`,
   forbidden: ({ dependencies }) =>
-    `${ask}${offers(dependencies, 'whoami') ? ' whoami tells whom this connection acts as.' : ''} Do not call again before.`,
+    `${ask}${offers(dependencies, 'whoami') ? ' whoami shows whom this connection acts as.' : ''} Do not call again before that.`,
   issued_cards_not_enabled: () =>
-    'Tell the person that their organization has to enable issued cards. Do not call again before.',
+    'Tell the person that their organization has to enable issued cards. Do not call again before that.',
   not_found: ({ dependencies, operation, source, again }) => {
     const name = fieldOf(source) ?? Object.keys(operation.params?.shape ?? {}).at(-1)
     const lister = name === undefined ? undefined : listerOf(dependencies, argumentPrefix(operation, name))
@@ -121,9 +121,9 @@ const steps = {
   conflict: (situation) => {
     const { operation, source, accepts, again, dependencies } = situation
     if (isHeader(source))
-      return `${capital(look(situation))} for what the earlier call did. To make this one, ${again}.`
+      return `${capital(look(situation))} to see what the earlier call did. To make this call, ${again}.`
     const name = fieldOf(source)
-    if (name === undefined) return `${capital(look(situation))} and decide anew. Do not call again as is.`
+    if (name === undefined) return `${capital(look(situation))} and decide again. Do not call again as is.`
     if (accepts?.maximum !== undefined) return funding(dependencies, name, accepts.maximum, again)
     const lister = listerOf(dependencies, argumentPrefix(operation, name))
     return `Choose another ${name}${lister === undefined ? '' : ` (${lister})`} and ${again}.`
@@ -131,7 +131,7 @@ const steps = {
   card_purchase_simulation_not_allowed: (situation) =>
     `${capital(look(situation))}: only an authorized purchase can be captured, reversed or expired, once, and only a captured one refunded.`,
   mfa_required: ({ again, decision }) =>
-    `Give the person the address to verify at; when they say that they did, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
+    `Give the person the address to verify at; when they say that they have, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
   rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,
   server_error: (situation) =>
     `${capital(look(situation))} to be sure that nothing was done, then ${callAnew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
@@ -179,7 +179,7 @@ export function sentence(corrections: readonly string[], again: string): string 
 /** Renders `call get_payment`, with the tool that shows the current state. */
 function look({ dependencies, operation }: Pick<Situation, 'dependencies' | 'operation'>): string {
   const reader = readerOf(dependencies, operation)
-  return reader === undefined ? 'ask the person how it stands' : `call ${reader}`
+  return reader === undefined ? 'ask the person for the current state' : `call ${reader}`
 }
 
 /** Returns the argument that the source points to, under its name in the tool. */

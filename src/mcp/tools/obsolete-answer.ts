@@ -28,7 +28,7 @@ export function explainObsolete(
 ): { detail: string; next: string } | undefined {
   if (states.length === 0 || states.some(({ obsolete }) => obsolete === undefined)) return undefined
   const fates = states.slice(0, mostTold).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
-  const more = states.length > mostTold ? `, and ${states.length - mostTold} more of which none is of use` : ''
+  const more = states.length > mostTold ? `, and ${states.length - mostTold} more that are of no use either` : ''
   const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
   return { detail, next: [mend(dependencies, states), another(dependencies, call, states)].join('').trim() }
 }
@@ -59,7 +59,7 @@ function mend(dependencies: Dependencies, [state, ...others]: readonly RecordSta
   const { answered, now } = state
   const way = mending[`${answered.type} ${statusOf(now)}`]
   if (way === undefined || operationNamed(dependencies.choice, way.tool) === undefined) return ''
-  return `To go on with it, call ${way.call}. `
+  return `To continue with it, call ${way.call}. `
 }
 
 function another(dependencies: Dependencies, call: ToolCall, [state]: readonly RecordState[]): string {

@@ -69,12 +69,12 @@ function isSame(
 
 const unknownDecision = (decision: unknown) => ({
   code: 'confirmation_unknown',
-  detail: `There is no decision ${show(decision)} of this tool that waits for this connection: it is over, or was of another. Nothing was done.`,
-  next: 'If the person still wants it, call again without decision: they are asked anew.',
+  detail: `No decision ${show(decision)} is pending for this tool and connection: it has ended, or belongs to another one. Nothing was done.`,
+  next: 'If the person still wants it, call again without decision, and they are asked again.',
 })
 
 const differs = ({ name }: OperationDefinition, id: string) => ({
   code: 'confirmation_differs',
   detail: 'The arguments are not those that the person was asked about. Nothing was done.',
-  next: `For the call that they were asked about, call ${name} with decision ${JSON.stringify(id)} alone or with the same arguments. For this one, call without decision: they are asked anew.`,
+  next: `For the call that they were asked about, call ${name} with decision ${JSON.stringify(id)} alone or with the same arguments. For this one, call without decision, and they are asked again.`,
 })

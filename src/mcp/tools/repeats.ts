@@ -204,7 +204,7 @@ export class RepeatGuard {
 
   #toldOf(kept: Kept): Repeated {
     const others = this.#repeats.run === undefined ? ' Another conversation may have made that call.' : ''
-    const next = `This is the answer of the same call ${agoOf(kept)} ago; ${toDoAgain}${others}`
+    const next = `This is the answer to the same call ${agoOf(kept)} ago; ${toDoAgain}${others}`
     return { at: timestamp(kept.sentAtMs), next }
   }
 
@@ -226,7 +226,7 @@ export class RepeatGuard {
       if (answer !== undefined && memory.answers !== undefined) keepNewest(memory.answers, id, whole, mostAnswers)
       else await memory.claim(id, whole, 0)
     } catch (error) {
-      this.#dependencies.log.warn({ err: error }, 'a call that was sent once more counts from its first time')
+      this.#dependencies.log.warn({ err: error }, 'the time window of a repeated call was not restarted')
     }
   }
 
@@ -236,7 +236,7 @@ export class RepeatGuard {
       const memory = await this.#repeats.memory()
       await memory.forget(this.#idIn(memory), sealed)
     } catch (error) {
-      this.#dependencies.log.warn({ err: error }, 'a refused call is not forgotten yet')
+      this.#dependencies.log.warn({ err: error }, 'a refused call was not deleted from the memory')
     }
   }
 
@@ -252,7 +252,7 @@ export class RepeatGuard {
       return (kept === undefined ? undefined : { ...kept, ...this.#opened(memory, kept.sealed) }) as never
     } catch (error) {
       if (error instanceof Failure) throw error
-      this.#dependencies.log.error({ err: error }, 'it cannot be remembered which calls are sent')
+      this.#dependencies.log.error({ err: error }, 'the memory of sent calls failed')
       throw new Failure('service_unavailable', { detail: 'The memory of sent calls is busy. Nothing was done.' })
     }
   }
@@ -263,7 +263,7 @@ export class RepeatGuard {
 
   #opened(memory: CallMemory, sealed: string): Memo {
     const text = unseal(this.#sealKeyIn(memory), sealed)
-    if (text === undefined) throw new Error('Bug: a call that was sent does not open with what it was sealed with.')
+    if (text === undefined) throw new Error('Bug: a stored call does not open with its own key.')
     return JSON.parse(text) as Memo
   }
 
@@ -282,7 +282,7 @@ function agoOf({ agoMs }: KeptCall): string {
   return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
 }
 
-const toDoAgain = 'nothing happened now. To do it once more on purpose, pass a new idempotencyKey.'
+const toDoAgain = 'nothing was done now. To do it once more on purpose, pass a new idempotencyKey.'
 
 /** Less than the minute that hosts give a call. */
 const longestWaitMs = 45_000

@@ -16,7 +16,7 @@ export function explainUnknownTool({ choice, api }: Dependencies, name: string):
   }
   const { environment, readOnly } = choice
   if (!operation.environments.includes(environment)) {
-    return `Unknown tool: ${name} is there in ${operation.environments.join(' and ')} only, and this is ${environment}.`
+    return `Unknown tool: ${name} exists only in ${operation.environments.join(' and ')}, and this is ${environment}.`
   }
   if (!operation.toolsets.some((toolset) => choice.toolsets.includes(toolset))) {
     const [toolset] = operation.toolsets
@@ -24,5 +24,5 @@ export function explainUnknownTool({ choice, api }: Dependencies, name: string):
     return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(wanted)}`
   }
   if (readOnly) return `Unknown tool: ${name} does more than read, and this connection only reads.`
-  return `Unknown tool: ${name} is not for the credential or the settings of this connection.`
+  return `Unknown tool: ${name} is not available with the credential or settings of this connection.`
 }

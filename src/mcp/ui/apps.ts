@@ -49,7 +49,7 @@ const views = {
   },
   'agent-card': {
     title: 'Card',
-    description: 'A card of an agent and what was bought with it.',
+    description: 'A card of an agent and the purchases made with it.',
     kind: 'Card for one purchase',
     waiting: 'Waiting for the card…',
     tools: ['issue_agent_card', 'get_agent_card'],

@@ -18,8 +18,8 @@ export class Refusal extends Error {
 
 /** The advice for a person about each error code of the API or the server. */
 const advice = /** @type {Record<string, string>} */ ({
-  card_purchase_simulation_not_allowed: 'It changed meanwhile: this is how it stands now.',
-  conflict: 'It changed meanwhile: this is how it stands now.',
+  card_purchase_simulation_not_allowed: 'It has changed in the meantime. This is its current state.',
+  conflict: 'It has changed in the meantime. This is its current state.',
   invalid_value: 'Correct it and try again.',
   forbidden: 'Ask the owner of the account.',
   unauthenticated: 'Sign in again, or give the server a valid key.',

@@ -245,7 +245,7 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
     events.push({ title: refunded, detail: '', at: attributes.createdAt, tone: 'over', cause: attributes })
   }
   if (purchase.holdExpiresAt !== null && purchase.held > 0) {
-    const detail = 'Unless it is captured before.'
+    const detail = 'Unless it is captured first.'
     events.push({ title: 'The hold ends', detail, at: purchase.holdExpiresAt, tone: 'ahead' })
   }
   return events

@@ -17,9 +17,9 @@ import { keepLive } from './live.js'
  */
 
 const liveWords = {
-  live: 'Updates by itself.',
-  paused: 'No longer updates by itself: press Refresh.',
-  final: 'Nothing changes any more.',
+  live: 'Updates automatically.',
+  paused: 'No longer updates automatically: press Refresh.',
+  final: 'No further changes.',
 }
 
 /**
@@ -66,7 +66,7 @@ export class Frame {
     const refresh = byId('refresh', HTMLButtonElement)
     refresh.addEventListener('click', () =>
       this.#actions.press(refresh, 'Refreshing…', async () => {
-        if (!(await this.#look())) write('news', 'This is how it stands.')
+        if (!(await this.#look())) write('news', 'There is no change.')
       }),
     )
   }
