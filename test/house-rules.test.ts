@@ -370,7 +370,7 @@ const budget: Readonly<Record<string, number>> = {
   bench: 2000,
   'files of bench': 18,
   src: 18,
-  'src/auth': 711,
+  'src/auth': 713,
   'src/client': 774,
   'src/commands': 4112,
   'src/config': 660,

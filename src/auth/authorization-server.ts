@@ -28,7 +28,7 @@ export async function openAuthorizationServer(issuer: string, clientId: string, 
 export async function registerClient(issuer: string, fetch: Fetch): Promise<Configuration> {
   const found = (await openAuthorizationServer(issuer, 'not-registered', fetch)).serverMetadata()
   if (found.registration_endpoint === undefined) {
-    const detail = `${new URL(issuer).host} registers no clients by itself: use a key (PAYMENTS_KEY).`
+    const detail = `${new URL(issuer).host} does not register clients: use a key (PAYMENTS_KEY).`
     throw new Failure('not_implemented', { detail })
   }
   const grants = ['authorization_code', 'refresh_token']
@@ -105,12 +105,12 @@ function refuseUnsafe(config: Configuration, issuer: string): void {
     throw new Failure('bad_gateway', { detail })
   }
   if (!metadata.supportsPKCE('S256')) {
-    throw new Failure('bad_gateway', { detail: `${host} does not say that it takes PKCE with S256, which is needed.` })
+    throw new Failure('bad_gateway', { detail: `${host} does not announce PKCE with S256, which is required.` })
   }
   for (const [name, address] of Object.entries(metadata)) {
     if (!name.endsWith('_endpoint') || typeof address !== 'string') continue
     if (parseBaseUrl(address.replace(/\?.*$/, '')) === undefined) {
-      throw new Failure('bad_gateway', { detail: `${host} names as ${name} ${show(address)}, which is not https.` })
+      throw new Failure('bad_gateway', { detail: `The ${name} of ${host} is ${show(address)}, which is not https.` })
     }
   }
 }

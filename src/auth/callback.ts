@@ -95,18 +95,18 @@ const ends = {
   done: {
     heading: 'You are signed in',
     lines: [
-      'payments-mcp keeps the login on this computer, in a file that only you can read, and renews it by itself.',
-      'You can close this window and go on in the terminal, or in your AI host.',
+      'payments-mcp stores the login on this computer, in a file that only you can read, and renews it automatically.',
+      'You can close this window and continue in the terminal, or in your AI host.',
     ],
   },
   failed: {
-    heading: 'The sign-in did not succeed',
+    heading: 'The sign-in failed',
     lines: ['The terminal says why. You can close this window.'],
   },
   nothing: { heading: 'There is nothing here', lines: ['This address only waits for the answer to a sign-in.'] },
   foreign: {
-    heading: 'Not the sign-in that runs',
-    lines: ['This is not the answer to a sign-in that runs. Start it again in the terminal.'],
+    heading: 'Not the current sign-in',
+    lines: ['This answer belongs to another sign-in. Start again in the terminal.'],
   },
-  again: { heading: 'Already answered', lines: ['The sign-in has had its answer. You can close this window.'] },
+  again: { heading: 'Already answered', lines: ['This sign-in was already answered. You can close this window.'] },
 } as const

@@ -61,5 +61,7 @@ function pageOf({ verification_uri }: DeviceAuthorizationResponse, issuer: strin
   const address = URL.parse(verification_uri)
   const secure = address?.protocol === 'https:' || (address?.protocol === 'http:' && issuer.startsWith('http:'))
   if (address !== null && secure) return address.href
-  throw new Failure('bad_gateway', { detail: `${new URL(issuer).host} names no https address to enter the code at.` })
+  throw new Failure('bad_gateway', {
+    detail: `${new URL(issuer).host} names no https address at which to enter the code.`,
+  })
 }

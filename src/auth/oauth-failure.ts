@@ -13,15 +13,15 @@ export function oauthFailure(error: unknown, issuer: string): Failure {
       return new Failure('unauthenticated', { detail: `${meaning}: ${printable(cause.error)}${description}.` })
     }
   }
-  const reason = error instanceof Error ? printable(told(error)) : 'it is not known why'
+  const reason = error instanceof Error ? printable(told(error)) : 'the reason is unknown'
   return new Failure('bad_gateway', { detail: `${host} did not answer as an authorization server does: ${reason}.` })
 }
 
 /** The errors that a person can act on: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5. */
 const meanings: Readonly<Record<string, string>> = {
-  access_denied: 'The sign-in was refused by the person asked',
+  access_denied: 'The person refused the sign-in',
   expired_token: 'The code was not entered in time; run the command again',
-  invalid_grant: 'The sign-in was not valid any more; run the command again',
+  invalid_grant: 'The sign-in is no longer valid; run the command again',
   temporarily_unavailable: 'The sign-in is not available at the moment; try again later',
 }
 

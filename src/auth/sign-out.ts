@@ -23,7 +23,7 @@ async function revoke(login: Login, fetch: SignInOptions['fetch']): Promise<Sign
   try {
     const config = await openAuthorizationServer(issuer, clientId, fetch)
     if (config.serverMetadata().revocation_endpoint === undefined) {
-      return { kind: 'forgotten', reason: `${new URL(issuer).host} revokes no tokens.` }
+      return { kind: 'forgotten', reason: `${new URL(issuer).host} cannot revoke tokens.` }
     }
     await reaching(issuer, () => tokenRevocation(config, refreshToken ?? accessToken))
     return { kind: 'revoked' }

@@ -68,7 +68,7 @@ async function read(path: string): Promise<Logins> {
   const parsed = Content.safeParse(parseJson(text))
   if (parsed.success) return { clients: parsed.data.clients, logins: parsed.data.logins }
   throw new Failure('unauthenticated', {
-    detail: `${path} is damaged or of another version of payments-mcp: delete it and run payments-mcp login again.`,
+    detail: `${path} is damaged, or from another version of payments-mcp: delete it and run payments-mcp login again.`,
   })
 }
 

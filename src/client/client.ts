@@ -242,7 +242,7 @@ async function credentialOf({ credential }: ClientOptions): Promise<string | Fai
     if (error instanceof Failure) return error
     throw error
   }
-  return new Failure('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
+  return new Failure('unauthenticated', { detail: 'The credential contains characters that no key or token has.' })
 }
 
 /** An endless list is a fault of the service: 1000 pages are 100,000 records at the largest limit. */

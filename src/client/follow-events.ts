@@ -101,7 +101,7 @@ async function* newPages(client: Client, known: ReadonlySet<string>, signal: Abo
 }
 
 function tooMany(): Failure {
-  const detail = `More than ${mostPages * pageSize} events came since. Begin with those from now on.`
+  const detail = `More than ${mostPages * pageSize} events have arrived since. Follow only new events instead.`
   return new Failure('conflict', { detail })
 }
 

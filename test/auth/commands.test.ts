@@ -93,9 +93,7 @@ Grant      grn_1
   test('ends with one line when the person refuses', async () => {
     const refused = await login(['login'], { PAYMENTS_BASE_URL: provider.issuer }, 'abort')
     expect(refused.exitCode).toBe(1)
-    expect(refused.stderr).toBe(
-      'payments-mcp: The sign-in was refused by the person asked: access_denied (The person said no).\n',
-    )
+    expect(refused.stderr).toBe('payments-mcp: The person refused the sign-in: access_denied (The person said no).\n')
   })
 })
 

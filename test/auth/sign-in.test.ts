@@ -109,7 +109,7 @@ describe('in a browser', () => {
     ['without iss', (callback) => callback.searchParams.delete('iss'), /"iss" \(issuer\) missing/],
     ['of another issuer', (callback) => callback.searchParams.set('iss', 'https://other.example'), /"iss"/],
     ['with iss twice', (callback) => callback.searchParams.append('iss', 'https://other.example'), /iss/],
-    ['with another code', (callback) => callback.searchParams.set('code', 'x'.repeat(43)), /not valid any more/],
+    ['with another code', (callback) => callback.searchParams.set('code', 'x'.repeat(43)), /no longer valid/],
     [
       'that says no',
       (callback) => {
@@ -117,7 +117,7 @@ describe('in a browser', () => {
         callback.searchParams.set('error', 'access_denied')
         callback.searchParams.set('error_description', 'no\n\u001b[31mpay sk_ntl_sandbox_0123456789abcdef')
       },
-      /^The sign-in was refused by the person asked: access_denied \(no \[31mpay sk_ntl_sandbox_\[masked\]\)\.$/,
+      /^The person refused the sign-in: access_denied \(no \[31mpay sk_ntl_sandbox_\[masked\]\)\.$/,
     ],
   ]
   test.each(tampered)('an answer %s signs nobody in', async (_, change, message) => {
@@ -151,7 +151,7 @@ describe('in a browser', () => {
     const attempt = signInWithBrowser(world, (address) => {
       void world.person.answer(address.href, 'abort').then((callback) => fetch(callback))
     })
-    await expect(attempt).rejects.toThrow(/^The sign-in was refused.*access_denied \(The person said no\)\.$/)
+    await expect(attempt).rejects.toThrow(/^The person refused the sign-in.*access_denied \(The person said no\)\.$/)
   })
 
   test('does not wait for ever', async () => {
@@ -188,7 +188,7 @@ describe('invalid metadata of an API or an authorization server', () => {
       { serverMetadata: { authorization_endpoint: 'file:///etc/passwd' } },
       /authorization_endpoint.*not https/,
     ],
-    ['no way to register', { serverMetadata: { registration_endpoint: undefined } }, /registers no clients/],
+    ['no way to register', { serverMetadata: { registration_endpoint: undefined } }, /does not register clients/],
   ]
   test.each(cases)('%s', async (_, options, message) => {
     if (options.serverMetadata?.issuer === 'SAME/') {
@@ -230,7 +230,7 @@ describe('with a code on another device', () => {
 
   test('ends when the person refuses', async () => {
     await started()
-    await expect(deviceSignIn('abort', 1)).rejects.toThrow(/^The sign-in was refused/)
+    await expect(deviceSignIn('abort', 1)).rejects.toThrow(/^The person refused the sign-in/)
   })
 
   test('ends when nobody enters the code', async () => {

@@ -29,7 +29,7 @@ function boundAdapter(dependencies: Dependencies, model: string, limits: ClientL
     upsert: async (id, payload, expiresIn) => {
       const ctx = Provider.ctx
       const begins = ctx !== undefined && beginnings.includes(`${ctx.oidc.route} ${model}`)
-      if (begins && !limits.mayBegin(addressIn(ctx))) throw new TooManyError('Too many sign-ins begin.')
+      if (begins && !limits.mayBegin(addressIn(ctx))) throw new TooManyError('Too many sign-ins have begun.')
       await records.upsert(id, payload, expiresIn)
     },
     findByUserCode: async (userCode) => {

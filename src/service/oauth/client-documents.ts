@@ -83,7 +83,7 @@ async function readFrom(
   init: RequestInit | undefined,
 ): Promise<KeptDocument> {
   if (!clientLimits.mayFetch(addressIn(Provider.ctx))) {
-    throw new Error('Too many documents were asked for; try again in a minute')
+    throw new Error('Too many documents were requested; try again in a minute')
   }
   const response = await fetch(clientId, init)
   if (response.status !== 200) {
@@ -133,7 +133,7 @@ function namesItself(text: string, clientId: string): boolean {
 const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name could not be looked up (ENOTFOUND)',
   EAI_AGAIN: 'its name could not be looked up (EAI_AGAIN)',
-  ECONNREFUSED: 'it takes no connections (ECONNREFUSED)',
+  ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
 }
 
 /** Returns the reason in words that complete "…, because". */

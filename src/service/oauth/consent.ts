@@ -128,7 +128,7 @@ async function chosenAgent(context: ChangeContext, user: UserRow, choice: AgentC
   const agents = await activeAgents(tx, user.partyId)
   if (choice.kind === 'existing') {
     if (agents.some(({ id }) => id === choice.agentId)) return choice.agentId
-    return fail('invalid_value', { status: 422, detail: 'This agent is not there any more. Choose another.' })
+    return fail('invalid_value', { status: 422, detail: 'This agent no longer exists. Choose another.' })
   }
   if (choice.kind === 'new') {
     if (!mayCreate(user)) fail('forbidden', { detail: 'Your role does not allow you to create agents.' })

@@ -116,7 +116,7 @@ async function register(
     return refused(400, 'invalid_client_metadata', 'The body must be a JSON object with the metadata of the client.')
   }
   if (!(await clientLimits.mayRegister(callerOf(c)?.address))) {
-    return busy('Too many clients register. Try again in a minute.')
+    return busy('Too many clients are registering. Try again in a minute.')
   }
   const body = JSON.stringify(registrable(metadata as Record<string, unknown>))
   return serve(c, { body, headers: { 'content-type': 'application/json' } })

@@ -44,7 +44,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       }),
     deny: (request) =>
       within(request, async (provider, req, res) => {
-        const result = { error: 'access_denied', error_description: 'The person said no.' }
+        const result = { error: 'access_denied', error_description: 'The person denied access.' }
         await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
       }),
   }

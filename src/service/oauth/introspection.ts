@@ -37,7 +37,7 @@ export async function introspect(
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       const headers = { 'WWW-Authenticate': 'Bearer' }
-      return refused(401, 'invalid_client', 'Send an API key as the bearer.', headers)
+      return refused(401, 'invalid_client', 'Send an API key as the bearer token.', headers)
     }
     const grant = claims && (await findGrant(tx, claims.grantId))
     if (claims === undefined || grant?.partyId !== partyId) return jsonAnswer(200, { active: false })

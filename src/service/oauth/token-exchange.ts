@@ -112,7 +112,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
     throw new TokenError('invalid_request', `requested_token_type must be ${accessTokenType}.`)
   }
   if (form.actor_token !== undefined || form.actor_token_type !== undefined) {
-    throw new TokenError('invalid_request', 'A token is of the identity of its key: actor_token is not supported.')
+    throw new TokenError('invalid_request', 'A token has the identity of its key: actor_token is not supported.')
   }
   // Ignoring the scope would issue more than was requested.
   if (form.scope !== undefined) {
@@ -186,6 +186,6 @@ function refuseTooMany({ failure }: RateLimit): void {
 function notASubject(): TokenError {
   return new TokenError(
     'invalid_grant',
-    'subject_token must be a key of this environment, or an access token, that works.',
+    'subject_token must be a valid key of this environment, or a valid access token.',
   )
 }
