@@ -13,7 +13,7 @@ export function oauthFailure(error: unknown, issuer: string): Failure {
       return new Failure('unauthenticated', { detail: `${meaning}: ${printable(cause.error)}${description}.` })
     }
   }
-  const reason = error instanceof Error ? printable(told(error)) : 'the reason is unknown'
+  const reason = error instanceof Error ? printable(reasonOf(error)) : 'the reason is unknown'
   return new Failure('bad_gateway', { detail: `${host} did not answer as an authorization server does: ${reason}.` })
 }
 
@@ -34,7 +34,7 @@ export function oauthErrorCode(error: unknown): string | undefined {
  * Returns the most specific description. The library wraps a more specific error, or the response itself, in general
  * words.
  */
-function told({ message, cause }: Error): string {
+function reasonOf({ message, cause }: Error): string {
   if (cause instanceof Error) return cause.message
   const status = typeof cause === 'object' && cause !== null && 'status' in cause ? ` ${cause.status}` : ''
   return `${message}${status}`

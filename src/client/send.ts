@@ -42,7 +42,7 @@ export async function send(
   })
   try {
     // A service in this process does not look at the signal, so the signal ends the wait itself.
-    return told(await until(controller.signal, exchange(controller.signal)))
+    return answerFrom(await until(controller.signal, exchange(controller.signal)))
   } catch (error) {
     limits.signal?.throwIfAborted()
     if (late) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s`, unreached: false }
@@ -70,7 +70,7 @@ export async function fetched(
   return { status: response.status, headers: response.headers, body: await response.text() }
 }
 
-function told({ status, headers, body }: ApiAnswer): SentAnswer {
+function answerFrom({ status, headers, body }: ApiAnswer): SentAnswer {
   return {
     kind: 'answer',
     status,

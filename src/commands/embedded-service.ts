@@ -47,12 +47,12 @@ export async function openEmbedded(
   { given, keepsUp = true, isStart = keepsUp, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const file = given ?? (await openWorldFile(config))
-  const store = await (isStart ? openOrBeginAnew(config, system, log) : openOrExplain(config, system))
+  const store = await (isStart ? openOrReplace(config, system, log) : openOrExplain(config, system))
   await requireEnvironment(store, config, isStart)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
   const send = createSender({ proxy: outgoingProxy() })
-  const grounds = {
+  const options = {
     store,
     system,
     environment,
@@ -65,7 +65,7 @@ export async function openEmbedded(
     world: file?.value,
     ...more,
   }
-  const created = createService(grounds)
+  const created = createService(options)
   if (keepsUp) {
     created.upkeep.start()
     created.deliveries.start()
@@ -116,7 +116,7 @@ function wrongDatabase(message: string): ConfigError {
  * Opens the database. A default sandbox file that another pre-release created is set aside, and a new one is created:
  * an update must not break any host's server.
  */
-async function openOrBeginAnew(config: Config, system: System, log: Logger): Promise<Store> {
+async function openOrReplace(config: Config, system: System, log: Logger): Promise<Store> {
   try {
     return await openOrExplain(config, system)
   } catch (error) {

@@ -39,8 +39,8 @@ export async function openHostedSandbox({ config, system, log, given, keepsUp = 
     const credentials = await service.seed({ apiKey: undefined, agentKey: undefined })
     signals = await openSignals({ url: config.databaseUrl, system, log })
     const { isEnding } = service.readiness
-    const grounds = { config, service, store, publicUrl, system, log, signals, ...site }
-    const { fetch, corsPaths, publicPaths, ...opened } = await createSite(grounds)
+    const options = { config, service, store, publicUrl, system, log, signals, ...site }
+    const { fetch, corsPaths, publicPaths, ...opened } = await createSite(options)
     return {
       service,
       store,

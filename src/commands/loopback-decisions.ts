@@ -182,7 +182,7 @@ export class LoopbackDecisions implements Decisions {
   #show(c: Context): Response | Promise<Response> {
     const entry = this.#entries.get(c.req.param('id') ?? '')
     if (entry === undefined) return notThere(c)
-    letIn(c, this.#options.system, entry)
+    admitBrowser(c, this.#options.system, entry)
     return this.#page(c, entry)
   }
 
@@ -258,7 +258,7 @@ const entered = 'session'
  * Admits one browser by the ticket in the address, and no other later. Its cookie is limited to this one path: browsers
  * send cookies to every port of a machine, and a server on another port must not receive it.
  */
-function letIn(c: Context, system: System, entry: Entry): void {
+function admitBrowser(c: Context, system: System, entry: Entry): void {
   const { windows } = entry
   const ticket = ticketAt(c, windows)
   if (ticket === undefined || windows.get(ticket) !== undefined) return

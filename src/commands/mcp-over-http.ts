@@ -197,7 +197,7 @@ function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context:
         },
       },
       // The endpoint announces changes: it reads those of every process.
-      changes: { ...ownChanges, areToldElsewhere: true },
+      changes: { ...ownChanges, areAnnouncedElsewhere: true },
     })
   }
 }

@@ -142,7 +142,7 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
 }
 
 /** The features that a deployed API lacks; they do nothing. */
-const aside = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
+const sandboxOnly = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = new Headers()
 
@@ -181,18 +181,18 @@ function openRemoteClient(
   const stored = key === undefined ? createStoredCredential({ baseUrl, store, system, fetch, log }) : undefined
   const client = createClient({
     baseUrl,
-    fetch: stored === undefined ? fetch : noticing(fetch, stored.refused),
+    fetch: stored === undefined ? fetch : reportingRefusals(fetch, stored.refused),
     credential: stored ?? (() => key ?? ''),
     instanceId,
     program,
     system,
     log,
   })
-  return { client, memory, ...aside, close }
+  return { client, memory, ...sandboxOnly, close }
 }
 
 /** Reports a refused token: a revoked token looks valid until the API is called. */
-function noticing(fetch: Fetch, refused: (accessToken: string) => void): Fetch {
+function reportingRefusals(fetch: Fetch, refused: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)
     if (response.status === 401) refused(request.headers.get('Authorization')?.replace(/^Bearer /, '') ?? '')

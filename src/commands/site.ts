@@ -18,18 +18,18 @@ export interface Site {
   close(): Promise<void>
 }
 
-export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | undefined }): Promise<Site> {
-  const { store, system, metrics, config, signals } = grounds
+export async function createSite(options: McpOverHttp & { metrics?: Metrics | undefined }): Promise<Site> {
+  const { store, system, metrics, config, signals } = options
   const changed = () => {
     mcp.wake()
     signals?.tell(changesTopic)
   }
   if (signals !== undefined) {
-    grounds.service.waits.connect(signals)
-    grounds.service.deliveries.connect(signals)
+    options.service.waits.connect(signals)
+    options.service.deliveries.connect(signals)
   }
-  const service = announcing(grounds.service, changed)
-  const mcp = await mcpOverHttp({ ...grounds, service })
+  const service = announcing(options.service, changed)
+  const mcp = await mcpOverHttp({ ...options, service })
   metrics?.watch(store, () => mcp.load())
   const observedMcp = async (request: Request, caller: Caller | undefined, { observe }: Metrics) => {
     const beganAtMs = system.elapsed()

@@ -103,10 +103,10 @@ export interface Changes {
   /** Calls back with the ids of changed records, whoever changed them, from the moment it resolves. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
   /** Whether another component notifies the host, as when requests have no connection. */
-  areToldElsewhere: boolean
+  areAnnouncedElsewhere: boolean
 }
 
-export const ownChanges: Changes = { follow: async () => {}, areToldElsewhere: false }
+export const ownChanges: Changes = { follow: async () => {}, areAnnouncedElsewhere: false }
 
 /** An entry of a run that only the MCP server knows (docs/console.md#entries). It is not masked yet. */
 export interface RunNote {

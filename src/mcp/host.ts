@@ -28,9 +28,9 @@ export function ofRequest(dependencies: Dependencies, context: ServerContext): D
   const host = hostOf(server, context)
   return host === undefined
     ? dependencies
-    : { ...dependencies, api: { ...api, client: async () => madeFor(await api.client(), host) } }
+    : { ...dependencies, api: { ...api, client: async () => namingHost(await api.client(), host) } }
 }
 
-function madeFor({ call }: Pick<Client, 'call'>, host: HostProgram): Pick<Client, 'call'> {
+function namingHost({ call }: Pick<Client, 'call'>, host: HostProgram): Pick<Client, 'call'> {
   return { call: (operation, input, options) => call(operation, input, { ...options, host }) }
 }

@@ -48,7 +48,7 @@ export function createMcpServer(options: McpServerOptions): Listening {
   answerResources(dependencies)
   answerPrompts(dependencies)
   server.listens = (addresses) => {
-    dependencies.subscriptions.addTaken(addresses)
+    dependencies.subscriptions.addAccepted(addresses)
     followChanges(dependencies)
   }
   return server

@@ -29,7 +29,7 @@ export class Subscriptions {
   }
 
   /** Adds addresses that the SDK has already accepted; beyond the limit, only the newest stay. */
-  addTaken(addresses: readonly string[]): void {
+  addAccepted(addresses: readonly string[]): void {
     const fitting = addresses.filter((address) => address.length <= longestAddress)
     this.#addresses = new Set([...this.#addresses, ...fitting].slice(-mostSubscriptions))
   }

@@ -62,7 +62,7 @@ export function serverOptions({ environment = 'sandbox', ...given }: GivenOption
     run: { id: given.instanceId ?? unknownRun.id, note: given.note ?? unknownRun.note },
     changes: {
       follow: given.follow ?? ownChanges.follow,
-      areToldElsewhere: given.areToldElsewhere ?? ownChanges.areToldElsewhere,
+      areAnnouncedElsewhere: given.areAnnouncedElsewhere ?? ownChanges.areAnnouncedElsewhere,
     },
     ui: given.ui ?? noViews,
   }

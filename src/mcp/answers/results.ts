@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { type Telling, textOf } from './texts.ts'
+import { type TextOptions, textOf } from './texts.ts'
 import { shownToModels } from './withheld-attributes.ts'
 
 interface Answer {
@@ -9,7 +9,7 @@ interface Answer {
 }
 
 /** The notes in a result beside the service's answer. */
-interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
+interface Notes extends Partial<Pick<TextOptions, 'withHashes' | 'reader'>> {
   /** Whether this is the recorded answer to an earlier call with the same key. */
   replayed?: boolean
   /** Set if this is the answer to an equal earlier call: the time of that call, and how to repeat it on purpose. */

@@ -4,7 +4,7 @@ import { type Fields, fieldsOf, idInWords, metaFields, type Sent } from './field
 import { word } from './quoted-text.ts'
 
 /** How to render an answer as text. */
-export interface Telling {
+export interface TextOptions {
   operation: OperationDefinition
   /** Whether to include hashes, which a model cannot use. */
   withHashes: boolean
@@ -13,10 +13,13 @@ export interface Telling {
 }
 
 /** Returns an answer in words for a model: a record in two lines, a list as a table. */
-export function textOf({ data, meta = {} }: { data: unknown; meta?: object | undefined }, telling: Telling): string {
-  const { operation, withHashes } = telling
+export function textOf(
+  { data, meta = {} }: { data: unknown; meta?: object | undefined },
+  options: TextOptions,
+): string {
+  const { operation, withHashes } = options
   const { pagination, ...told } = meta as { pagination?: { nextCursor?: unknown } }
-  const lines = linesOf(data, telling)
+  const lines = linesOf(data, options)
   const meant = pairs(metaFields(operation, told))
   const { nextCursor } = pagination ?? {}
   return [
@@ -27,9 +30,9 @@ export function textOf({ data, meta = {} }: { data: unknown; meta?: object | und
   ].join('\n')
 }
 
-function linesOf(data: unknown, telling: Telling): string[] {
-  if (Array.isArray(data)) return linesOfList(data.map(asRecord), telling)
-  return data === null ? ['There is none.'] : linesOfRecord(asRecord(data), telling)
+function linesOf(data: unknown, options: TextOptions): string[] {
+  if (Array.isArray(data)) return linesOfList(data.map(asRecord), options)
+  return data === null ? ['There is none.'] : linesOfRecord(asRecord(data), options)
 }
 
 /** Returns whether the text of an answer leaves out fields that `detail` adds. */
@@ -39,7 +42,7 @@ export function leavesOut({ output }: OperationDefinition): boolean {
 }
 
 /** Renders the main fields, then all others. */
-function linesOfRecord(record: Sent, { operation, withHashes }: Telling): string[] {
+function linesOfRecord(record: Sent, { operation, withHashes }: TextOptions): string[] {
   const fields = fieldsOf(operation, record, 'whole', withHashes)
   const first = pathsOf(columns[String(record.type)] ?? [], [fields])
   const told = new Map(first.map((path) => [path, fields.get(path) ?? '']))
@@ -51,7 +54,7 @@ function linesOfRecord(record: Sent, { operation, withHashes }: Telling): string
 }
 
 /** Renders a table. Fields with one value for all records come first, only once. */
-function linesOfList(records: readonly Sent[], { operation, withHashes, reader }: Telling): string[] {
+function linesOfList(records: readonly Sent[], { operation, withHashes, reader }: TextOptions): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']
   if (records.length === 1) return linesOfRecord(first, { operation, withHashes, reader })

@@ -14,7 +14,7 @@ export async function bridgeOverStdio({ url, key, log, system, stdin, stdout }: 
   near.onerror = (error) => log.warn({ err: error }, 'stdio')
   near.onclose = () => far.close()
   near.onmessage = (message) => far.pass(message)
-  far.told = (message) => near.send(message)
+  far.sendToHost = (message) => near.send(message)
   await far.start()
   await near.start()
 }

@@ -47,7 +47,7 @@ const mostIdle = 32
 /** The endpoint's side of the bridge. Each request gets the endpoint's answer, or an error from here if none came. */
 export class Endpoint {
   /** Sends to the host; resolves once the host has taken the message. */
-  told: (message: JSONRPCMessage) => Promise<void> = async () => {}
+  sendToHost: (message: JSONRPCMessage) => Promise<void> = async () => {}
   readonly #options: EndpointOptions
   readonly #transport: StreamableHTTPClientTransport
   readonly #open = new Map<unknown, Exchange>()
@@ -185,9 +185,9 @@ export class Endpoint {
    * instead.
    */
   #tell(message: JSONRPCMessage, asked?: Exchange): void {
-    this.#lastTaken = this.told(message).catch(async (error) => {
+    this.#lastTaken = this.sendToHost(message).catch(async (error) => {
       this.#options.log.warn({ err: error }, 'stdio')
-      if (asked !== undefined) await this.told(this.#errorFor(asked, { reason: unwritable })).catch(() => {})
+      if (asked !== undefined) await this.sendToHost(this.#errorFor(asked, { reason: unwritable })).catch(() => {})
     })
   }
 

@@ -4,7 +4,7 @@ import { ChangeWatcher, type Following } from '../../core/change-watcher.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { System } from '../../core/system.ts'
 import { watchable } from '../resources/kinds.ts'
-import { addressesOf, type Change, type Changes, type Happened } from './changed-addresses.ts'
+import { addressesOf, type Change, type Changes, type RecordChange } from './changed-addresses.ts'
 import type { Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import type { ModernEra } from './modern.ts'
@@ -29,15 +29,15 @@ export class Announcer {
   /** Follows the reader of the outbox: changes of records by anyone. */
   readonly #following: Following
   /** The queue of announcements, which are sent in sequence. */
-  #telling: Promise<void> = Promise.resolve()
+  #announcing: Promise<void> = Promise.resolve()
 
   constructor(dependencies: AnnouncerDependencies) {
     this.#dependencies = dependencies
     const { changes } = dependencies
     const watched = () => this.#watched()
-    const told = (found: readonly Change[]) => this.#tellChanges(found)
+    const told = (found: readonly Change[]) => this.#announceChanges(found)
     this.#watch = new ChangeWatcher({ ...dependencies, feed: changes.activity, watched, told })
-    this.#following = changes.follow({ watched, told: (found) => this.#tellHappened(found, changes) })
+    this.#following = changes.follow({ watched, told: (found) => this.#announceRecordChanges(found, changes) })
   }
 
   /** Starts to watch the party. Await this before one of its hosts gets a stream to listen on. */
@@ -52,7 +52,7 @@ export class Announcer {
 
   /** Notifies the hosts of one principal, or all hosts, of a change. */
   notify(event: ServerEvent, principalId?: string): void {
-    this.#tell([event], principalId)
+    this.#announce([event], principalId)
   }
 
   /** Closes the streams of credentials that are no longer valid, of some principals or of all. */
@@ -70,7 +70,7 @@ export class Announcer {
   async close(): Promise<void> {
     this.#following.end()
     await this.#watch.close()
-    await this.#telling
+    await this.#announcing
   }
 
   #watched(): Set<string> {
@@ -79,15 +79,15 @@ export class Announcer {
   }
 
   /** Notifies each subscriber that can read the record now. A failure for one does not affect the others. */
-  #tellHappened(happened: readonly Happened[], { mayRead }: Changes): void {
+  #announceRecordChanges(recordChanges: readonly RecordChange[], { mayRead }: Changes): void {
     const { sessions, modern, store, log } = this.#dependencies
-    const byParty = Map.groupBy(happened, ({ partyId }) => partyId)
+    const byParty = Map.groupBy(recordChanges, ({ partyId }) => partyId)
     const listening = listeningOf(sessions).filter(({ partyId }) => byParty.has(partyId))
-    const untold = (error: unknown) => {
+    const logFailure = (error: unknown) => {
       log.warn({ err: error }, 'a change was not announced')
       return false
     }
-    const tellEach = async () => {
+    const announceEach = async () => {
       const subscriptions = await store.subscriptions(listening.map(({ idHash }) => idHash))
       const isSubscribed = (idHash: string, uri: string) => subscriptions.get(idHash)?.includes(uri) === true
       for (const [partyId, ofParty] of byParty) {
@@ -104,17 +104,17 @@ export class Announcer {
           ]
           const readable = new Map<string, Promise<boolean>>()
           for (const { principal, tell } of those) {
-            const known = readable.get(principal.credential) ?? mayRead(principal, uri).catch(untold)
+            const known = readable.get(principal.credential) ?? mayRead(principal, uri).catch(logFailure)
             readable.set(principal.credential, known)
             if (await known) tell(event)
           }
         }
       }
     }
-    void this.#then(tellEach)
+    void this.#then(announceEach)
   }
 
-  async #tellChanges(changes: readonly Change[]): Promise<void> {
+  async #announceChanges(changes: readonly Change[]): Promise<void> {
     const changed = new Map<string, Set<string>>()
     const named = new Set<string>()
     for (const change of changes) {
@@ -124,24 +124,24 @@ export class Announcer {
       for (const id of change.resourceIds) named.add(id)
     }
     for (const [principalId, addresses] of changed) {
-      this.#tell(
+      this.#announce(
         [...addresses].map((uri) => ({ kind: 'resource_updated', uri })),
         principalId,
       )
     }
     // A change of a credential may change what it allows.
     this.recheck(named)
-    await this.#telling
+    await this.#announcing
   }
 
-  #tell(events: readonly ServerEvent[], principalId: string | undefined): void {
+  #announce(events: readonly ServerEvent[], principalId: string | undefined): void {
     const { sessions, modern, store, log } = this.#dependencies
     for (const event of events) modern.notify(event, principalId)
     const listening = listeningOf(sessions).filter(
       (session) => principalId === undefined || session.principalId === principalId,
     )
     if (listening.length === 0) return
-    const tellEach = async () => {
+    const announceEach = async () => {
       const isOfResources = events.some(({ kind }) => kind === 'resource_updated')
       const subscribed = isOfResources
         ? await store.subscriptions(listening.map(({ idHash }) => idHash))
@@ -150,15 +150,15 @@ export class Announcer {
         for (const session of listening) notifySession(session, event, subscribed.get(session.idHash) ?? [], log)
       }
     }
-    void this.#then(tellEach)
+    void this.#then(announceEach)
   }
 
-  #then(tellEach: () => Promise<void>): Promise<void> {
+  #then(announceEach: () => Promise<void>): Promise<void> {
     const { log } = this.#dependencies
-    this.#telling = this.#telling
-      .then(tellEach)
+    this.#announcing = this.#announcing
+      .then(announceEach)
       .catch((error: unknown) => log.warn({ err: error }, 'a change was not announced'))
-    return this.#telling
+    return this.#announcing
   }
 }
 

@@ -3,7 +3,7 @@ import { addressOf, watchable } from '../resources/kinds.ts'
 import type { Principal } from './host-context.ts'
 
 /** A change of a party's record by anyone. */
-export interface Happened {
+export interface RecordChange {
   partyId: string
   resourceId: string
 }
@@ -21,7 +21,7 @@ export interface Changes {
   /** The changes made with each credential. */
   activity: Feed<Change>
   /** Follows the changes of parties' records by anyone. */
-  follow(follower: Follower<Happened>): Following
+  follow(follower: Follower<RecordChange>): Following
   /** Returns whether the principal can read the address now; otherwise it is not notified. */
   mayRead(principal: Principal, address: string): Promise<boolean>
 }

@@ -77,7 +77,7 @@ export class EventResponse {
     if (this.#ending) return
     this.#ending = true
     this.#flush()
-    this.#letGo()
+    this.#resolveTaken()
     this.#ended.abort()
   }
 
@@ -89,14 +89,14 @@ export class EventResponse {
       this.#controller.enqueue(chunk)
     }
     if (this.#waiting.length > 0) return
-    this.#letGo()
+    this.#resolveTaken()
     if (!this.#ending) return
     this.#controller?.close()
     this.#controller = undefined
     this.#delivery.resolve(true)
   }
 
-  #letGo(): void {
+  #resolveTaken(): void {
     for (const resolve of this.#whenTaken.splice(0)) resolve()
   }
 

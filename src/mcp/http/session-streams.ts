@@ -59,7 +59,7 @@ export class SessionStreams {
     }
     const response = this.#open()
     if (after !== undefined && interrupted !== undefined) interrupted.attach(response, after.sequence)
-    else await this.#listenAnew(response, after, primed)
+    else await this.#listenOnNewStream(response, after, primed)
     return streamResponse(response.body)
   }
 
@@ -103,7 +103,7 @@ export class SessionStreams {
     return stream
   }
 
-  async #listenAnew(response: EventResponse, after: EventPlace | undefined, primed: boolean): Promise<void> {
+  async #listenOnNewStream(response: EventResponse, after: EventPlace | undefined, primed: boolean): Promise<void> {
     const { idHash, store } = this.#dependencies
     // Events that the host missed stay in the store, for a later resumption.
     for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()

@@ -18,7 +18,7 @@ export function announceChanges(
   { customerPartyId }: Record<string, unknown>,
   { data }: CallResult<OperationDefinition>,
 ): void {
-  if (changes.areToldElsewhere) return
+  if (changes.areAnnouncedElsewhere) return
   const touched = touchedBy(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))

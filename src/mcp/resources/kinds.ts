@@ -9,7 +9,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 export interface ResourceKind {
   title: string
   /** The attributes that distinguish one from another: an amount, and a free text. */
-  told: { amount: readonly string[]; text: readonly string[] }
+  titleFields: { amount: readonly string[]; text: readonly string[] }
   read: OperationDefinition
   /** The parameter of `read` that takes the id. */
   id: string
@@ -19,35 +19,35 @@ export interface ResourceKind {
 export const resourceKinds = {
   'agent-cards': {
     title: 'Card',
-    told: { amount: ['maximumAmount'], text: ['merchant', 'name'] },
+    titleFields: { amount: ['maximumAmount'], text: ['merchant', 'name'] },
     read: agentCards.getAgentCard,
     id: 'cardId',
     list: agentCards.listAgentCards,
   },
   'card-transactions': {
     title: 'Card transaction',
-    told: { amount: ['amount'], text: ['merchant', 'name'] },
+    titleFields: { amount: ['amount'], text: ['merchant', 'name'] },
     read: cardTransactions.getCardTransaction,
     id: 'cardTransactionId',
     list: cardTransactions.listCardTransactions,
   },
   transactions: {
     title: 'Transaction',
-    told: { amount: ['amount'], text: ['description'] },
+    titleFields: { amount: ['amount'], text: ['description'] },
     read: transactions.getTransaction,
     id: 'transactionId',
     list: transactions.listTransactions,
   },
   subscriptions: {
     title: 'Subscription',
-    told: { amount: ['terms', 'amount'], text: ['terms', 'description'] },
+    titleFields: { amount: ['terms', 'amount'], text: ['terms', 'description'] },
     read: subscriptions.getSubscription,
     id: 'subscriptionId',
     list: subscriptions.listSubscriptions,
   },
   approvals: {
     title: 'Approval',
-    told: { amount: ['payment', 'amount'], text: ['customer', 'name'] },
+    titleFields: { amount: ['payment', 'amount'], text: ['customer', 'name'] },
     read: approvals.getApproval,
     id: 'approvalId',
     list: approvals.listApprovals,

@@ -132,8 +132,8 @@ function readable({ choice }: Pick<Reader, 'choice'>) {
 async function newest(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
   return (await newestIds(dependencies, found, listedOfEach)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
-    const amount = valueAt(attributes, found.told.amount)
-    const text = valueAt(attributes, found.told.text)
+    const amount = valueAt(attributes, found.titleFields.amount)
+    const text = valueAt(attributes, found.titleFields.text)
     const currency = attributes?.currency ?? valueAt(attributes, ['payment', 'currency'])
     const title = [
       found.title,

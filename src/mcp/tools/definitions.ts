@@ -19,10 +19,10 @@ import { operationNamed, operationsByTool } from './offered-operations.ts'
 /** Returns a page of the tools, each with its icon and, if it has one, the view of its results. */
 export function toolPage(dependencies: Dependencies, cursor: string | undefined): ListToolsResult {
   const { page, ...next } = pageOf(toolList(dependencies.choice), ({ name }) => name, cursor)
-  return { tools: page.map((tool) => dressed(dependencies, tool)), ...next }
+  return { tools: page.map((tool) => withIcons(dependencies, tool)), ...next }
 }
 
-function dressed(dependencies: Dependencies, tool: Tool): Tool {
+function withIcons(dependencies: Dependencies, tool: Tool): Tool {
   const icons = toolsetIcons[operationNamed(dependencies.choice, tool.name)?.toolsets[0] ?? 'default']
   const _meta = dependencies.ui.toolMeta(tool.name)
   return _meta === undefined ? { ...tool, icons } : { ...tool, icons, _meta }

@@ -16,7 +16,7 @@ export async function meetFaultBefore(call: Known): Promise<Planned> {
   const fault = await dependencies.faults.plan(operation, context.http?.req?.headers)
   if (fault === undefined) return { ...call, fault }
   const { kind } = fault
-  const told = tellings[kind]
+  const told = faultNotes[kind]
   if (told !== undefined) note(dependencies, context, { ...told, operation, fault: kind })
   if (kind === 'error') {
     const refusal = faultRefusal(fault)
@@ -54,7 +54,7 @@ function cut({ dependencies, context }: Known): never {
 }
 
 /** The notes in the run for faults of tool calls. A call that was carried out also has its own entry. */
-const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
+const faultNotes: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
   slow: { kind: 'happened', outcome: 'happened', remark: 'The answer to the host comes late.' },
   hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
   reset: { kind: 'call', outcome: 'unanswered', remark: 'The connection is cut, and nothing is done.' },

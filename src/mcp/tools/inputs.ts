@@ -155,7 +155,7 @@ function compactInput(whole: Json): Json {
   const { pattern: _, properties, additionalProperties, propertyNames: __, items, ...kept } = { ...either, ...beside }
   keepBounds(kept)
   onlyWord(kept)
-  if (isSchema(additionalProperties)) return told(listOfEntries(kept, additionalProperties))
+  if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(kept, additionalProperties))
   if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
   if (items !== undefined) {
     kept.items = compactInput(items as Json)
@@ -167,7 +167,7 @@ function compactInput(whole: Json): Json {
     // The service refuses unknown fields.
     kept.additionalProperties = false
   }
-  return told(kept)
+  return withBoundsInWords(kept)
 }
 
 /** Omits objects with unknown content: a model has nothing to put there, and some hosts cannot offer them. */
@@ -213,7 +213,7 @@ function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {
  * Puts bounds, form and default into the description. Bounds appear only there, because some hosts pass on nothing
  * else.
  */
-function told(schema: Json): Json {
+function withBoundsInWords(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
   for (const bound of boundWords) delete schema[bound]
   const description = words.filter((text) => text !== undefined).join('; ')

@@ -51,7 +51,7 @@ export function keyToRepeat(error: ApiError | Failure): string | undefined {
  * Returns the words for repeating a call that may have been carried out: without a new key the recorded answer would
  * return.
  */
-function callAnew(operation: OperationDefinition): string {
+function callAsNew(operation: OperationDefinition): string {
   return operation.adds === true ? 'call again with a new idempotencyKey' : callAgain(operation)
 }
 
@@ -83,7 +83,7 @@ function beforeRepeat({ dependencies, error }: Situation): string {
  */
 function stillRunning(situation: Situation): string {
   if (situation.error.status !== 409) return ''
-  return ` If it conflicts again, ${look(situation)}, and for a new attempt ${callAnew(situation.operation)}.`
+  return ` If it conflicts again, ${look(situation)}, and for a new attempt ${callAsNew(situation.operation)}.`
 }
 
 const ask = 'Tell the person who owns the account what is missing: only they can grant it.'
@@ -134,7 +134,7 @@ const steps = {
     `Give the person the address to verify at; when they say that they have, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
   rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,
   server_error: (situation) =>
-    `${capital(look(situation))} to be sure that nothing was done, then ${callAnew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
+    `${capital(look(situation))} to be sure that nothing was done, then ${callAsNew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
     `Use another tool: ${operation.name} is not available there. Do not call it again.`,
   bad_gateway: ({ dependencies, again }) => `${dependencies.api.ways.reach} Then ${again}.`,

@@ -107,7 +107,7 @@ export class RepeatGuard {
         ? await send({ idempotencyKey: key })
         : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !kept.isFirst })
       // The call was carried out only now, so the window for repeats starts now.
-      if (!kept.isFirst && !result.replayed) await this.#keepAnew({ key, decided: decided || kept.decided })
+      if (!kept.isFirst && !result.replayed) await this.#restartWindow({ key, decided: decided || kept.decided })
       if (brings) return result
       // The first attempt under a new key is replayed only if an equal call was faster.
       const isOfAnother = result.replayed && (!kept.isFirst || (isNewKey && result.attempts === 1))
@@ -116,7 +116,7 @@ export class RepeatGuard {
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
       if (!isRefusal(error) || kept.key !== key) {
-        if (!kept.isFirst) await this.#keepAnew(kept)
+        if (!kept.isFirst) await this.#restartWindow(kept)
         throw error
       }
       await this.#forget(kept)
@@ -174,9 +174,9 @@ export class RepeatGuard {
     }
     const { data, meta } = result
     const memo = { key: '', decided: kept.decided, answer: { data, meta } }
-    await this.#keepAnew(memo)
+    await this.#restartWindow(memo)
     // A later call without a key gets this answer too.
-    if (this.#plainText !== this.#text) await this.#keepAnew(memo, this.#plainText)
+    if (this.#plainText !== this.#text) await this.#restartWindow(memo, this.#plainText)
     return { ...result, replayed: false }
   }
 
@@ -218,7 +218,7 @@ export class RepeatGuard {
   }
 
   /** Restarts the window of the call, under the key that it was last sent with. */
-  async #keepAnew({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
+  async #restartWindow({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
       const whole = this.#sealed(memory, { key, decided, ...(answer === undefined ? {} : { answer }) }, text)

@@ -64,11 +64,11 @@ export function registrable({ scope: _, client_secret: _secret, ...metadata }: M
   return {
     ...metadata,
     ...(withSecret ? { token_endpoint_auth_method: 'none' } : {}),
-    ...(isNative(metadata.redirect_uris) ? { application_type: 'native' } : {}),
+    ...(hasOtherThanHttps(metadata.redirect_uris) ? { application_type: 'native' } : {}),
   }
 }
 
-function isNative(redirectUris: unknown): boolean {
+function hasOtherThanHttps(redirectUris: unknown): boolean {
   if (!Array.isArray(redirectUris)) return false
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
