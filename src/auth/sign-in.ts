@@ -84,7 +84,7 @@ async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promis
   return config
 }
 
-/** Refuses to go on if the server lacks the endpoint for this way of signing in. */
+/** Throws if the server lacks the endpoint for this kind of sign-in. */
 export function needEndpoint(sign: SignIn, name: 'authorization_endpoint' | 'device_authorization_endpoint'): void {
   if (sign.config.serverMetadata()[name] !== undefined) return
   const way = name === 'authorization_endpoint' ? 'in a browser: try --device' : 'with a code: try without --device'

@@ -116,7 +116,7 @@ async function readable<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a failure that names the command to run: nothing here opens a browser by itself. */
+/** Returns a failure that names the command to run. Only that command opens a browser. */
 export function signInNeeded(baseUrl: string, why: string): Failure {
   return new Failure('unauthenticated', {
     detail: `${why} at ${baseUrl}: run payments-mcp login --base-url ${baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,

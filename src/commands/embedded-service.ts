@@ -101,7 +101,7 @@ async function requireEnvironment(store: Store, { environment, databaseUrl }: Co
   throw wrongDatabase(otherEnvironment(databaseUrl, held, environment))
 }
 
-/** Explains that a database belongs to the other environment, and how to go on. */
+/** Explains that a database belongs to the other environment, and what to do. */
 function otherEnvironment(databaseUrl: string, held: Environment, environment: Environment): string {
   const got = `got ${show(withoutPassword(databaseUrl))}, which is a ${held} database, for a ${environment} start`
   return `PAYMENTS_DATABASE_URL (--database-url) ${got}; name another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`

@@ -25,7 +25,7 @@ export function clockFinding(apartMs: number, other: string): Finding {
   return bad('Clock', says, 'Set the clock of this machine, or synchronize it over the network.')
 }
 
-/** Turns a failed check into a finding, so that the other checks go on. */
+/** Turns a failed check into a finding, so that the other checks still run. */
 export async function orFinding(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await check()

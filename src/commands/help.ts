@@ -62,7 +62,7 @@ export function settingsHelp(): string {
   return `Each setting is a flag or a variable; the flag wins, and an empty variable counts as unset.\n\n${entries.join('\n')}`
 }
 
-/** Refuses a word that is no command, and suggests the nearest one. */
+/** Refuses an unknown command, and suggests the nearest known one. */
 export function noCommand(word: string, commands: readonly string[]): ConfigError {
   const meant = nearest(word, commands)
   const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`

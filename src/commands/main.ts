@@ -21,7 +21,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .usage('[command] [options]')
     .helpCommand(false)
   const names = () => program.commands.map((command) => command.name())
-  // A word that is no command arrives as an argument of the MCP server over stdio, which takes none.
+  // An unknown command arrives as an argument of the MCP server over stdio, which takes no arguments.
   withSettings(program, 'stdio')
     .argument('[command]')
     .configureHelp({ visibleArguments: () => [] })

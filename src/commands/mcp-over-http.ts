@@ -115,7 +115,7 @@ function clientsOf({ service, system, log }: McpOverHttp) {
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   return (caller: () => Caller, instanceId: string, program?: string) => {
-    // The host's token stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
+    // The host's token stays here: the API gets its own token (MCP's authorization forbids token passthrough).
     const credential = () => exchange(caller().credential)
     return createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, program, system, log })
   }
@@ -196,7 +196,7 @@ function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context:
           service.tell({ ...told, partyId, agentId, actorType, keyId: id, instanceId })
         },
       },
-      // The endpoint announces changes: it reads those of every process.
+      // The endpoint announces changes, because it reads the changes of every process.
       changes: { ...ownChanges, areAnnouncedElsewhere: true },
     })
   }

@@ -34,7 +34,7 @@ function answer(line: string, refusal: string): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: refusal } })}\n`)
 }
 
-/** Returns the id of a request; undefined for a notification and for a line that is no message. */
+/** Returns the id of a request; undefined for a notification, and for a line that is not a message. */
 function idOf(line: string): string | number | undefined {
   try {
     const { id, method } = JSON.parse(line)

@@ -25,7 +25,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
 /** The longest time that a stop takes: after it, a supervisor may kill the process. */
 const stopWithinMs = 9_500
 
-/** Calls `end` when this process is told to stop. */
+/** Calls `end` when a signal stops this process. */
 export function untilStopped(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
   const stop = async () => {
     const late = deadline(stopWithinMs, () => {

@@ -7,7 +7,7 @@ import { orExplain } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
 
-/** Removes a user's authenticator app in the configured database, beside the processes that use it. */
+/** Removes a user's authenticator app in the configured database, while other processes may use it. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
   await orExplain(async () => {
     const config = commandConfig('reset-second-factor', flags)

@@ -35,7 +35,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
       if (wait === undefined) return
       const over = new AbortController()
       try {
-        // Taken before reading, so that no wake-up is lost in between.
+        // Registered before the read, so that no wake-up is lost in between.
         const woken = wait.next()
         if (!(await pending.isPending(id))) return
         await Promise.race([woken, system.sleep(ms, AbortSignal.any([over.signal, signal]))])

@@ -36,7 +36,7 @@ export function placeOf(config: Config, processes: boolean): Place {
       `${variable} (${flag}) got ${memoryUrl}; with --processes simulate accepts a database that several processes can open.`,
     )
   }
-  // Config fills in the default, and the sandbox of a person's AI host is no place to experiment.
+  // The default database is the sandbox of a person's AI host, which a simulation must not change.
   if (databaseUrl === memoryUrl || isDefaultDatabase(config)) {
     return { target: processes ? ownFile(config) : ownMemory(config), where: 'a new SQLite database' }
   }

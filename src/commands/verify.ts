@@ -12,7 +12,7 @@ import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
-/** Recomputes a report. Exits with 1 if it does not match, and with 2 if the file is no report. */
+/** Recomputes a report. Exits with 1 if it does not match, and with 2 if the file is not a report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await orExplain(async () => {
     const config = commandConfig('verify', flags)

@@ -123,7 +123,7 @@ function hostStart({ environment, databaseUrl, world, secret }: Config, url: str
   )
 }
 
-/** Makes the path of a database absolute, because a host starts the server in a folder of its own. */
+/** Makes the path of a database absolute, because a host starts the server in another folder. */
 export function absoluteDatabase(databaseUrl: string): string {
   const file = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   return file === undefined ? databaseUrl : `sqlite:${resolve(file)}`

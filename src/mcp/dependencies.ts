@@ -38,7 +38,10 @@ export interface ToolChoice {
   actor: Authority['actorType'] | undefined
   /** Whether to offer only tools that change nothing. */
   readOnly: boolean
-  /** Returns what else limits the credential (the scopes of a token); called again for each list and call. */
+  /**
+   * Returns whether the other limits of the credential, such as the scopes of a token, allow the operation. Called for
+   * each list and each call.
+   */
   allows(operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>): boolean
   /** Whether the model gets card numbers, or only the person sees them. */
   cardDetails: 'reveal' | 'masked'
@@ -190,7 +193,10 @@ export interface CallFaults {
 
 export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {} }
 
-/** The settings that keep a repeated call from paying twice: the period, the calls compared, and their memory. */
+/**
+ * The settings that keep a repeated call from paying twice: the time window, the calls to compare, and the memory of
+ * calls.
+ */
 export interface RepeatSettings {
   /** In real time; 0 means that nothing is remembered. */
   windowMs: number

@@ -58,7 +58,7 @@ export function fieldsOf(operation: OperationDefinition, record: Sent, length: L
   return fields
 }
 
-/** Returns the fields of an answer besides its data. */
+/** Returns the fields of an answer's `meta`. */
 export function metaFields(operation: OperationDefinition, meta: object): Fields {
   return new Map(inside(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
 }

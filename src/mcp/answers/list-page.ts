@@ -6,7 +6,7 @@ const longestPage = 200
 
 /**
  * Returns a page of a list with a stable order. The cursor names the last item of the previous page, so that no item
- * appears twice when others are added or removed meanwhile.
+ * appears twice when others are added or removed in between.
  */
 export function pageOf<T>(
   items: readonly T[],

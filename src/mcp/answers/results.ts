@@ -8,7 +8,7 @@ interface Answer {
   meta: Record<string, unknown> | undefined
 }
 
-/** The notes in a result beside the service's answer. */
+/** The notes that a result adds to the service's answer. */
 interface Notes extends Partial<Pick<TextOptions, 'withHashes' | 'reader'>> {
   /** Whether this is the recorded answer to an earlier call with the same key. */
   replayed?: boolean

@@ -55,7 +55,7 @@ export class Announcer {
     this.#announce([event], principalId)
   }
 
-  /** Closes the streams of credentials that are no longer valid, of some principals or of all. */
+  /** Closes the streams of credentials that are no longer valid. Without `principals`, checks all of them. */
   recheck(principals?: ReadonlySet<string>): void {
     const { sessions, modern, authorize, log } = this.#dependencies
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined

@@ -42,10 +42,10 @@ export interface ToolCall {
 
 type Answer = CallToolResult | InputRequiredResult
 
-/** Whether the call may go on, or else the answer for the host. */
+/** Whether the call may proceed, or else the answer for the host. */
 type Decision = Go | { go: false; answer: Answer }
 
-/** A call that may go on. */
+/** A call that may proceed. */
 export interface Go {
   go: true
   of: Fingerprint
@@ -72,8 +72,7 @@ interface Asked {
 /**
  * Asks the person before a call that needs their decision. An answer counts only for the call as it was shown. The
  * arguments and the facts from the service are compared with the sealed ones, and any difference asks again.
- * `wasDecided` tells whether the call was already sent with the person's agreement, in which case they are not asked
- * twice.
+ * `wasDecided` returns whether the call was already sent with the person's agreement; then they are not asked twice.
  */
 export async function decide(
   dependencies: Dependencies,
@@ -90,7 +89,7 @@ export async function decide(
   const shown = question === undefined ? '' : [...question.facts, question.effect].join('\n')
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
   const key = held === undefined ? idempotencyKey : keyOf(held)
-  // The call goes on if there is nothing to decide, or if its second factor is checked after the decision.
+  // The call proceeds if there is nothing to decide, or if its second factor is checked after the decision.
   const goesOn = question === undefined || stateOf(context, of, 'verification') !== undefined
   const decidedBefore = before || question !== undefined
   if (goesOn || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }

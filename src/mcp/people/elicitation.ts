@@ -100,7 +100,10 @@ export function answerTo(context: ServerContext, step: Step) {
   return { action: answer.action, confirmed: answer.action === 'accept' && answer.content?.confirm === true }
 }
 
-/** Returns the sealed state of a step; undefined if this call was not asked, or was asked something else. */
+/**
+ * Returns the sealed state of a step; undefined if the person was not asked about this call, or was asked another
+ * question.
+ */
 export function stateOf(context: ServerContext, of: Fingerprint, step: Step): AskedState | undefined {
   const state = context.mcpReq.requestState<AskedState>()
   return typeof state === 'object' && state !== null && state.step === step && state.of === of() ? state : undefined

@@ -35,7 +35,8 @@ type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
 
 /**
  * Carries a call out. If the service first requires a second factor from the person, their host opens the page that the
- * refusal names. The call then goes on by itself under new keys, because the refusal is recorded under the old one.
+ * refusal names. The call then continues automatically under new keys, because the refusal is recorded under the old
+ * one.
  */
 export async function withVerification<T>(
   dependencies: Dependencies,

@@ -42,7 +42,7 @@ export function toolList(choice: OfferedChoice): Tool[] {
   })
 }
 
-/** The tools by map of operations. Equal choices share one map. */
+/** The tools, by the map of their operations. Equal choices share one map. */
 const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** Returns the operation as the tool describes it: a masked card has another description and no cvv. */
@@ -93,8 +93,8 @@ const stakes = { sandbox: 'Sandbox: no real money.', production: 'Real money.' }
 type Json = Record<string, unknown>
 
 /**
- * Describes a result without demanding anything, because clients refuse a result that breaks the schema. A deployed API
- * may send more or less than the catalogue knows, and a payment's result must not be lost over an unknown status.
+ * Describes a result with almost no required fields, because clients refuse a result that breaks the schema. A deployed
+ * API may send more or less than the catalogue knows, and a payment's result must not be lost over an unknown status.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenient(z.toJSONSchema(shownSchema(operation.output)) as Json)

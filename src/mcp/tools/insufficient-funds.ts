@@ -9,7 +9,7 @@ import { related } from '../people/question.ts'
 
 /**
  * Returns a remark on a card whose maximum exceeds the balance of its wallet. The service issues such cards, and a
- * purchase then needs more money. Undefined if there is enough, or the balance cannot be read.
+ * purchase then needs more money. Returns undefined if there is enough, or if the balance cannot be read.
  */
 export async function insufficientFundsRemark(
   { api, log }: Dependencies,

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** A refused call, and the connection whose tools help to go on. */
+/** A refused call, and the connection whose tools may help. */
 interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition

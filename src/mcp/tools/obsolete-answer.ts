@@ -7,9 +7,7 @@ import { newKey } from '../people/elicitation.ts'
 import { type RecordState, statusOf } from './created-records.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/**
- * The refusal of a repeat whose first answer is no longer useful. It says what happened since, and which call helps.
- */
+/** The refusal of a repeat whose first answer is obsolete. It says what happened since, and which call helps. */
 export class ObsoleteAnswer extends Failure {
   readonly next: string
 
@@ -19,7 +17,7 @@ export class ObsoleteAnswer extends Failure {
   }
 }
 
-/** Explains that an answer is no longer useful, and how to go on; undefined while any part of it is useful. */
+/** Explains that an answer is obsolete, and what to do; undefined while any part of it is useful. */
 export function explainObsolete(
   dependencies: Dependencies,
   call: ToolCall,

@@ -32,7 +32,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
   return offered
 }
 
-/** Cached on first use: apart from the credential's limits, the offer of a choice never changes. */
+/** Cached on first use: except for the credential's limits, a choice always offers the same operations. */
 const kept = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**

@@ -51,7 +51,7 @@ function answerOf(operation: OperationDefinition, { answer }: Held): CallToolRes
   return answer && success(operation, { meta: undefined, ...answer }, { replayed: true })
 }
 
-/** Returns whether the arguments beside the decision, if any, are those that the person was asked about. */
+/** Returns whether the other arguments, if any, equal the arguments that the person was asked about. */
 function isSame(
   dependencies: Dependencies,
   operation: OperationDefinition,

@@ -7,7 +7,7 @@ import type { AskedState } from '../people/elicitation.ts'
 interface Progress {
   /** Called with each attempt; undefined if the host requested no progress. */
   attempt: ((progress: AttemptProgress) => void) | undefined
-  /** Reports to the host that a call still waits, for up to so many seconds, until the returned function is called. */
+  /** Reports to the host that a call still waits, for at most `seconds` or until the returned function is called. */
   whileWaiting(seconds: unknown): () => void
 }
 
