@@ -85,7 +85,7 @@ onEachDatabase('activity', (database) => {
     expect(await count()).toBe(then)
   })
 
-  test('is kept of users, of keys and of tokens under the id of their key', async () => {
+  test('records users, keys and tokens under the id of their key', async () => {
     const { token, userId } = await addUserToken(world, partyId)
     await world.post('/api-keys', { name: 'k' }, { key: token })
     expect((await list())[0].attributes).toMatchObject({ actorType: 'user', userId, agentId: null })
@@ -126,7 +126,7 @@ onEachDatabase('activity', (database) => {
     expect(await operations(`&agentId=${agentId}`, { key: second.agentKey })).toEqual([])
   })
 
-  test('is another party’s to no one', async () => {
+  test('is not shown to another party', async () => {
     const other = await addParty(world)
     await world.issueCard({}, { key: other.agentKey })
     expect(await list('', { key: other.apiKey })).toHaveLength(1)
@@ -136,7 +136,7 @@ onEachDatabase('activity', (database) => {
     expect((await world.get(`/activity?cursor=${cursor}`, { key: other.apiKey })).status).toBe(400)
   })
 
-  test('is walked page by page', async () => {
+  test('is listed page by page', async () => {
     const walked = []
     let cursor = ''
     do {
@@ -150,7 +150,7 @@ onEachDatabase('activity', (database) => {
     )
   })
 
-  test('stays one chain when requests come at once', async () => {
+  test('stays one chain under simultaneous requests', async () => {
     const before = await count()
     const keys = await Promise.all([1, 2, 3].map(async () => (await postAgentKey(world, agentId)).json.data.attributes))
     await Promise.all(keys.flatMap(({ agentKey: key }) => [1, 2, 3, 4].map(() => world.issueCard({}, { key }))))
@@ -158,7 +158,7 @@ onEachDatabase('activity', (database) => {
     expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
   })
 
-  describe('that was tampered with shows it:', () => {
+  describe('is found to be tampered with:', () => {
     const at = 3
     beforeAll(async () => {
       for (let row = 0; row <= at; row++) await world.issueCard()
@@ -185,7 +185,7 @@ onEachDatabase('activity', (database) => {
       expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
     })
 
-    test('a row that is missing', async () => {
+    test('a row is missing', async () => {
       const tampered = world.store.transaction(async (tx) => {
         await tx.db.deleteFrom('activity').where('partyId', '=', partyId).where('sequence', '=', at).execute()
         throw new Found(await firstTampered(tx, partyId))
@@ -193,7 +193,7 @@ onEachDatabase('activity', (database) => {
       await expect(tampered).rejects.toEqual(new Found(at + 1))
     })
 
-    test('rows that were cut off the end, and stay missing when others follow', async () => {
+    test('rows are cut off the end, even if others follow', async () => {
       const last = await count()
       const cut = (further: (tx: Transaction) => Promise<unknown>) =>
         world.store.transaction(async (tx) => {

@@ -188,14 +188,14 @@ const operations = new Set(
   ),
 )
 
-onEachDatabase('every page against everybody who should not get in,', (database) => {
+onEachDatabase('every page, tried by callers without access,', (database) => {
   let on: Grounds
   beforeAll(async () => {
     on = await doorGrounds(database)
   })
   afterAll(() => on.site.world.drop())
 
-  test('every route has its row', () => {
+  test('has an entry for every route', () => {
     // Routes for every method are middleware.
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
@@ -203,7 +203,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test('every route for people is in the table of needs, with a session if it is for users', () => {
+  test('states the needs of every route for people, with a session if it is for users', () => {
     // Applications use these routes, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))

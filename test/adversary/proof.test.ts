@@ -169,14 +169,14 @@ async function perform(on: Proving, prepare: Prepare, { visitor, formToken }: Pe
   return visitor.post(path, { ...fields, [tokenField]: formToken(purpose) })
 }
 
-onEachDatabase('what a page does for a person', (database) => {
+onEachDatabase('an action of a page for a person', (database) => {
   let on: Proving
   beforeAll(async () => {
     on = await prove(database)
   })
   afterAll(() => on.grounds.site.world.drop())
 
-  test.each(Object.entries(looks))('is looked at by one click, and agreed to by none: %s', async (_, at) => {
+  test.each(Object.entries(looks))('can be viewed after a one-click sign-in, but not agreed to: %s', async (_, at) => {
     const path = at(on.grounds)
     const seen = await (await ownerBy('one click', on)).visitor.open(path)
     expect(String(seen.location)).not.toMatch(/^\/sign-in/)

@@ -4,7 +4,7 @@ import { proveBooks } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addKey, addParty, createWorld, type World } from '../support/world.ts'
 
-onEachDatabase('cards end with the right of their agent', (database) => {
+onEachDatabase("cards end with their agent's permission", (database) => {
   let world: World
   let partyId: string
   let agentId: string
@@ -45,7 +45,7 @@ onEachDatabase('cards end with the right of their agent', (database) => {
     await expectUsable(others, world.apiKey)
   })
 
-  test('attaching it again brings no card back', async () => {
+  test('attaching the agent again revives no card', async () => {
     const [wallet, card] = [await walletId(), await world.issueCard()]
     await done('DELETE', `/wallets/${wallet}/agents/${agentId}`)
     await done('POST', `/wallets/${wallet}/agents`, { agentId })
@@ -68,7 +68,7 @@ onEachDatabase('cards end with the right of their agent', (database) => {
     ['the customer is removed from the agent', () => ['DELETE', `/agents/${agentId}/customers/${customerId}`]],
     ['the customer revokes', () => ['POST', `/simulations/customers/${customerId}/agents/${agentId}/revoke`]],
     ['the customer disconnects', () => ['POST', `/simulations/customers/${customerId}/disconnect`]],
-  ] as const)("a customer's cards end when %s, no other's", async (_, request) => {
+  ] as const)("a customer's cards end when %s, but no other cards", async (_, request) => {
     const second = await addParty(world)
     await addDelegation(world, { customerPartyId: second.partyId, agentPartyId: partyId, agentId })
     const card = await world.issueCard({ customerPartyId: customerId })

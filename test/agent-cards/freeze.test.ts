@@ -68,7 +68,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await readBooks(world.store)).transactions).toEqual(transactions)
   })
 
-  test('an authorization is refused, and goes on after unfreezing', async () => {
+  test('refuses authorizations until it is unfrozen', async () => {
     const cardId = await frozenCard()
     // The frozen card is the first reason to refuse, even for an invalid amount.
     for (const amount of [100, 5001]) {
@@ -83,7 +83,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await world.authorize(cardId, 100)).json.data.attributes.status).toBe('authorized')
   })
 
-  test('its expiry goes on', async () => {
+  test('still expires on time', async () => {
     const cardId = await frozenCard()
     world.system.pass(hour - 1)
     expect(await statusOf(cardId)).toBe('frozen')
@@ -94,7 +94,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(decline.code).toBe('single_use_card_expired')
   })
 
-  test('a repeat gets the recorded answer, whatever the present status of the card', async () => {
+  test('gives a repeat the recorded answer, whatever its present status', async () => {
     const cardId = await world.issueCard()
     expectRefusal(await act('freeze', cardId, { idempotencyKey: null }), 'invalid_value', {
       status: 400,
@@ -108,7 +108,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(await statusOf(cardId)).toBe('active')
   })
 
-  test('an agent its own, users and API keys those of their party, and nobody those of another', async () => {
+  test("is the agent's own, or for users and API keys their party's, and never another party's", async () => {
     const { partyId } = await world.whoami()
     const walletId = (await world.get('/wallets')).json.data[0].id
     const colleague = await addAgent(world, partyId, walletId, ['cards.read'])
@@ -134,7 +134,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await act('unfreeze', theirs, own)).json.data.attributes.status).toBe('active')
   })
 
-  test("a customer's, with the grant only", async () => {
+  test("may be a customer's, but only with a grant", async () => {
     const { partyId, agentId } = await world.whoami()
     const customer = await addParty(world)
     const customerPartyId = customer.partyId
@@ -152,7 +152,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(await statusOf(cardId, { key: customer.apiKey })).toBe('expired')
   })
 
-  test('in production too', async () => {
+  test('exists in production too', async () => {
     const production = await createWorld(database, { environment: 'production' })
     const cardId = await production.issueCard()
     const frozen = await production.send('POST', `/agent-cards/${cardId}/freeze`)

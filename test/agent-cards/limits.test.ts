@@ -14,7 +14,7 @@ const merchant = { name: 'Books' }
 const usd = { currency: 'USD' }
 const hourMs = 3_600_000
 
-onEachDatabase('limits bind cards', (database) => {
+onEachDatabase('limits apply to cards:', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -42,7 +42,7 @@ onEachDatabase('limits bind cards', (database) => {
     return ok(answer).json.data.attributes.status as string
   }
 
-  test('a card above the limit of a transaction is refused, saying the limit', async () => {
+  test('a card above the transaction limit is refused, and the refusal has the limit', async () => {
     await self.setLimits('agents', own.agentId, { perTransaction: 500 })
     const refused = await issue(501)
     expectAboveLimit(refused)
@@ -52,7 +52,7 @@ onEachDatabase('limits bind cards', (database) => {
     expect(ok(await buy(501)).json.data.attributes.status).toBe('authorized')
   })
 
-  test("of a customer: the grant's limits count, the agent's own do not", async () => {
+  test("a customer's card is limited by the grant, not by the agent's own limits", async () => {
     const customerPartyId = await world.customerPartyId()
     const acting = { customerPartyId }
     await self.setLimits('agents', own.agentId, { perTransaction: 1, perDay: 1 })
@@ -64,7 +64,7 @@ onEachDatabase('limits bind cards', (database) => {
     expect(await self.balance({}, `?customerPartyId=${customerPartyId}`)).toMatchObject({ available: 99_200 })
   })
 
-  test('a purchase that would pass the day is refused with the reason, and the card stays unused', async () => {
+  test("a purchase beyond the day's limit is refused with the reason, and the card stays unused", async () => {
     await self.setLimits('agents', own.agentId, { perDay: 1000 })
     ok(await buy(600))
     const card = created(await issue(500))
@@ -80,14 +80,14 @@ onEachDatabase('limits bind cards', (database) => {
     expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
   })
 
-  test('a limit that was lowered after the card was issued binds it too', async () => {
+  test('a limit lowered after the card was issued applies too', async () => {
     const card = created(await issue(500))
     await self.setLimits('agents', own.agentId, { perTransaction: 300 })
     expectRefusal(await authorize(card, 301), 'conflict')
     ok(await authorize(card, 300))
   })
 
-  test('a captured hold counts once, a released one no more, a partial capture by its amount', async () => {
+  test('a captured hold counts once, a released hold no longer, a partial capture with its amount', async () => {
     await self.setLimits('agents', own.agentId, { perDay: 1000, perMonth: 1500 })
     const [first, second, third] = [created(await buy(400)), created(await buy(300)), created(await buy(300))]
     expect(await pay(1)).toBe('IN_REVIEW')

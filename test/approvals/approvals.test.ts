@@ -32,7 +32,7 @@ onEachDatabase('approvals', (database) => {
     return { id, approval: await self.approvalOf(id) }
   }
 
-  test('are what the spec shows; a payment in review moves nothing', async () => {
+  test('have the specified form; a payment in review moves nothing', async () => {
     const { id, approval } = await review()
     expect(await self.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     expect(approval).toStrictEqual({
@@ -83,7 +83,7 @@ onEachDatabase('approvals', (database) => {
     expect(payment.relationships.transaction.data).not.toBeNull()
   })
 
-  test('keep the claim link of somebody unknown, and hold the money once approved', async () => {
+  test('of payments to unknown recipients keep the claim link, and hold the money once approved', async () => {
     const { data } = ok(await self.pay(2000, { type: 'phone', value: '+14155550100' })).json
     expect(data.attributes).toMatchObject({ status: 'IN_REVIEW', claimLink: expect.any(String) })
     ok(await self.approve((await self.approvalOf(data.id)).id, byParty()))
@@ -93,7 +93,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 248_000, total: 248_000 })
   })
 
-  test('are denied with a reason, or none, with a body, or none', async () => {
+  test('are denied with or without a reason, and with or without a body', async () => {
     for (const [body, kept] of [
       [{ reason: 'Not this one.' }, 'Not this one.'],
       [{}, null],
@@ -133,7 +133,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 248_999 })
   })
 
-  test('look at the funds and the wallets again', async () => {
+  test('check the funds and the wallets again', async () => {
     const { id, approval } = await review(200_000)
     ok(await self.pay(100_000, to, {}, byParty()))
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
@@ -157,7 +157,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 0, total: 0 })
   })
 
-  test('by an agent: not on requests of agents, but on those of keys and users', async () => {
+  test('can be decided by an agent for requests of keys and users, but not of agents', async () => {
     const { approval } = await review()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const second = await addAgent(world, own.partyId, wallet.id, ['payments.read', 'payments.create'])
@@ -177,7 +177,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: third.agentKey }), 'forbidden')
   })
 
-  test('by a user above USD 500.00: only with a recent second factor', async () => {
+  test("above USD 500.00 need a user's recent second factor", async () => {
     const user = await self.userToken(own.partyId)
     const key = { key: user.credential }
     ok(await self.approve((await review(50_000)).approval.id, key))
@@ -207,7 +207,7 @@ onEachDatabase('approvals', (database) => {
     expect(ok(await world.get('/transactions')).json.data).toHaveLength(moved === 0 ? 0 : 1)
   })
 
-  test('race with cancellations and keep the books', async () => {
+  test('that race with cancellations keep the books right', async () => {
     const many = []
     for (let count = 0; count < 5; count++) many.push(await review(1500 + count))
     const told = await Promise.all(
@@ -223,7 +223,7 @@ onEachDatabase('approvals', (database) => {
     }
   })
 
-  test('are listed newest first, by status and by page, and only the own ones', async () => {
+  test('are listed newest first, by status and by page, and without those of other parties', async () => {
     const found = []
     for (let count = 0; count < 4; count++) {
       world.system.pass(1000)
@@ -245,7 +245,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await world.get('/approvals?status=APPROVED'), 'invalid_value', { source: { parameter: 'status' } })
   })
 
-  test("of somebody else's are like none", async () => {
+  test('of other parties look as if they did not exist', async () => {
     const { approval } = await review()
     const none = `apr_${'0'.repeat(32)}`
     const scoped = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['payments.read'] })

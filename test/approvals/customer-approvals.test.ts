@@ -5,7 +5,7 @@ import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addParty, createWorld, type OtherParty, type Sent, type World } from '../support/world.ts'
 
-onEachDatabase('what a customer decides about its own money', (database) => {
+onEachDatabase("a customer's decision about its own money", (database) => {
   let world: World
   let self: Payer
   let shop: OtherParty
@@ -33,7 +33,7 @@ onEachDatabase('what a customer decides about its own money', (database) => {
   const status = async (paymentId: string) =>
     ok(await world.get(`/payments/${paymentId}${query()}`)).json.data.attributes.status
 
-  test('approving pays, once, out of its wallet', async () => {
+  test('pays once from its wallet if it approves', async () => {
     const { paymentId, approvalId } = await asked()
     expect(await status(paymentId)).toBe('IN_REVIEW')
     const { attributes } = ok(await decide(approvalId, 'approve')).json.data
@@ -44,7 +44,7 @@ onEachDatabase('what a customer decides about its own money', (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('denying moves nothing, and shows the reason', async () => {
+  test('moves nothing if it denies, and shows the reason', async () => {
     const { paymentId, approvalId } = await asked()
     const denied = ok(await decide(approvalId, 'deny', { key: world.apiKey, attributes: { reason: 'Too much.' } }))
     expect(denied.json.data.attributes).toMatchObject({ status: 'denied', denialReason: 'Too much.' })
@@ -53,7 +53,7 @@ onEachDatabase('what a customer decides about its own money', (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 100_000 })
   })
 
-  test('repeating with the same key replays', async () => {
+  test('is replayed under the same key', async () => {
     const { approvalId } = await asked()
     const sent = { idempotencyKey: 'once' }
     const first = ok(await decide(approvalId, 'approve', sent))
@@ -63,7 +63,7 @@ onEachDatabase('what a customer decides about its own money', (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('nobody else rehearses it: another party, another agent, an agent without its run, nor for an own payment', async () => {
+  test('is not simulated by another party, another agent, an agent without its run, or for an own payment', async () => {
     const { approvalId } = await asked()
     const { partyId } = await world.whoami()
     const walletId = ok(await world.get('/wallets')).json.data[0].id

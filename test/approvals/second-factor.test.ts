@@ -37,7 +37,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await us.self.approve(approvalId, { key: world.apiKey }))
   })
 
-  test('goes the whole round: refused, verified, approved once', async () => {
+  test('is refused, verified, and then approved once', async () => {
     const user = await us.approver()
     const { paymentId, approvalId } = await us.review(60_000)
     const before = await us.self.balance()
@@ -78,7 +78,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('a code of the step before or after counts, and none further off', async () => {
+  test('accepts a code of the step before or after, and none further away', async () => {
     for (const [offMs, status] of [
       [-30_000, 303],
       [30_000, 303],
@@ -132,7 +132,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(url, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(303)
   })
 
-  test('five refused codes within 15 minutes of real time are the most', async () => {
+  test('allows five wrong codes within 15 minutes of real time', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -157,7 +157,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(last, codeAt(secret, now()))).status).toBe(303)
   })
 
-  test('an address works for 10 minutes', async () => {
+  test('has an address that works for 10 minutes', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -212,7 +212,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await us.self.approve((await us.review(50_001)).approvalId, { key }))
   })
 
-  test('the check of one user is nothing to another', async () => {
+  test("does not count another user's check", async () => {
     const [ada, bob] = [await us.approver(), await us.approver()]
     const [adas, bobs] = [await ada.challenge(), await bob.challenge()]
     const [adaSecret, bobSecret] = [await us.secretAt(adas), await us.secretAt(bobs)]

@@ -15,7 +15,7 @@ describe('the verification page', () => {
   })
   afterAll(() => world.drop())
 
-  test('has headers that leave no script, frame or foreign form', async () => {
+  test('has headers that forbid scripts, frames and foreign forms', async () => {
     const { headers, text } = await us.open(await (await us.approver()).challenge())
     const policy = headers.get('content-security-policy')
     for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {

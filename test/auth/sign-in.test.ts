@@ -134,7 +134,7 @@ describe('in a browser', () => {
     expect((await world.store.read()).logins).toEqual({})
   })
 
-  test('a connection that says nothing does not hold it up', async () => {
+  test('a silent connection does not delay it', async () => {
     await started()
     let silent: Socket | undefined
     const { page } = await world.signIn(async (callback) => {
@@ -154,7 +154,7 @@ describe('in a browser', () => {
     await expect(attempt).rejects.toThrow(/^The person refused the sign-in.*access_denied \(The person said no\)\.$/)
   })
 
-  test('does not wait for ever', async () => {
+  test('does not wait forever', async () => {
     await started()
     const impatient = { ...world, system: fakeSystem() }
     await expect(signInWithBrowser(impatient, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
@@ -239,7 +239,7 @@ describe('with a code on another device', () => {
     expect(world.provider.tokenRequests.length).toBeLessThanOrEqual(180)
   })
 
-  test('is asked less often when the server says so', async () => {
+  test('polls less often when the server says so', async () => {
     let refusals = 0
     await started({
       intercept: (request, response) => {
@@ -282,7 +282,7 @@ describe('signing out', () => {
     expect(await signOut(world)).toEqual({ kind: 'none' })
   })
 
-  test('forgets the login also when the server cannot be reached, and says so', async () => {
+  test('forgets the login even if the server cannot be reached, and says so', async () => {
     await started()
     await world.signIn()
     const unreachable = async () => {

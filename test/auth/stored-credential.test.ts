@@ -21,7 +21,7 @@ const change = (part: Partial<Login>) =>
     await write({ ...stored, logins: { [world.baseUrl]: login } })
   })
 
-test('without a login says which command to run, and asks nobody', async () => {
+test('without a login, the error says which command to run, and no server is called', async () => {
   const asked = expect(createStoredCredential(world)()).rejects
   await asked.toMatchObject({
     code: 'unauthenticated',
@@ -31,7 +31,7 @@ test('without a login says which command to run, and asks nobody', async () => {
 })
 
 describe('renewing', () => {
-  test('comes before the end, and each time with the token of the time before', async () => {
+  test('happens before expiry, each time with the latest refresh token', async () => {
     await world.signIn()
     const credential = createStoredCredential(world)
     const first = await credential()
@@ -48,7 +48,7 @@ describe('renewing', () => {
     expect(renewals().map(({ error }) => error)).toEqual([undefined, undefined, undefined, undefined])
   })
 
-  test('of a short lifetime waits until a fifth of it is left', async () => {
+  test('of a short-lived token waits until a fifth of its lifetime is left', async () => {
     await world.signIn()
     await change({ expiresAtMs: world.system.now() + 50_000 })
     const credential = createStoredCredential(world)
@@ -86,7 +86,7 @@ describe('renewing', () => {
     }
   })
 
-  test('does not bring back a login that was ended meanwhile', async () => {
+  test('does not restore a login that was ended meanwhile', async () => {
     await world.signIn()
     world.system.pass(14 * minute)
     const credential = createStoredCredential({
@@ -120,7 +120,7 @@ describe('when it fails', () => {
     expect(Object.keys((await world.store.read()).clients)).toEqual([world.baseUrl])
   })
 
-  test('because the server knows the client no more, the client is forgotten too', async () => {
+  test('because the server no longer knows the client, the client is forgotten too', async () => {
     await world.signIn()
     await world.provider.forgetClient((await world.stored()).clientId)
     world.system.pass(14 * minute)
@@ -128,7 +128,7 @@ describe('when it fails', () => {
     expect(await world.store.read()).toEqual({ clients: {}, logins: {} })
   })
 
-  test('because the network does, the token serves to its end, and the login stays', async () => {
+  test('because the network does, the token is used until it expires, and the login stays', async () => {
     await world.signIn()
     let attempts = 0
     let broken = true
@@ -165,7 +165,7 @@ describe('when it fails', () => {
     expect(await credential()).not.toBe(before.accessToken)
   })
 
-  test('because the server is busy, the token serves to its end, and the login stays', async () => {
+  test('because the server is busy, the token is used until it expires, and the login stays', async () => {
     await world.signIn()
     const before = await world.stored()
     const headers = { 'Content-Type': 'application/json' }
@@ -185,7 +185,7 @@ describe('when it fails', () => {
     expect(await world.stored()).toEqual(before)
   })
 
-  test('because there is no refresh token, the token serves to its end', async () => {
+  test('because there is no refresh token, the token is used until it expires', async () => {
     await world.signIn()
     await change({ refreshToken: null })
     const credential = createStoredCredential(world)
@@ -210,7 +210,7 @@ test('a token that the API refused is renewed by the next call, but not one that
   expect(renewals()).toHaveLength(1)
 })
 
-test('a login that another process makes is used at once', async () => {
+test('a login by another process is used immediately', async () => {
   const credential = createStoredCredential(world)
   await expect(credential()).rejects.toThrow()
   await world.signIn()

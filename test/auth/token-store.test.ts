@@ -33,7 +33,7 @@ const open = () => createTokenStore({ directory, system })
 const save = (logins = content) => open().exclusively((_, write) => write(logins))
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
 
-test('nothing is stored at first, and reading makes no folder', async () => {
+test('nothing is stored at first, and reading creates no folder', async () => {
   expect(await open().read()).toEqual({ clients: {}, logins: {} })
   expect(readdirSync(home)).toEqual([])
 })
@@ -111,7 +111,7 @@ describe('one at a time', () => {
     expect(readdirSync(directory)).toEqual(['login.json'])
   })
 
-  test('a failure frees the turn', async () => {
+  test('a failure releases the lock', async () => {
     const failing = open().exclusively(async () => {
       throw new Error('it failed')
     })
@@ -120,7 +120,7 @@ describe('one at a time', () => {
     expect(system.slept).toEqual([])
   })
 
-  test('a wait that takes too long fails', async () => {
+  test('waiting too long fails', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.lock.${system.now() + 60_000}.living`, '')
     await expect(save()).rejects.toThrow(`Another process is busy with ${path}; try again in a minute.`)
@@ -130,7 +130,7 @@ describe('one at a time', () => {
   test.each([
     ['that died a minute ago', 0],
     ['that started before the clock was set back', 3_600_000],
-  ])('the turn of a process %s is over', async (_, endsInMs) => {
+  ])('the lock of a process %s is released', async (_, endsInMs) => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.lock.${system.now() + endsInMs}.dead`, '')
     await save()

@@ -19,7 +19,7 @@ onEachDatabase('bank transfers', (database) => {
     await world.drop()
   })
 
-  test('an agent that may not read a transfer, or a payment, does not play its bank or its recipient', async () => {
+  test('an agent that may not read a transfer or a payment cannot simulate its bank or its recipient', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])
@@ -33,7 +33,7 @@ onEachDatabase('bank transfers', (database) => {
   })
 
   describe('a deposit', () => {
-    test('arrives at the second banking day, and not before', async () => {
+    test('arrives on the second banking day, and not before', async () => {
       const account = await at.link()
       const made = await at.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
       expect(made).toMatchObject({
@@ -71,7 +71,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(transaction.attributes).toMatchObject({ direction: 'INBOUND', amount: 5000, status: 'COMPLETED' })
     })
 
-    test('that its bank refuses enters nothing', async () => {
+    test('that its bank refuses adds nothing to the wallet', async () => {
       const account = await at.link('processor-sandbox-deposits-fail')
       const { id } = await at.deposit(5000, account)
       world.system.pass(7 * day)
@@ -84,7 +84,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(ok(await world.get('/transactions')).json.data).toEqual([])
     })
 
-    test('that is returned may leave the wallet below zero, which then only takes money in', async () => {
+    test('that is returned may leave the wallet below zero, which then can only receive money', async () => {
       const account = await at.link('processor-sandbox-deposits-return')
       const { id } = await at.deposit(5000, account)
       world.system.pass(6 * day)
@@ -113,7 +113,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await at.balance()).toMatchObject({ available: 2000 })
     })
 
-    test('that was settled early is returned by its bank all the same', async () => {
+    test('that was settled early can still be returned by its bank', async () => {
       const account = await at.link('processor-sandbox-deposits-return')
       const { id } = await at.deposit(5000, account)
       const play = (what: string) => world.send('POST', `/simulations/transfers/${id}/${what}`)
@@ -170,7 +170,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
-    test('that its bank sends back comes into the wallet again', async () => {
+    test('that its bank returns goes back into the wallet', async () => {
       const account = await at.link('processor-sandbox-withdrawals-return')
       const { id } = await at.withdraw(5000, account, { method: 'instant' })
       world.system.pass(5 * minute)
@@ -180,7 +180,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
-    test('of more than there is is refused', async () => {
+    test('above the balance is refused', async () => {
       const account = await at.link()
       const refused = await at.tryWithdraw(250_001, account)
       expectRefusal(refused, 'conflict', { source: { pointer: '/data/attributes/amount' } })

@@ -20,7 +20,7 @@ const counting = [
 ]
 
 describe.each(counting)('a banking day of $name', ({ isBankingDay, afterBankingDays }) => {
-  test.each(Object.entries(holidays))('of %s is one from Monday to Friday that is no holiday', (year, kept) => {
+  test.each(Object.entries(holidays))('of %s is any day from Monday to Friday that is not a holiday', (year, kept) => {
     const closed: string[] = []
     for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
       const date = new Date(ms)

@@ -6,7 +6,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
 import { bank, day, hour } from './bank.ts'
 
-onEachDatabase('bank transfers and people', (database) => {
+onEachDatabase('bank transfers and approvals:', (database) => {
   let world: World
   let self: Payer
   let at: ReturnType<typeof bank>
@@ -71,7 +71,7 @@ onEachDatabase('bank transfers and people', (database) => {
       expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
     })
 
-    test('of a day counts transfers given to banks, and not failed ones', async () => {
+    test('of a day counts transfers sent to banks, but not failed ones', async () => {
       const first = await start(1000)
       await start(1000)
       await start(1000)
@@ -81,7 +81,7 @@ onEachDatabase('bank transfers and people', (database) => {
     })
   })
 
-  test('a deposit that was approved while its bank is cut off is not drawn', async () => {
+  test('a deposit approved while its bank is disconnected is not collected', async () => {
     const { id } = await at.deposit(1001, account)
     ok(await at.disconnect(account, 'disconnected'))
     const approval = await self.approvalOf(id)
@@ -93,7 +93,7 @@ onEachDatabase('bank transfers and people', (database) => {
     expect((await at.read(id)).attributes.status).toBe('PROCESSING')
   })
 
-  test('a bank refuses and returns for the reason that is given', async () => {
+  test('a bank refuses and returns transfers for the given reason', async () => {
     const [first, second] = [await at.withdraw(500, account), await at.withdraw(500, account)]
     const why = { code: 'R16', reason: 'Account frozen' }
     expect(ok(await at.play(first.id, 'fail', why)).json.data.attributes.failure).toEqual(why)
@@ -124,7 +124,7 @@ onEachDatabase('bank transfers and people', (database) => {
     expect(await at.balance()).toMatchObject({ available: 249_100, total: 249_100 })
   })
 
-  test('an agent moves the money of a customer that granted it that, between the customer’s own accounts', async () => {
+  test("an agent moves a customer's money between the customer's own accounts, if the grant allows it", async () => {
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const customer = await addParty(world, { fundsCents: 5000 })
     const sent = { key: customer.apiKey }
@@ -146,7 +146,7 @@ onEachDatabase('bank transfers and people', (database) => {
     expectRefusal(await at.play(made.id, 'return'), 'not_found')
   })
 
-  test('frozen wallets send and begin nothing, and accept transfers in progress', async () => {
+  test('frozen wallets send and start nothing, but accept transfers in progress', async () => {
     const { id } = await at.deposit(900, account)
     const { partyId } = await world.whoami()
     await self.freeze(partyId)

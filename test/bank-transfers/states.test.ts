@@ -17,7 +17,7 @@ const flow: Record<string, string> = {
 const events = ['submit', 'review', 'deny', 'cancel', 'settle', 'fail', 'return'] as const satisfies BankEvent[]
 
 describe('the states of a bank transfer', () => {
-  test('are those of the wire', () => expect(Object.keys(bankTransitions).sort()).toEqual([...paymentStatuses].sort()))
+  test('are those of the API', () => expect(Object.keys(bankTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
   test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
     '%s and %s',
@@ -28,7 +28,7 @@ describe('the states of a bank transfer', () => {
     },
   )
 
-  test('are waited for until the money arrived, or will not', () => {
+  test('are waited for until the money arrives or never will', () => {
     const waited = paymentStatuses.filter((status) => !isFinal({ type: 'transfer', attributes: { status } }))
     expect(waited).toEqual(['CREATED', 'PROCESSING', 'IN_REVIEW'])
   })

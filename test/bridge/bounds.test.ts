@@ -11,7 +11,7 @@ test.each([
   ['JSON', 200, json, 'the answer is larger than 8 MiB'],
   ['no kind at all', 200, {}, 'the answer is larger than 8 MiB'],
   ['a 202 that claims to be a stream', 202, stream, 'the answer is larger than 8 MiB'],
-])('a body of %s that is too large is not read on', async (_, status, headers, reason) => {
+])('a body of %s is read no further once it is too large', async (_, status, headers, reason) => {
   const reasons: string[] = []
   const exceeded = (words: string) => void reasons.push(words)
   const bodyOf = (text: string) => boundedResponse(new Response(text, { status, headers }), { ready, exceeded }).text()
@@ -32,7 +32,7 @@ test('empty lines separate the events of a stream, and nothing else', async () =
   await expect(bodyOf('text/event-stream', 202)).rejects.toThrow('the answer is larger')
 })
 
-test('of a refusal only the beginning is read', async () => {
+test('only the beginning of a refusal is read', async () => {
   const exceeded = () => {
     throw new Error('A refusal has no such bound.')
   }

@@ -48,7 +48,7 @@ test('a stream that is resumed by a redirect to another origin is not followed e
 test.each([
   [401, 'invalid_token'],
   [403, 'insufficient_scope'],
-])('a %s whose metadata is elsewhere brings no request there', async (status, error) => {
+])('a %s with metadata at another origin causes no request there', async (status, error) => {
   const { reached, url: elsewhere } = await bystander()
   const { origin } = new URL(elsewhere)
   const challenge = `Bearer error="${error}", scope="all", resource_metadata="${origin}/.well-known/oauth-protected-resource", authorization_uri="${origin}/authorize"`

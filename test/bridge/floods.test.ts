@@ -24,21 +24,24 @@ test.each([
   ['no kind at all', 200, {}, '', 'the answer is larger than 8 MiB'],
   ['a refusal that claims to be a stream', 500, stream, '\n\n', 'answered with status 500'],
   ['a 202 that claims to be a stream', 202, stream, '\n\n', 'status 202'],
-] as const)('an endless answer of %s ends, and the host is told', async (_, status, headers, start, words) => {
-  let sent: Promise<number> | undefined
-  const url = await endpoint(async (request, response) => {
-    await messageOf(request)
-    response.writeHead(status, headers).write(start)
-    sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, much)
-  })
-  const { ask } = await bridged(url)
-  const { error } = await ask('tools/call', { name: 'issue_agent_card' })
-  expect(error.message).toContain(words)
-  expect(error.message).toContain('not known whether the call was carried out')
-  expect(await sent).toBeLessThan(much / 2)
-})
+] as const)(
+  'an endless answer of %s is cut off, and the host gets an error',
+  async (_, status, headers, start, words) => {
+    let sent: Promise<number> | undefined
+    const url = await endpoint(async (request, response) => {
+      await messageOf(request)
+      response.writeHead(status, headers).write(start)
+      sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, much)
+    })
+    const { ask } = await bridged(url)
+    const { error } = await ask('tools/call', { name: 'issue_agent_card' })
+    expect(error.message).toContain(words)
+    expect(error.message).toContain('not known whether the call was carried out')
+    expect(await sent).toBeLessThan(much / 2)
+  },
+)
 
-test('an endless event of a stream that is for no request is cut, and logged', async () => {
+test('an endless event of a stream without a request is cut off and logged', async () => {
   let opened = 0
   let sent: Promise<number> | undefined
   const url = await endpoint(async (request, response) => {
@@ -55,7 +58,7 @@ test('an endless event of a stream that is for no request is cut, and logged', a
   expect(logged.join()).toContain('an event is larger than 8 MiB')
 })
 
-test('a stream of small events continues beyond the bound of one', async () => {
+test('a stream of small events continues beyond the size limit of one event', async () => {
   const events = 200
   const url = await endpoint(async (request, response) => {
     const { id } = await messageOf(request)

@@ -10,7 +10,7 @@ describe.each([
   ['a wait of 5 s', 'retry: 5000\n', 5_000],
   ['nothing', '', 1_000],
 ])('an endpoint that asks for %s before a stream is resumed', (_, retry, waitMs) => {
-  it('gets a wait within bounds, and the answer then comes', async () => {
+  it('gets a wait within bounds, and then the answer comes', async () => {
     const resumed: unknown[] = []
     const url = await endpoint(async (request, response) => {
       await messageOf(request)
@@ -25,7 +25,7 @@ describe.each([
   })
 })
 
-test('a stream that is for no request is resumed at most once a second', async () => {
+test('a stream without a request is resumed at most once a second', async () => {
   let opened = 0
   const url = await endpoint(async (request, response) => {
     await messageOf(request)
@@ -79,7 +79,7 @@ test('the stream of a cancelled request is not resumed', async () => {
   expect(system.slept).toEqual([])
 })
 
-test('streams that stay open after their answers are closed when they are many, and a running one never is', async () => {
+test('streams that stay open after their answers are closed once there are many, but never a running one', async () => {
   const closed: unknown[] = []
   const url = await endpoint(async (request, response) => {
     const { id, method } = await messageOf(request)

@@ -94,7 +94,7 @@ onEachDatabase('card authorizations', (database) => {
     })
   })
 
-  test('see holds as spent, and what was released as available', async () => {
+  test('treat holds as spent, and released amounts as available', async () => {
     const { agentKey: key } = await addParty(world, { fundsCents: 1000 })
     const first = await world.authorize(await world.issueCard({}, { key }), 600, { key })
     const second = await world.issueCard({}, { key })
@@ -106,7 +106,7 @@ onEachDatabase('card authorizations', (database) => {
     expect(third.json.data.attributes.status).toBe('authorized')
   })
 
-  test('that were declined leave the card to be used', async () => {
+  test('that were declined leave the card unused', async () => {
     const cardId = await world.issueCard({ maximumAmount: 100 })
     expect((await world.authorize(cardId, 101)).json.data.attributes.status).toBe('declined')
     expect(await cardStatus(cardId)).toBe('active')
@@ -140,7 +140,7 @@ onEachDatabase('card authorizations', (database) => {
     expect((await world.authorize(cardId, 1)).json.data.attributes.decline.code).toBe('single_use_card_expired')
   })
 
-  describe('at once', () => {
+  describe('in parallel:', () => {
     test('100 on one card approve exactly one', async () => {
       const cardId = await world.issueCard()
       const answers = await Promise.all(Array.from({ length: 100 }, () => world.authorize(cardId, 1)))

@@ -178,7 +178,7 @@ onEachDatabase('card purchases', (database) => {
       expect((await read(id)).attributes.refunded).toBe(400)
     })
 
-    test('actions without an amount take none', async () => {
+    test('actions without an amount accept none', async () => {
       const id = await transactionIn('authorized')
       for (const action of ['reverse', 'expire']) {
         const source = { pointer: '/data/attributes/amount' }
@@ -188,7 +188,7 @@ onEachDatabase('card purchases', (database) => {
     })
   })
 
-  describe('at once', () => {
+  describe('in parallel:', () => {
     test('one of many captures, reversals and expirations of one purchase moves its money', async () => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
@@ -217,7 +217,7 @@ onEachDatabase('card purchases', (database) => {
     })
   })
 
-  test('a record changes its updatedAt, and only that, of its times', async () => {
+  test('a record changes none of its times except updatedAt', async () => {
     const id = await transactionIn('authorized')
     const before = (await read(id)).attributes
     world.system.pass(5000)

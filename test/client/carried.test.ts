@@ -8,8 +8,8 @@ import { createWorld } from '../support/world.ts'
 const card = { merchant: { name: 'Books & more' }, maximumAmount: 100, currency: 'USD' } as const
 const api = 'http://api.example'
 
-onEachDatabase('a client in the process of the service', (database) => {
-  it('is answered as one that fetches; under one key they are the same request', async () => {
+onEachDatabase("a client in the service's process", (database) => {
+  it('gets the same answers as over HTTP; with one key, both are the same request', async () => {
     const { service, system, agentKey, drop } = await createWorld(database)
     const fetch = (request: Request) => service.fetch(request)
     const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
@@ -27,7 +27,7 @@ onEachDatabase('a client in the process of the service', (database) => {
     await drop()
   })
 
-  it('is refused as one that fetches', async () => {
+  it('gets the same refusals as over HTTP', async () => {
     const { service, agentKey, drop } = await createWorld(database)
     const headers = { Authorization: `Bearer ${agentKey}`, 'Idempotency-Key': 'one key', 'X-Instance-ID': 'run-1' }
     const issue = { operation: 'issue_agent_card', method: 'POST', path: '/agent-cards', params: {}, headers }

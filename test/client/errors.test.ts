@@ -35,7 +35,7 @@ test.each([
   ['a code that is too long', { code: 'x'.repeat(65) }, { code: 'bad_gateway', status: 400 }],
   ['a support id that is a text', { meta: { supportId: lure } }, { code: 'conflict', supportId: undefined }],
   ['a source that is a text', { source: { pointer: lure } }, { code: 'conflict', source: undefined }],
-])('no sentence passes where a word is due: %s', async (_, odd, expected) => {
+])('a sentence is not passed on where a word belongs: %s', async (_, odd, expected) => {
   const refused = { code: 'conflict', detail: 'No.', ...odd }
   const error = await errorOf([json(400, { errors: [refused] }, { 'X-Request-ID': lure.trim() })])
   expect(error).toMatchObject(expected)
@@ -54,7 +54,7 @@ test('advice mentions a key only if there is one', async () => {
   expect((error as ApiError).next).toBe('Correct the value that the source names and send the request again.')
 })
 
-test('the timeout of a simulation, which has its own form', async () => {
+test('the timeout of a simulation has its own form', async () => {
   const body = { defined: true, code: 'SANDBOX_NOT_READY', status: '408', message: 'Not ready yet.', data: {} }
   expect(await errorOf([json(408, body)])).toMatchObject({
     code: 'SANDBOX_NOT_READY',
@@ -98,7 +98,7 @@ test.each([
   expect(JSON.stringify(error) + error.stack).not.toContain('secret')
 })
 
-test('no credential or card number in any error, even if the service repeats it', async () => {
+test('no error contains a credential or card number, even if the service repeats it', async () => {
   const detail = `Bearer ${credential} and ${credential} and 4242 4242 4242 4242\nand a second line`
   const error = await errorOf([json(403, { errors: [{ code: 'forbidden', detail }] })])
   const everything = JSON.stringify(error) + error.stack + error.detail
@@ -124,7 +124,7 @@ test('an embedded service that throws is unreachable, not a crash', async () => 
   expect((error as Error).message).not.toContain('secret')
 })
 
-test('the key of a failed call makes its repeat the same request', async () => {
+test("a repeat with a failed call's key is the same request", async () => {
   const failing = refusing(503, 'service_unavailable', {}, { retryable: true })
   const { client, seen } = scriptedClient([failing, failing, failing, failing, json(200, { data: card })])
   const error = await thrown(client.operations.issueAgentCard(issue))

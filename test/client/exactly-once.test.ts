@@ -51,7 +51,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-describe.each(databasesForLong)('money that moves under faults on $name', (database) => {
+describe.each(databasesForLong)('money under faults on $name', (database) => {
   test.each(Object.entries({ stdio: overStdio, HTTP: overHttp }))('moves once each, over %s', async (name, connect) => {
     const { url, drop } = await database.create(realSystem)
     closing.push(drop)

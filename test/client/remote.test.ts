@@ -75,7 +75,7 @@ test('follows no redirect', async () => {
   await other.close()
 })
 
-test('says why it can not connect', async () => {
+test('says why it cannot connect', async () => {
   await using server = await remote(answerCard)
   await server.stop()
   const detail = `Can't reach ${new URL(server.address).host}: the connection was refused.`
@@ -99,7 +99,7 @@ test('a connection that breaks before or within the answer is repeated', async (
   expect(count).toBe(3)
 })
 
-test('an answer without end is cut off', async () => {
+test('an endless answer is cut off', async () => {
   await using server = await remote((_, response) => {
     const chunk = 'x'.repeat(1024 * 1024)
     const write = () => {
@@ -114,7 +114,7 @@ test('an answer without end is cut off', async () => {
   })
 })
 
-describe('an answer that is small until it is unpacked', () => {
+describe('an answer that is small until it is decompressed', () => {
   const bomb = Buffer.alloc(64 * 1024 * 1024)
   const zeros = (count: number) => bomb.subarray(0, count)
 
@@ -129,7 +129,7 @@ describe('an answer that is small until it is unpacked', () => {
       ],
       3,
     ),
-  )('is cut off at the bound and not asked for again: %s', async (coding, pack) => {
+  )('is cut off at the bound and not requested again: %s', async (coding, pack) => {
     const body = pack(zeros(bomb.length))
     expect(body.length).toBeLessThan(1024 * 1024)
     let asked = 0
@@ -149,7 +149,7 @@ describe('an answer that is small until it is unpacked', () => {
     expect(asked).toBe(3)
   })
 
-  test('is unpacked no further than it is read', async () => {
+  test('is decompressed no further than it is read', async () => {
     const body = gzipSync(bomb)
     await using server = await remote((_, response) =>
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
@@ -160,7 +160,7 @@ describe('an answer that is small until it is unpacked', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(bomb.length / 2)
   })
 
-  test('is read when it is within the bound', async () => {
+  test('is read if it is within the bound', async () => {
     const body = gzipSync(JSON.stringify({ data: card }))
     await using server = await remote((_, response) =>
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),

@@ -176,12 +176,12 @@ test.each(['', ' ', 'line\nbreak', 'ключ', 'k'.repeat(256)])(
   },
 )
 
-test('an instance id that no header carries is refused at once', () => {
+test('an instance id that no header can contain is refused immediately', () => {
   expect(() => scriptedClient([ok], { instanceId: 'line\nbreak' })).toThrow('instance id')
   expect(() => scriptedClient([ok], { instanceId: 'i'.repeat(1025) })).toThrow('instance id')
 })
 
-test('a credential that no header carries is refused without showing it', async () => {
+test('a credential that no header can contain is refused without showing it', async () => {
   const { client } = scriptedClient([ok], { credential: () => 'secret\nthing' })
   const error = await thrown(client.operations.whoami({}))
   expect(error).toMatchObject({ code: 'unauthenticated' })

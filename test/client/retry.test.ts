@@ -35,7 +35,7 @@ describe('retried requests', () => {
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
   })
 
-  test.each([400, 401, 403, 404, 409, 422, 428, 500, 501])('not %i', async (status) => {
+  test.each([400, 401, 403, 404, 409, 422, 428, 500, 501])('not after %i', async (status) => {
     const { client, seen } = scriptedClient([refusing(status, 'some_code'), ok])
     expect(await thrown(client.operations.issueAgentCard(issue))).toMatchObject({
       status,
@@ -45,7 +45,7 @@ describe('retried requests', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('a change that takes no key only after 429', async () => {
+  test('a change without a key only after 429', async () => {
     const passing = scriptedClient([refusing(429, 'rate_limited'), ok])
     await passing.client.operations.advanceSandboxClock({ seconds: 60 })
     expect(passing.seen).toHaveLength(2)
@@ -58,7 +58,7 @@ describe('retried requests', () => {
     }
   })
 
-  test('the 409 of an attempt that is still running, but not one that is final', async () => {
+  test('after the 409 of an attempt that is still running, but not after a final one', async () => {
     const running = scriptedClient([broken('ECONNRESET'), refusing(409, 'conflict'), ok])
     await running.client.operations.issueAgentCard(issue)
     expect(running.seen).toHaveLength(3)
@@ -145,7 +145,7 @@ describe('progress and abort', () => {
     ])
   })
 
-  test('before, during and between attempts', async () => {
+  test('work before, during and between attempts', async () => {
     const before = scriptedClient([ok])
     const reason = new Error('enough')
     expect(await thrown(before.client.operations.whoami({}, { signal: AbortSignal.abort(reason) }))).toBe(reason)

@@ -43,7 +43,7 @@ type Mode = NonNullable<NonNullable<ClientOptions['versionNegotiation']>['mode']
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
 describe.each(['auto', 'legacy'] as const)('a host of the era %s that only starts servers', (mode) => {
-  it('has the endpoint behind the address: its tools, its words, its answers', async () => {
+  it('gets the tools, texts and answers of the endpoint', async () => {
     const all = async (client: Client) => ({
       version: client.getServerVersion(),
       instructions: client.getInstructions(),
@@ -88,7 +88,7 @@ test.each([
   ['no address', [], 'bridge got nothing as the address'],
   ['no address that is safe', ['http://payments.example/mcp'], 'it accepts an https address'],
   ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) got nothing'],
-])('with %s it says what is missing', (_, args, words) => {
+])('with %s, the error says what is missing', (_, args, words) => {
   const { stderr, status } = spawnSync(process.execPath, [cli, 'bridge', ...args], { env: {}, encoding: 'utf8' })
   expect(stderr).toContain(words)
   expect(status).toBe(2)

@@ -200,7 +200,7 @@ test.runIf(isDeep)('reports a used port in one line', async () => {
   )
 })
 
-test.runIf(isDeep)('leads to the console of a deployed API, and refuses production without one', async () => {
+test.runIf(isDeep)('opens the console of a deployed API, and refuses production without one', async () => {
   const deployed = start(['--no-open', '--json', '--base-url', 'https://payments.example'], {
     PAYMENTS_DATABASE_URL: '',
   })

@@ -72,7 +72,7 @@ function put(path: string, text: string): string {
   return whole
 }
 
-test('a machine on which nothing was ever started is well, and stays as it is', () => {
+test('a machine on which nothing was ever started has no problems, and stays unchanged', () => {
   mkdirSync(join(folder, home))
   const { found, stdout } = doctor()
   expect(found).toMatchObject({
@@ -127,7 +127,7 @@ test('effects that failed: how many, which, and why', () => {
   expect(doctor().found['Due effects']).toBeUndefined()
 })
 
-test('a deployed API: whether it takes the key, has the time, and is there at all', () => {
+test('a deployed API: whether it is reachable, accepts the key and has the right time', () => {
   expect(doctor(['--base-url', url, '--key', agentKey]).found).toMatchObject({ Key: { is: 'ok' }, Clock: { is: 'ok' } })
   const refused = doctor(['--base-url', url, '--key', `${agentKey}x`])
   expect(refused.found.Key).toMatchObject({ is: 'BAD', says: `not accepted by ${url}` })
@@ -137,7 +137,7 @@ test('a deployed API: whether it takes the key, has the time, and is there at al
   expect(away.API).toMatchObject({ is: 'BAD', says: expect.stringContaining('does not answer') })
 })
 
-test('a port that another program has', async () => {
+test('a port that another program uses', async () => {
   const other = createServer((_, response) => response.end('{}'))
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
   const { port } = other.address() as AddressInfo
@@ -200,7 +200,7 @@ test('an invalid database, one of another version, an encrypted one', () => {
   })
 })
 
-onEachDatabase('what is looked at', (database) => {
+onEachDatabase('the database check', (database) => {
   test('reports a database with its schema and one without, and creates nothing', async () => {
     const look = { secrets: undefined, keyHash: '' }
     const world = await database.create()

@@ -34,7 +34,7 @@ const environment = (more: Record<string, string> = {}) => ({
 })
 
 test.each(sampleOf([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const], 2))(
-  'a mistake stops the start of %s with a line each',
+  'mistakes stop the start of %s, with a line for each',
   async (_command, args) => {
     const path = await written(
       'wrong.yaml',
@@ -67,7 +67,7 @@ faults:
   },
 )
 
-test('over stdio, a file has a tool answer 503 after its effect, and its advice brings the answer', async () => {
+test('over stdio, a file makes a tool answer 503 after its effect, and following its advice returns the answer', async () => {
   const rule = { id: 'paid', operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_503', when: { nth: 2 } }
   const path = await written('good.json', JSON.stringify({ faults: [rule] }))
   const env = environment({ PAYMENTS_FAULTS: path, PAYMENTS_TOOLSETS: 'all' })
@@ -91,7 +91,7 @@ test('over stdio, a file has a tool answer 503 after its effect, and its advice 
   await host.close()
 })
 
-test.runIf(isDeep)('the rules of a file last until serve is started without it', async () => {
+test.runIf(isDeep)("a file's rules last until serve is started without it", async () => {
   const path = await written('down.yaml', 'faults: [{ operation: whoami, fault: error, code: service_unavailable }]')
   const database = `sqlite:${join(directory, 'served.sqlite')}`
   const env = environment({ PAYMENTS_DATABASE_URL: database, PAYMENTS_SANDBOX_AGENT_KEY: secrets.agentKey })

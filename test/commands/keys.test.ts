@@ -41,7 +41,7 @@ async function newestKey(secrets?: string[]): Promise<number> {
 }
 
 describe('rotate-keys', () => {
-  test('makes new keys in the database, encrypted if a secret is set', async () => {
+  test('creates new keys in the database, encrypted if a secret is set', async () => {
     const first = run('rotate-keys')
     expect({ status: first.status, stderr: first.stderr }).toEqual({ status: 0, stderr: '' })
     expect(first.stdout).toMatch(/^Root key 2 and signing key [\w-]{43} are in use from now on\./)
@@ -53,7 +53,7 @@ describe('rotate-keys', () => {
 })
 
 describe('rotate-keys --retire', () => {
-  test('removes the older keys from a database that is served, also two at once, and its keys work on', async () => {
+  test('removes the older root keys of a running service, even twice at once, and credentials keep working', async () => {
     const env = { PATH: process.env.PATH ?? '', HOME: home, PAYMENTS_DATABASE_URL: `sqlite:${file()}` }
     const server = spawn(process.execPath, [cli, 'serve', '--json', '--port', '0'], {
       env,
@@ -85,7 +85,7 @@ describe('rotate-keys --retire', () => {
     }
   })
 
-  test('changes nothing with a secret that does not open the keys', () => {
+  test('changes nothing if the secret does not decrypt the keys', () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const before = readFileSync(file())
     const { status, stderr } = run('rotate-keys', { PAYMENTS_SECRET: secret.replace('a', 'b') }, {}, ['--retire'])
@@ -120,7 +120,7 @@ describe('rotate-keys --retire', () => {
 })
 
 describe('a database with encrypted keys', () => {
-  test('is refused in one line, with 2, without its secret, with another and with none that is one', async () => {
+  test('is refused in one line with exit code 2 without its secret, with another one, and with an invalid one', async () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const wrong = [
       [{}, 'got nothing, but the keys in the database are wrapped'],
@@ -139,7 +139,7 @@ describe('a database with encrypted keys', () => {
 
 /** Only root can start a process as another user. */
 describe.runIf(process.getuid?.() === 0)("another user's database that everybody can open", () => {
-  test('is refused in one line, with 2', async () => {
+  test('is refused in one line with exit code 2', async () => {
     await newestKey()
     chmodSync(home, 0o777)
     for (const name of [file(), `${file()}-wal`, `${file()}-shm`]) {

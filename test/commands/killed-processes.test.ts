@@ -9,7 +9,7 @@ const cli = await runResource('cli')
 const calls = Number(process.env.KILLED_CALLS ?? 1_500)
 const killEveryMs = calls > 10_000 ? 10_000 : 5_000
 
-test('three processes behind one address lose nothing and do nothing twice while any of them is killed', async () => {
+test('three processes behind one address lose nothing and do nothing twice while they are killed in turn', async () => {
   const { url, drop } = await postgres.createEmpty()
   try {
     const run = await runKilledProcesses({ cli, databaseUrl: url, calls, killEveryMs })

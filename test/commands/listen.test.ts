@@ -97,7 +97,7 @@ test.each(
     ] as const,
     2,
   ),
-)('%s of a service that says anything steers no terminal', async (_, status, answer) => {
+)('%s of a malicious service does not control the terminal', async (_, status, answer) => {
   let asked = 0
   const server = createServer((_request, response) => {
     asked += 1
@@ -159,7 +159,7 @@ onEachDatabase('following events', (database) => {
 
   const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: otherId }))
 
-  test('yields each once and in order, over pages and an outage, and continues after any', async () => {
+  test('yields each once and in order, across pages and an outage, and continues after any event', async () => {
     let isOut = false
     const client = createClient({
       fetch: (request) => (isOut ? Response.json({}, { status: 502 }) : world.service.fetch(request)),

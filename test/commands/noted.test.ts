@@ -10,7 +10,7 @@ import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
-onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
+onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
   let world: World
   const closing: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
@@ -45,7 +45,7 @@ onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
   const short = ({ kind, outcome, operation, code }: Noted) => [kind, outcome, operation, code]
 
   describe.each(hosts)('$host', (chosen) => {
-    test('is in the run of its calls, with the agent and the host', async () => {
+    test('are in the run of the calls, with the agent and the host', async () => {
       const instanceId = `${chosen.host} over HTTP`
       const shop = await addParty(world)
       const answering: Person = {
@@ -74,7 +74,7 @@ onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
     })
   })
 
-  test('appears once if a host sends the same answer twice', async () => {
+  test('appear once if a host sends the same answer twice', async () => {
     const instanceId = 'said twice'
     const { partyId, agentId } = await world.whoami()
     const told = { partyId, agentId, instanceId, operation: 'create_payment' }

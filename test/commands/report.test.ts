@@ -110,7 +110,7 @@ onEachDatabase('report and verify', (database) => {
     }
   })
 
-  test('asks for the party if several have runs with one instance id', async () => {
+  test('a party is required if several have runs with the same instance id', async () => {
     const sent = { instanceId: 'shared' }
     const other = await addParty(world)
     await world.issueCard({}, sent)
@@ -131,7 +131,7 @@ onEachDatabase('report and verify', (database) => {
     expect(run(['report', '--run', 'shared', '--party', 'pty_nobody']).status).toBe(2)
   })
 
-  test('something other than a file is not waited for', () => {
+  test('a path that is not a file is not waited for', () => {
     const [fifo, big] = [join(home, 'fifo'), join(home, 'big')]
     spawnSync('mkfifo', [fifo])
     writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')

@@ -49,7 +49,7 @@ function put(path: string, text: string): void {
 
 const read = (path: string) => readFileSync(path, 'utf8')
 
-test('writes an entry for this very program, and the host that reads it lists the tools', async () => {
+test('writes an entry for this program, and a host that reads it lists the tools', async () => {
   const { status, stdout, stderr } = setup('cursor', '--yes', '--read-only', 'true')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toContain(`${cursor()} will get, under mcpServers`)
@@ -65,7 +65,7 @@ test('writes an entry for this very program, and the host that reads it lists th
   expect(tools.map(({ name }) => name)).toContain('list_wallets')
 })
 
-test.runIf(isDeep)('each host has its own file and form, and a second run changes nothing', () => {
+test.runIf(isDeep)('each host has its own file and format, and a second run changes nothing', () => {
   const machine = { platform: process.platform, home, env: {} }
   for (const name of hostNames) {
     const path = hostFiles[name].path(machine)
@@ -89,13 +89,13 @@ test.runIf(isDeep)('over HTTP no host is told to wait: the server may be away', 
   expect(read(join(home, '.claude.json'))).not.toContain('alwaysLoad')
 })
 
-test.runIf(isDeep)("whether a host waits stays the person's choice", () => {
+test.runIf(isDeep)("a person's choice whether a host waits stays", () => {
   put(codex(), '[mcp_servers.payments]\ncommand = "/old"\nargs = []\nrequired = false\n')
   expect(setup('codex', '--yes').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: false } } })
 })
 
-test.runIf(isDeep)('the file as it was is kept beside it, with its mode, and the output names the copy', () => {
+test.runIf(isDeep)('a copy of the earlier file is kept beside it, with its mode, and the output names the copy', () => {
   const copy = `${codex()}.payments-mcp-backup`
   expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
   expect(existsSync(copy)).toBe(false)
@@ -157,7 +157,7 @@ describe('the list of servers of Continue', () => {
     expect(setup('continue', '--yes').stdout).toMatch(/ is already set up: /)
   })
 
-  test.runIf(isDeep)('a file that is no YAML is refused, and stays as it was', () => {
+  test.runIf(isDeep)('a file that is not YAML is refused, and stays unchanged', () => {
     put(path(), 'models: [\n')
     const { status, stderr } = setup('continue', '--yes')
     expect({ status, stderr }).toEqual({
@@ -179,7 +179,7 @@ test.each([
   expect(hostFiles[name].path({ platform, home: platform === 'win32' ? 'C:\\u' : '/u', env })).toBe(path)
 })
 
-describe('other content of the file stays, to the character', () => {
+describe('other content of the file stays, character by character:', () => {
   const jsonc = `{
 \t// mine
 \t"mcpServers": {
@@ -265,7 +265,7 @@ test.each(
     ] as const,
     3,
   ),
-)('a file with %s is refused in one line, and stays as it was', (_, text, line) => {
+)('a file with %s is refused in one line, and stays unchanged', (_, text, line) => {
   put(cursor(), text)
   const { status, stderr, stdout } = setup('cursor', '--yes')
   expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
@@ -280,7 +280,7 @@ test.runIf(isDeep)('without a terminal and without --yes it shows the change and
   expect([status, existsSync(cursor())]).toEqual([0, false])
 })
 
-test('no secret gets into a file or is shown', () => {
+test('no secret is written into a file or shown', () => {
   const { status, stderr } = setup('cursor', '--yes', '--key', 'ak_ntl_sandbox_0123456789abcdef01')
   expect(stderr).toMatch(/^payments-mcp: --key is not read by setup, but by [^\n]+\n$/)
   expect([status, existsSync(cursor())]).toEqual([2, false])
@@ -303,7 +303,7 @@ test.runIf(isDeep)('with --http it writes the address of serve, and another addr
   })
 })
 
-test.runIf(isDeep)('a host that is not known is answered with the nearest, and without one they are listed', () => {
+test.runIf(isDeep)('an unknown host gets the nearest name, and without a host all are listed', () => {
   expect(setup('cursr')).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(

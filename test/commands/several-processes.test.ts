@@ -57,7 +57,7 @@ afterAll(async () => {
   await database.drop()
 }, 30_000)
 
-test('a session continues at any process, also when one of them is gone', async () => {
+test('a session continues at any process, even if one of them is gone', async () => {
   const questions: string[] = []
   const host = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
   host.setRequestHandler(ElicitRequestSchema, ({ params }) => {

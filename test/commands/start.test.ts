@@ -76,7 +76,7 @@ describe('serve', () => {
     expect(await whoami(second.url, agentKey)).toMatchObject({ actorType: 'agent' })
   })
 
-  test('takes the secrets it is given, whole or without their prefix, also in a sandbox that has others', async () => {
+  test('accepts given secrets, with or without their prefix, even in a sandbox that has others', async () => {
     await served()
     const secret = 'given-secret-0123456789abcdef'
     const again = await served({
@@ -94,7 +94,7 @@ describe('serve', () => {
     expect(await whoami(url, env.PAYMENTS_KEY)).toMatchObject({ actorType: 'agent' })
   })
 
-  test('in production has no simulations, and its keys say so', async () => {
+  test('in production has no simulations, and its keys are production keys', async () => {
     const secret = 'given-secret-0123456789abcdef'
     const { url } = await served({ PAYMENTS_ENVIRONMENT: 'production', PAYMENTS_SANDBOX_AGENT_KEY: secret })
     expect(await whoami(url, `ak_ntl_prod_${secret}`)).toMatchObject({ actorType: 'agent' })
@@ -216,7 +216,7 @@ describe('on an older Node.js', () => {
       () => new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } }),
       (options: Launch) => new ModernTransport(options),
     ],
-  ])('a host of %s is answered with the sentence', async (_, host, transport) => {
+  ])('a host of %s gets the sentence as its answer', async (_, host, transport) => {
     const starting = host().connect(transport({ command: process.execPath, args, stderr: 'ignore' }) as never)
     await expect(starting).rejects.toThrow(sentence)
   })

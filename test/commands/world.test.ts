@@ -141,7 +141,7 @@ describe('a world file that cannot be used', () => {
     expect(stdout).toContain('2 to fix.')
   })
 
-  test('that begins in the past leaves the clock behind, which doctor reports', () => {
+  test('that begins in the past leaves the clock in the past, which doctor reports', () => {
     const on = [
       '--world',
       write('past.yaml', `${small}clock: 2026-01-31T09:00:00Z\n`),
@@ -169,7 +169,7 @@ describe('a world file that cannot be used', () => {
     }
   })
 
-  test('is reported with its line if something cannot have happened', () => {
+  test('is reported with its line if something in it is impossible', () => {
     const file = write(
       'poor.yaml',
       `${small}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
@@ -183,7 +183,7 @@ describe('a world file that cannot be used', () => {
 })
 
 describe('a database that holds another world', () => {
-  test('stops the start, and each of the ways out leads on', async () => {
+  test('stops the start, and each suggested way out works', async () => {
     const [one, other] = [write('one.yaml', small), write('other.yaml', small.replace('Small', 'Other'))]
     const database = join(folder, 'sandbox.sqlite')
     const on = ['--database-url', `sqlite:${database}`]
@@ -209,7 +209,7 @@ describe('a database that holds another world', () => {
     expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
   })
 
-  test('knows the keys of its file if the first process has one of them', () => {
+  test('accepts the keys of its file if the first process has one of them', () => {
     const file = write('w.yaml', small)
     const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
     expect(status).toBe(0)
@@ -237,7 +237,7 @@ test('setup writes the file with its whole path, and serve shows it in configura
 })
 
 describe('init', () => {
-  test('writes a world file that serve takes, and never over another', async () => {
+  test('writes a world file that serve accepts, and never overwrites one', async () => {
     const { status, stdout } = run(['init'])
     expect(status).toBe(0)
     expect(stdout).toContain('--world world.yaml')
@@ -255,7 +255,7 @@ describe('init', () => {
     expect(run(['init', 'other.yaml']).status).toBe(0)
   })
 
-  test('prints it to stdout for -, and reports an unwritable path', () => {
+  test('prints the file to stdout for -, and reports an unwritable path', () => {
     expect(run(['init', '-'])).toEqual({ status: 0, stdout: worldTemplate('-'), stderr: '' })
     expect(run(['init', 'no/such/folder.yaml'])).toMatchObject({
       status: 2,

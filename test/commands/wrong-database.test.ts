@@ -62,7 +62,7 @@ const databases = [
 const cases = commands.flatMap((args) => databases.map(([name, line]) => ({ args, name, line })))
 
 describe('a database that a start must not use', () => {
-  test.each(sampleOf(cases, 16))('$name: $args ends with one line and 2', ({ args, name, line }) => {
+  test.each(sampleOf(cases, 16))('$name: $args ends with one line and exit code 2', ({ args, name, line }) => {
     const { status, stderr } = run(args, name)
     expect(stderr).toMatch(line)
     expect(status).toBe(2)
@@ -111,14 +111,14 @@ describe('init --production', () => {
     [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it writes no file/],
     [['--email', 'ada@example.com'], 'foreign', /another program/],
   ]
-  test.each(sampleOf(refused, 5))('%j on %s is refused with one line and 2', (args, database, line) => {
+  test.each(sampleOf(refused, 5))('%j on %s is refused with one line and exit code 2', (args, database, line) => {
     const { status, stdout, stderr } = run(['init', '--production', ...args], database)
     expect(stderr).toMatch(line)
     expect(stderr.trimEnd()).not.toContain('\n')
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   })
 
-  test.runIf(isDeep)('goes with its options only', () => {
+  test.runIf(isDeep)('accepts only its own options', () => {
     const { status, stderr } = run(['init', '--email', 'ada@example.com'], 'production')
     expect({ status, stderr }).toEqual({
       status: 2,

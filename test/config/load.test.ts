@@ -55,7 +55,7 @@ describe('loadConfig', () => {
     expect(levelOf({ PAYMENTS_LOG_LEVEL: 'debug' })).toBe('debug')
   })
 
-  it('takes a flag over its variable, and an empty variable as unset', () => {
+  it('prefers a flag to its variable, and treats an empty variable as unset', () => {
     expect(load({ PAYMENTS_PORT: '1' }, { port: '2' }).port).toBe(2)
     expect(load({ PAYMENTS_PORT: '', PAYMENTS_KEY: '', PAYMENTS_BASE_URL: '' })).toEqual(load())
   })
@@ -65,7 +65,7 @@ describe('loadConfig', () => {
     ['linux', { XDG_DATA_HOME: 'relative' }, 'sqlite:/home/u/.local/share/payments-mcp/production.sqlite'],
     ['darwin', {}, 'sqlite:/home/u/Library/Application Support/payments-mcp/production.sqlite'],
     ['win32', { LOCALAPPDATA: 'C:\\Data' }, 'sqlite:C:\\Data\\payments-mcp\\production.sqlite'],
-  ])('keeps its data where %s keeps data (%o)', (platform, env, expected) => {
+  ])('stores its data in the usual place of %s (%o)', (platform, env, expected) => {
     const sources = { env: { ...env, PAYMENTS_ENVIRONMENT: 'production' }, platform, home: '/home/u' }
     expect(loadConfig(sources).databaseUrl).toBe(expected)
   })
@@ -163,7 +163,7 @@ describe('loadConfig', () => {
     expect(message).not.toMatch(/topsecret/)
   })
 
-  it('takes a standby of a PostgreSQL', () => {
+  it('accepts a standby of a PostgreSQL', () => {
     const url = 'postgres://u:p@h/d'
     const env = { PAYMENTS_DATABASE_URL: url, PAYMENTS_DATABASE_READ_URL: 'postgresql://u:p@standby/d' }
     expect(load(env)).toMatchObject({ databaseUrl: url, databaseReadUrl: 'postgresql://u:p@standby/d' })
@@ -172,7 +172,7 @@ describe('loadConfig', () => {
   it.each([
     ['PAYMENTS_WORLD', '--world'],
     ['PAYMENTS_FAULTS', '--faults'],
-  ])('takes %s for the embedded sandbox only', (variable, flag) => {
+  ])('accepts %s for the embedded sandbox only', (variable, flag) => {
     const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
     const file = { [variable]: 'a.yaml' }
     expect(refusal({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
