@@ -70,7 +70,7 @@ test('an entry opens and closes by the keyboard alone', async () => {
 /** Runs in the browser. */
 const hasFocus = new Function('it', 'return it.matches(":focus")') as (it: unknown) => boolean
 
-test('the first stop of the tabulator key leads past the bar', async () => {
+test('the first stop of the Tab key skips the bar', async () => {
   const { page, context } = await open('/console')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
@@ -105,7 +105,7 @@ test('a filter and each entry’s page work without the script', async () => {
   await context.close()
 })
 
-test('a page says that the service is gone, and catches up when it is there again', async () => {
+test('a page says that the service is gone, and catches up once it is back', async () => {
   const other = await startSite()
   await other.world.get('/wallets', { instanceId })
   const [entry] = await entriesOf(other.world)
@@ -122,7 +122,7 @@ test('a page says that the service is gone, and catches up when it is there agai
 })
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('everything has contrast and fits a phone, whatever the texts of others', async () => {
+  test('everything has contrast and fits a phone, whatever others wrote', async () => {
     const path = await runPath()
     const [entry] = (await entriesOf(site.world)).slice(-2)
     for (const [name, at] of Object.entries({ runs: '/console', run: path, entry: `${path}/entries/${entry?.id}` })) {

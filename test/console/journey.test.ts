@@ -41,7 +41,7 @@ const cellsOutOfSight = (page: Page) =>
     .map((cell) => cell.textContent.slice(0, 40))`)
 
 test.runIf(isDeep).each(['/console', '/console/money'])(
-  'however long a name is, the figures of %s stay in sight',
+  'the figures of %s stay visible, however long a name is',
   async (path) => {
     const { page, context } = await open(path)
     await page.getByRole('columnheader').first().waitFor()

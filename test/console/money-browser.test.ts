@@ -64,7 +64,7 @@ test('holds, captures and transfers appear without a reload, on both pages', asy
   await context.close()
 })
 
-test('by the keyboard alone one opens a wallet and its figures, which stay open when something moves', async () => {
+test('the keyboard alone opens a wallet and its figures, which stay open when money moves', async () => {
   const { page, context, complaints } = await open('/console/money')
   await isLive(page)
   await page.getByRole('link', { name: 'Main wallet' }).focus()
@@ -117,7 +117,7 @@ test('a screen reader finds wallets, plots, cards and tables by their names', as
   await context.close()
 })
 
-test("another user's wallet is not there, and no number of a card is on any page", async () => {
+test("another user's wallet is not found, and no page has a card number", async () => {
   const other = await addParty(site.world)
   const card = await site.world.issueCard({ merchant: { name: 'Numbered' } })
   const { number } = ok(await site.world.get(`/agent-cards/${card}/details`)).json.data.attributes
@@ -169,7 +169,7 @@ test('new pending decisions, and decisions made elsewhere, appear without a relo
   await context.close()
 })
 
-test('a page says that the service is gone, and catches up when it is there again', async () => {
+test('a page says that the service is gone, and catches up once it is back', async () => {
   const other = await startSite()
   const { page, context } = await open('/console/money', { at: other })
   await isLive(page)
@@ -192,7 +192,7 @@ async function nameAll(world: Site['world'], name: string): Promise<void> {
 }
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('everything has contrast and fits a phone, whatever the texts of others', async () => {
+  test('everything has contrast and fits a phone, whatever others wrote', async () => {
     const other = await startSite()
     const { world } = other
     const card = await world.issueCard({ maximumAmount: 900 })

@@ -56,7 +56,7 @@ test('a plot of a nearly constant amount begins near it', () => {
   expect(text).toMatch(/path class="solid" d="M0 333H1000"/)
 })
 
-test('a wallet of which nothing moved says whether that is for ever or lately', () => {
+test('a wallet without movements says whether it never had any or none recently', () => {
   expect(plotted([], 1)).toContain('Nothing moved yet.')
   expect(plotted([], 1, true)).toContain('Nothing moved lately.')
 })
@@ -93,7 +93,7 @@ test('a wallet shows available, held and total money, whether it is the default 
     expect(other).toContain(words)
 })
 
-test('a movement has its sign, links to its run if it is of the party, and older ones are mentioned', () => {
+test("a movement has its sign and links to its run if it is the party's; older ones are mentioned", () => {
   const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
   const entries = [
     { ...entry, amountCents: -250, instanceId: 'a run' },
@@ -132,7 +132,7 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
   expect(shown({ decline: { code: 'c', detail: 'Too late.' } })?.[1]).toBe('capturedToo late.')
 })
 
-test('a payment goes out or comes in; one that comes in leads to no run of the party', () => {
+test('a payment is outgoing or incoming; an incoming one links to no run', () => {
   const payment: PaymentTold = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
   const [out = [], into = []] = rowsOf(paymentsSection(list(told(payment, 'pty_1'), told(payment, 'pty_2')), whose))
   expect([out[3], into[3]]).toEqual(['out', 'in'])
@@ -182,7 +182,7 @@ test.each([
   ['open', ['authorized', 'OPEN', 'PENDING', 'pending_claim', 'PROCESSING', 'in_review', 'scheduled', 'frozen']],
   ['bad', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
   ['over', ['used', 'canceled', 'expired', 'inactive']],
-])('what is %s looks so', (like, statuses) => {
+])('a record that is %s is shown as such', (like, statuses) => {
   expect(statuses.map(likeOf)).toEqual(statuses.map(() => like))
 })
 
@@ -226,7 +226,7 @@ onEachDatabase('the pages of money are bounded', (database) => {
     expect(new Set(all).size).toBe(51)
   })
 
-  test('a request for a payment that is over is still in the list', async () => {
+  test('a payment request that has ended is still in the list', async () => {
     const { world } = site
     const request = { amount: 3100, payer: { type: 'email', value: 'payer@example.com' }, description: 'Withdrawn' }
     const made = await world.post('/payment-requests', request)

@@ -121,7 +121,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(idsIn(await textAt('/console/money?list=cards&cursor=made-up'))).toHaveLength(20)
   })
 
-  test("a card that another party's agent issued for this one leads to no run, for that is in the other's console", async () => {
+  test("a card that another party's agent issued for this party links to no run", async () => {
     const customerPartyId = await site.world.customerPartyId()
     const cardId = await site.world.issueCard({ merchant: { name: 'For a customer' }, customerPartyId })
     const bought = { amount: 100, currency: 'USD', merchant: { name: 'For a customer' }, customerPartyId }
@@ -143,7 +143,7 @@ onEachDatabase('the console shows money', (database) => {
   const savings = async () =>
     ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
 
-  test('each card, purchase, transfer and payment request names its agent and leads to its run', async () => {
+  test('each card, purchase, transfer and payment request names its agent and links to its run', async () => {
     const { world } = site
     // Lists begin with later records, so these come first even if many earlier records have the same time.
     ok(await world.post('/simulations/clock/advance', { seconds: 60 }))
@@ -227,7 +227,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(await textAt(decoded(older))).toContain(await textAt(decoded(olderSource)))
   })
 
-  test('a wallet that was only funded has a picture', async () => {
+  test('a wallet that was only funded has a plot', async () => {
     const fresh = await createConsoleSite(database)
     const { text } = await (await fresh.visitor()).open('/console/money')
     expect(text).toMatch(/class="solid" d="M\d+ \d+H/)
@@ -235,7 +235,7 @@ onEachDatabase('the console shows money', (database) => {
     await fresh.world.drop()
   })
 
-  test("nothing of another party's: its wallet is not there, and neither page shows its records", async () => {
+  test('nothing of another party: its wallet is not found, and neither page shows its records', async () => {
     const other = await addParty(site.world)
     expect((await owner.open(`/console/money/wallets/${other.walletId}`)).status).toBe(404)
     expect(await textAt('/console/money')).not.toContain(other.walletId)
@@ -271,7 +271,7 @@ test('a plot ends with the balance, each step is an entry, and it begins before 
 })
 
 test.each([50, 51, 1_000_000])(
-  'a plot of one moment is a line over the whole picture, and names its amount (now: %i)',
+  'a plot of one moment is a line across the whole picture, and names its amount (now: %i)',
   (nowMs) => {
     const steps = stepsOf({ availableCents: 250_000, heldCents: 0 }, [
       { account: 'available', amountCents: 250_000, createdAtMs: 50 },
@@ -282,7 +282,7 @@ test.each([50, 51, 1_000_000])(
   },
 )
 
-test('a plot has at most so many steps, and the last is always among them', () => {
+test('a plot has a limited number of steps, always including the last', () => {
   const entries = Array.from({ length: 1000 }, (_, at) => ({
     account: 'available',
     amountCents: 1,

@@ -110,7 +110,7 @@ onEachDatabase('the console in production', (database) => {
     })
   }
 
-  test('has no page and no form of the sandbox', async () => {
+  test('has no sandbox page and no sandbox form', async () => {
     const routes = site.world.service.routes.filter(({ path }) => path.startsWith('/console'))
     expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /console/stream',
@@ -130,7 +130,7 @@ onEachDatabase('the console in production', (database) => {
       expect((await visitor.post(`/console/sandbox/${action}`, {})).status).toBe(404)
   })
 
-  test('nobody is signed in by one click', async () => {
+  test('has no one-click sign-in', async () => {
     const nobody = await site.visitor()
     nobody.cookies.clear()
     for (const path of paths()) {
@@ -143,7 +143,7 @@ onEachDatabase('the console in production', (database) => {
     expect((await nobody.open('/console')).status).toBe(303)
   })
 
-  test('shows only the own party on every page, no card number in a name, and no mention of a sandbox', async () => {
+  test("shows only the user's own party on every page, no card number in a name, and no mention of a sandbox", async () => {
     for (const [own, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
@@ -163,7 +163,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("another party's id is not found, anywhere in an address", async () => {
+  test("does not find another party's id, wherever it is in an address", async () => {
     let tried = 0
     for (const [own, other] of pairs()) {
       for (const path of paths().filter((one) => namesIn(one).length > 0)) {
@@ -184,7 +184,7 @@ onEachDatabase('the console in production', (database) => {
     expect(tried).toBeGreaterThan(50)
   })
 
-  test("another party's ids as filters and cursors show nothing of it", async () => {
+  test('shows nothing of another party when its ids are filters or cursors', async () => {
     const names = ['id', 'agent', 'host', 'before', 'after', 'cursor', 'list']
     for (const [own, other] of pairs()) {
       for (const [at, path] of paths().entries()) {
@@ -199,7 +199,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("the stream has the own party's topics, and none of others or of a sandbox", async () => {
+  test("streams the topics of the user's own party, and none of others or of a sandbox", async () => {
     for (const [own, other] of pairs()) {
       const ask = async (...topics: string[]) => {
         const query = new URLSearchParams(topics.map((topic): [string, string] => ['topic', topic]))

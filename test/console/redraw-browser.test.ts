@@ -92,18 +92,21 @@ test.each([
     change: () => save('another'),
     shown: (page: Page) => page.getByText('another', { exact: true }).last(),
   },
-])('what has the focus in $part is the same when it is drawn anew', async ({ path, element, change, shown }) => {
-  const { page, context, complaints } = await open(path())
-  await isLive(page)
-  await take(page, element)
-  await expect.poll(() => isFocused(page)).toBe(true)
-  await expect.poll(() => page.evaluate(nameless)).toEqual([])
-  await change()
-  await shown(page).waitFor()
-  await expect.poll(() => isFocused(page)).toBe(true)
-  expect(complaints).toEqual([])
-  await context.close()
-})
+])(
+  'the focused element of $part keeps the focus when its part is redrawn',
+  async ({ path, element, change, shown }) => {
+    const { page, context, complaints } = await open(path())
+    await isLive(page)
+    await take(page, element)
+    await expect.poll(() => isFocused(page)).toBe(true)
+    await expect.poll(() => page.evaluate(nameless)).toEqual([])
+    await change()
+    await shown(page).waitFor()
+    await expect.poll(() => isFocused(page)).toBe(true)
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+)
 
 test('buttons of the clock keep the focus although their hidden fields changed', async () => {
   const { page, context } = await open(sandbox)
@@ -115,7 +118,7 @@ test('buttons of the clock keep the focus although their hidden fields changed',
   await context.close()
 })
 
-test('the focus of a button that is gone goes to no button for something else', async () => {
+test('the focus of a removed button does not move to a button for something else', async () => {
   const { approvalOf, deny } = payer(site.world)
   const { id } = await approvalOf(await inReview(site, 'Decided elsewhere'))
   await inReview(site, 'Waits still')
@@ -131,7 +134,7 @@ test('the focus of a button that is gone goes to no button for something else', 
   await context.close()
 })
 
-test('neither does that of a button for a deleted snapshot', async () => {
+test("the focus of a deleted snapshot's button does not move to another snapshot's", async () => {
   await save('second')
   const { page, context } = await open(sandbox)
   await isLive(page)
@@ -206,7 +209,7 @@ const buttonStays = `async (sent) => {
 test.each([
   ['one', true],
   ['two', false],
-])('a button whose form sent "one" is the same when it sends "%s": %s', async (sent, stays) => {
+])('a button whose form sent "one" stays the same when it sends "%s": %s', async (sent, stays) => {
   const { page, context } = await open(money)
   await expect.poll(() => page.evaluate(`(${buttonStays})(${JSON.stringify(sent)})`)).toBe(stays)
   await context.close()

@@ -169,7 +169,7 @@ onEachDatabase('the figures of a report', (database) => {
     return report
   }
 
-  test('equal the totals of the API records and the ledger, also when the entries are gone', async () => {
+  test('equal the totals of the API records and the ledger, even after the entries are deleted', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (acts) => {
         count++

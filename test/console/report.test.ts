@@ -180,7 +180,7 @@ onEachDatabase('run reports', (database) => {
     ])
   })
 
-  test('is verified in each format, and no changed figure, row or shown word is', async () => {
+  test('can be verified in each format, and fails with a changed figure, row or word', async () => {
     for (const format of ['json', 'md', 'html']) {
       const { text } = await open(`?format=${format}`)
       expect(await verified(text)).toMatchObject({ result: 'verified', entries: expect.any(Number) })
@@ -229,7 +229,7 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
-  test('any input gets one line', async () => {
+  test('gives one line for any input', async () => {
     const { text } = await open('?format=json')
     const changed = (from: string | RegExp, to: string) => text.replace(from, () => to)
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
@@ -330,7 +330,7 @@ onEachDatabase('run reports', (database) => {
     expect(await told()).toEqual([0, 2])
   })
 
-  test('is nobody else’s', async () => {
+  test('is not shown to other parties', async () => {
     const stranger = await site.addUser({ partyId: await site.world.customerPartyId() })
     const visitor = await site.visitor(stranger)
     for (const query of ['', '?format=json']) expect((await visitor.open(`${path}${query}`)).status).toBe(404)

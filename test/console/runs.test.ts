@@ -29,7 +29,7 @@ onEachDatabase('the console shows runs', (database) => {
   }
   const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
 
-  test('the list has each run with its calls, newest first, and leads on page by page', async () => {
+  test('the list has each run with its calls, newest first, page by page', async () => {
     expect(await textAt('/console')).toContain('No agent has called yet')
     for (let count = 0; count < 52; count++) await site.world.get('/wallets', { instanceId: `run ${count}` })
     await site.world.service.runLog.flush()
@@ -58,7 +58,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await textAt('/console?agent=nobody')).toContain('No run fits')
   })
 
-  test('a timeline is narrowed by tool, outcome and agent, and leads on page by page without a gap', async () => {
+  test('a timeline is narrowed by tool, outcome and agent, page by page without a gap', async () => {
     const instanceId = 'a long one'
     for (let count = 0; count < 103; count++) await site.world.get('/wallets', { instanceId })
     expect((await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
@@ -91,7 +91,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(entriesIn(await textAt(`${path}?fragment=1`))[0]).toBe(all[0])
   })
 
-  test('of a long run so many entries are looked through at once for those that fit, in either order', async () => {
+  test('a filter searches a long run in portions, in either order', async () => {
     const { world } = site
     const instanceId = 'a run that goes on and on'
     expect((await world.get('/wallets/none', { instanceId })).status).toBe(400)
@@ -160,7 +160,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await between('?order=oldest')).toEqual([lapsed, `${last}${jump}`])
   })
 
-  test('a truncated address leads on, and an unknown one says where to go', async () => {
+  test('a truncated address redirects, and an unknown one says where to go', async () => {
     for (const path of ['/console/', '/console/runs', '/console/runs/'])
       expect(await owner.open(path)).toMatchObject({ status: 303, location: '/console' })
     for (const path of ['/console/nothing', '/console/runs/run_1/entries', '/console/money/', '/console/%00']) {
@@ -218,7 +218,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect([missed.status, missed.text]).toEqual([404, expect.stringContaining('Nothing of yours has the id')])
   })
 
-  test('a repeat leads to the first, and a fault to its rule', async () => {
+  test('a repeat links to the first call, and a fault to its rule', async () => {
     const sent = { instanceId: 'again', idempotencyKey: 'again' }
     await site.world.issueCard({}, sent)
     await site.world.issueCard({}, sent)
@@ -245,7 +245,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('texts of others stay text: markup, direction, ten thousand characters', async () => {
+  test('texts by others stay text: markup, direction, ten thousand characters', async () => {
     const instanceId = '<img src=x onerror=alert(1)>'
     const name = `\u202eevil</pre><script>alert(1)</script>\u0007${'W'.repeat(10_000)}`
     const answer = await site.world.post('/agent-cards', { merchant: { name }, maximumAmount: 1 }, { instanceId })
@@ -260,7 +260,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await textAt(site.entryPath(entry))).toContain('\\u202e')
   })
 
-  test('the run, entry, stream and request of somebody else are not found', async () => {
+  test('the run, entry, stream and request of another party are not found', async () => {
     const { partyId, agentKey } = await addParty(site.world)
     const { headers } = await site.world.get('/wallets', { key: agentKey, instanceId: 'theirs' })
     await site.world.service.runLog.flush()

@@ -83,7 +83,7 @@ test('changes by others appear without a reload', async () => {
   await context.close()
 })
 
-test('a page says that the service is gone, and catches up when it is there again', async () => {
+test('a page says that the service is gone, and catches up once it is back', async () => {
   const other = await startSite()
   const { page, context } = await openConsole({ browser, site: other }, address)
   await isLive(page)

@@ -56,7 +56,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
         `${operation} ${actorType} ${userId}`,
     )
 
-  test('each button moves the clock as labeled, and is in the activity of the user', async () => {
+  test("each button moves the clock as labeled, and is in the user's activity", async () => {
     const before = await now()
     await press('hour')
     await press('day')
@@ -78,7 +78,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await now()).toBe(before + 2 * 86_400_000)
   })
 
-  test('to the next event lets exactly that happen', async () => {
+  test('the button for the next event applies exactly that event', async () => {
     const { world } = site
     const held = async () => {
       const { json } = await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
@@ -97,7 +97,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await page()).not.toContain('A hold of a purchase lapses')
   })
 
-  test('due effects happen before the page is shown', async () => {
+  test('due effects are applied before the page is shown', async () => {
     const { world } = site
     await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
     expect(await page()).toContain('A hold of a purchase lapses')
@@ -180,7 +180,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect((await owner.open('/console')).status).toBe(200)
   })
 
-  test('another site’s form, one of another person and an unknown button change nothing', async () => {
+  test('a form of another site or person, and an unknown button, change nothing', async () => {
     await page()
     const before = await now()
     const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
@@ -195,7 +195,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await now()).toBe(before)
   })
 
-  test('a user of another party sees the clock and moves it, and manages nothing', async () => {
+  test('a user of another party can see and move the clock, but manage nothing', async () => {
     const other = await addParty(site.world)
     const user = await site.addUser({ partyId: other.partyId, role: 'OWNER' })
     await press('fault', { id: 'hidden', operation: 'get_wallet', fault: 'slow' })
@@ -218,7 +218,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
 })
 
 onEachDatabase('the sandbox in the console, elsewhere', (database) => {
-  test('in production it is not there', async () => {
+  test('in production it does not exist', async () => {
     const world = await createWorld(database, { environment: 'production' })
     const ask = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
     expect((await ask('POST')).status).toBe(404)

@@ -55,7 +55,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await Promise.all(readers.map((reader) => reader.cancel()))
   })
 
-  test('the list of runs is shown as it is asked for', async () => {
+  test('the list of runs is streamed as each viewer requested it', async () => {
     const reader = await watch('runs')
     await site.world.get('/wallets', { instanceId: '<i>listed' })
     await site.world.service.runLog.flush()
@@ -98,7 +98,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await reader.cancel()
   })
 
-  test('a change and its reversal before anybody looks are notified, because a page may have been drawn between', async () => {
+  test('a change that is reversed before anyone looks is still reported, because a page may have been drawn in between', async () => {
     const { world } = site
     const rule = { id: 'brief', operation: 'get_wallet', fault: 'slow' }
     const reader = await watch('sandbox')
@@ -113,7 +113,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await another.cancel()
   })
 
-  test('a page says which version of its parts it shows, as their addresses and the stream do', async () => {
+  test("a page, its parts' addresses and the stream name the same versions of the parts", async () => {
     const { world, owner } = site
     const visitor = await site.visitor(owner)
     const page = async () => {

@@ -35,7 +35,7 @@ test('while credentials are looked up, one takes at most half of the budget, and
   expect(() => arrive('four', 500_000)).not.toThrow()
 })
 
-test('its small bodies, and bodies that are longer than any share, are left to their door', () => {
+test("small bodies, and bodies longer than any share, are left to the entry point's limit", () => {
   const { arrive } = usedUp()
   expect(() => arrive('known', 32_000)).not.toThrow()
   const { arrive: again } = usedUp()

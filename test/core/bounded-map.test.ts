@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { keepNewest } from '../../src/core/bounded-map.ts'
 
-test('of more than a map may hold, the one that was kept the longest ago goes; keeping it again makes it the newest', () => {
+test('a full map drops its oldest entry, and setting an entry again makes it the newest', () => {
   const map = new Map<string, number>()
   expect([keepNewest(map, 'a', 1, 2), keepNewest(map, 'b', 2, 2), keepNewest(map, 'a', 3, 2)]).toEqual([
     undefined,

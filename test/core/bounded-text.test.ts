@@ -26,7 +26,7 @@ const read = (parts: Uint8Array[], mostBytes: number) => {
   return boundedText(chunked(parts), mostBytes, budget.arrive(arrival).byKey('key_1'))
 }
 
-test('a body from the network is joined, and the memory of its parts freed, also when it is too long', async () => {
+test('the parts of a body from the network are joined and freed, even if it is too long', async () => {
   for (const [most, expected] of [
     [50_001, text],
     [50_000, undefined],
@@ -37,7 +37,7 @@ test('a body from the network is joined, and the memory of its parts freed, also
   }
 })
 
-test('the parts of a request within this process stay the caller’s, and are bounded too', async () => {
+test('the parts of a request within this process stay the caller’s, and are limited too', async () => {
   const parts = sentParts()
   expect(await boundedText(chunked(parts), 50_001)).toBe(text)
   expect(parts.map((part) => part.byteLength)).toEqual([49_999, 2])

@@ -11,7 +11,7 @@ test('no text of the error table changes under the mask', () => {
   }
 })
 
-test('external texts are masked, amounts are not', () => {
+test('external texts are masked, but amounts are not', () => {
   expect(maskSecrets('Bearer abc.def and ak_ntl_sandbox_0123 and 4242-4242-4242-4242')).toBe(
     'Bearer [masked] and ak_ntl_sandbox_[masked] and [masked number]',
   )
@@ -29,7 +29,7 @@ test('a value is shown on one line, with invisible characters as codes', () => {
   expect(show('a\n\u007f\u0085\u009b31m\u2028\u202ez é 😀')).toBe('"a\\n\\u007f\\u0085\\u009b31m\\u2028\\u202ez é 😀"')
 })
 
-test('a beginner reads the whole text of the service', async () => {
+test("the service's texts reach a caller unchanged", async () => {
   const world = await createWorld(sqlite)
   const withoutCredential = await world.service.fetch(new Request('http://sandbox.test/whoami'))
   const { errors } = (await withoutCredential.json()) as { errors: { detail: string }[] }

@@ -4,7 +4,7 @@ import { quoted } from '../../src/mcp/answers/quoted-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
 describe('a foreign text', () => {
-  it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve'])('%s stays as it is', (text) => {
+  it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve'])('%s stays unchanged', (text) => {
     expect(foreignText(text)).toBe(text.normalize('NFC'))
   })
 
@@ -35,7 +35,7 @@ describe('a foreign text', () => {
     expect(quoted(text)).toBe('“\ufffd”')
   })
 
-  it('of 10,000 characters is cut, by whole ones', () => {
+  it('of 10,000 characters is cut between characters', () => {
     const shown = shortForeignText('👍'.repeat(10_000), 80)
     expect([...shown]).toHaveLength(80)
     expect(shown.endsWith('👍…')).toBe(true)

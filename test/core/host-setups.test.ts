@@ -49,7 +49,7 @@ test('a host that calls an address gets it, in its own format', () => {
   })
 })
 
-test('one click gives the host the same as the block', () => {
+test('one click configures the host like the block', () => {
   const [cursor, code] = [hostLink('cursor', { url }) ?? '', hostLink('vscode', { start }) ?? '']
   const asked = new URL(cursor)
   expect(`${asked.protocol}//${asked.host}${asked.pathname} ${asked.searchParams.get('name')}`).toBe(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { limitByAddress, Tries } from '../../src/core/tries.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 
-test('tries count by key in a window that begins with the first and that no later one prolongs', () => {
+test('tries count by key in a window that begins with the first try and that later ones do not extend', () => {
   const system = fakeSystem()
   const tries = new Tries(system, 60_000)
   expect([tries.count('a'), tries.count('a'), tries.count('b')]).toEqual([1, 2, 1])
@@ -17,7 +17,7 @@ test('tries count by key in a window that begins with the first and that no late
   expect(tries.count('a')).toBe(2)
 })
 
-test('of very many keys the one that tried the longest ago is forgotten', () => {
+test('with very many keys, the one whose last try is oldest is forgotten', () => {
   const tries = new Tries(fakeSystem(), 60_000)
   for (let key = 0; key < 10_000; key++) tries.count(`${key}`)
   expect(tries.count('0')).toBe(2)
@@ -26,7 +26,7 @@ test('of very many keys the one that tried the longest ago is forgotten', () => 
   expect(tries.of('0').tries).toBe(2)
 })
 
-test('a client uses up its own part, and calls without an address count among all', () => {
+test('a client uses up its own share, and calls without an address count toward the total', () => {
   const system = fakeSystem()
   const may = limitByAddress(system, { each: 2, all: 4, seconds: 60 })
   expect([may('a'), may('a'), may('a'), may('a')]).toEqual([true, true, false, false])

@@ -5,7 +5,7 @@ import { userAgentOf } from '../../src/core/user-agent.ts'
 const program = 'payments-mcp/1.2.3'
 const unit = fc.constantFrom('grapheme' as const, 'binary' as const, 'binary-ascii' as const)
 
-test('any name of a host fits a header, is bounded, and comes out as it went in', () => {
+test('any host name fits into a header, is limited in length, and is read back unchanged', () => {
   fc.assert(
     fc.property(
       unit.chain((each) =>

@@ -27,7 +27,7 @@ onEachDatabase('agent keys', (database) => {
   const listed = async (id: string) =>
     (await world.get('/agent-keys?limit=100', owner())).json.data.find((key: { id: string }) => key.id === id)
 
-  test('are made for one agent, their secret shown once', async () => {
+  test('are created for one agent, with their secret shown once', async () => {
     const answer = await postAgentKey(world, agentId, { attributes: { tags: { host: 'one' } }, idempotencyKey: null })
     const { partyId } = await world.whoami()
     const { agentKey, ...attributes } = answer.json.data.attributes
@@ -135,7 +135,7 @@ onEachDatabase('agent keys', (database) => {
     expect(await works(key.attributes.agentKey)).toBe(true)
   })
 
-  test('are rotated once: a replay has the secret again, the database never', async () => {
+  test('are rotated once: a replay has the secret again, but the database never has it', async () => {
     const { id } = await make()
     const sent = { idempotencyKey: `rotate ${id}` }
     const first = await rotate(id, { expiresInSeconds: 60, tags: { host: 'two' } }, sent)
@@ -149,12 +149,12 @@ onEachDatabase('agent keys', (database) => {
     expect(await works(agentKey)).toBe(true)
   })
 
-  test('keep their tags when rotated without', async () => {
+  test('keep their tags when rotated without any', async () => {
     const { id } = (await postAgentKey(world, agentId, { attributes: { tags: { a: 'b' } } })).json.data
     expect((await rotate(id, { expiresInSeconds: 0 })).json.data.attributes.tags).toEqual({ a: 'b' })
   })
 
-  test('end at once when they are revoked, also in their grace period', async () => {
+  test('end immediately when revoked, even in their grace period', async () => {
     for (const grace of [undefined, 3_600]) {
       const { id, attributes } = await make()
       if (grace !== undefined) await rotate(id, { expiresInSeconds: grace })
@@ -171,7 +171,7 @@ onEachDatabase('agent keys', (database) => {
     world.system.pass(hour)
   })
 
-  test('are made for an agent of the party that is not deleted', async () => {
+  test('are created only for an agent of the party that is not deleted', async () => {
     expectRefusal(await postAgentKey(world, other.agentId), 'not_found')
     expectRefusal(await postAgentKey(world, `agt_${'0'.repeat(32)}`), 'not_found')
     const gone = (await world.post('/agents', { name: 'Gone' }, owner())).json.data.id
@@ -189,7 +189,7 @@ onEachDatabase('agent keys', (database) => {
     }
   })
 
-  test('of another party are like none', async () => {
+  test('of another party look as if they did not exist', async () => {
     const foreign = await world.whoami(other.agentKey)
     for (const id of [foreign.keyId, 'agk_missing']) {
       expectRefusal(await rotate(id, { expiresInSeconds: 0 }), 'not_found')

@@ -53,7 +53,7 @@ onEachDatabase('agents', (database) => {
     expect(plain.json.data.attributes).toMatchObject({ description: null, tags: {}, handle: null, limits: null })
   })
 
-  test('pay from the default wallet with the permissions of the seeded one', async () => {
+  test('pay from the default wallet with the permissions of the seeded agent', async () => {
     const { agentKey } = (await postAgentKey(world, await made())).json.data.attributes
     const card = await world.issueCard({}, { key: agentKey })
     expect((await world.get(`/agent-cards/${card}`, { key: agentKey })).status).toBe(200)
@@ -127,7 +127,7 @@ onEachDatabase('agents', (database) => {
     ['a fractional limit', { name: 'n', limits: { perMonth: 0.5 } }, 'limits/perMonth'],
     ['tags that are no object', { name: 'n', tags: ['a'] }, 'tags'],
     ['too many tags', { name: 'n', tags: Object.fromEntries([...Array(51).keys()].map((n) => [`t${n}`, ''])) }, 'tags'],
-  ])('are not made with %s', async (_, attributes, field) => {
+  ])('are not created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await create(attributes), 'invalid_value', { status: 422, source })
   })
@@ -178,7 +178,7 @@ onEachDatabase('agents', (database) => {
     expect(all).not.toContain(other.agentId)
   })
 
-  test('of another party are like none', async () => {
+  test('of another party look as if they did not exist', async () => {
     for (const id of [other.agentId, `agt_${'0'.repeat(32)}`]) {
       expectRefusal(await world.get(`/agents/${id}`, owner()), 'not_found')
       expectRefusal(await change(id, { name: 'Mine' }), 'not_found')

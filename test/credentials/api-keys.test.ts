@@ -18,7 +18,7 @@ onEachDatabase('API keys', (database) => {
   const make = (attributes: object, key = world.apiKey) =>
     world.post('/api-keys', attributes, { key, idempotencyKey: null })
 
-  test('are made with a name, scopes and tags, their secret shown once', async () => {
+  test('are created with a name, scopes and tags, and their secret is shown once', async () => {
     const answer = await make({ name: 'Reader', scopes: ['payments.read', 'agents.read'], tags: { team: 'books' } })
     const { apiKey, ...attributes } = answer.json.data.attributes
     expect(apiKey).toMatch(/^sk_ntl_sandbox_[\w-]{43}$/)
@@ -53,7 +53,7 @@ onEachDatabase('API keys', (database) => {
     expect(list.text).not.toContain('"apiKey":')
   })
 
-  test('made twice with one idempotency key are two: the header has no meaning here', async () => {
+  test('created twice with one idempotency key are two, because the header has no meaning here', async () => {
     const sent = { ...owner(), idempotencyKey: 'same' }
     const ids = [await world.post('/api-keys', { name: 'A' }, sent), await world.post('/api-keys', { name: 'A' }, sent)]
     expect(new Set(ids.map(({ json }) => json.data.id)).size).toBe(2)
@@ -88,12 +88,12 @@ onEachDatabase('API keys', (database) => {
     ['an unknown scope', { name: 'n', scopes: ['payments.destroy'] }, 'scopes/0'],
     ['scopes as a text', { name: 'n', scopes: 'payments.read' }, 'scopes'],
     ['tags that are no texts', { name: 'n', tags: { a: 1 } }, 'tags/a'],
-  ])('are not made with %s', async (_, attributes, field) => {
+  ])('are not created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await make(attributes), 'invalid_value', { status: 422, source })
   })
 
-  test('are revoked at once, by themselves too', async () => {
+  test('are revoked immediately, even by themselves', async () => {
     const { id, attributes } = (await make({ name: 'Short' })).json.data
     const answer = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     const now = new Date(world.system.now()).toISOString()
@@ -137,7 +137,7 @@ onEachDatabase('API keys', (database) => {
     })
   })
 
-  test('of another party are like none', async () => {
+  test('of another party look as if they did not exist', async () => {
     const other = await addParty(world)
     const { keyId } = await world.whoami(other.apiKey)
     for (const id of [keyId, 'apy_missing']) {

@@ -83,14 +83,14 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('(revoked) get 401 at once', async () => {
+    test('(revoked) get 401 immediately', async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: ['wallets.read'] })
       expect((await world.get('/wallets', { key })).status).toBe(200)
       await revokeKey(world, (await world.whoami(key)).keyId)
       expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
     })
 
-    test('(expired) get 401 from the moment on, by the clock of the service', async () => {
+    test("(expired) get 401 from their expiry on, by the service's clock", async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: ['wallets.read'] })
       const { keyId } = await world.whoami(key)
       const expiresAtMs = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now) + 60_000
@@ -133,7 +133,7 @@ onEachDatabase('credentials', (database) => {
     }
   })
 
-  test('show their identity', async () => {
+  test('identify their caller', async () => {
     const agent = await world.get('/whoami')
     expect(agent.json).toStrictEqual({
       data: {
@@ -261,7 +261,7 @@ onEachDatabase('credentials', (database) => {
   })
 
   describe('X-Instance-ID', () => {
-    test('is needed of agents to issue and simulate', async () => {
+    test('is required from agents to issue and simulate', async () => {
       for (const instanceId of [null, '', '   ']) {
         const source = { header: 'X-Instance-ID' }
         expectRefusal(await world.post('/agent-cards', card, { instanceId }), 'missing_instance_id', { source })
@@ -271,7 +271,7 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('is not needed to read, to move the clock, or of API keys', async () => {
+    test('is not required to read, to move the clock, or from API keys', async () => {
       for (const path of reads()) expect((await world.get(path, { instanceId: null })).status, path).toBe(200)
       expect((await world.post('/simulations/clock/advance', { seconds: 1 }, { instanceId: null })).status).toBe(200)
       const answer = await world.authorize(await world.issueCard(), 100, { key: world.apiKey, instanceId: null })
@@ -290,7 +290,7 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('stands on every record it caused', async () => {
+    test('is on every record that the request caused', async () => {
       const { agentId } = await world.whoami()
       const card = await world.issueCard({}, { instanceId: 'run issue' })
       const purchase = await world.authorize(card, 500, { instanceId: 'run buy' })

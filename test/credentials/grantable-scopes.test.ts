@@ -172,7 +172,7 @@ function givesAuthority({ effect, attributes, output }: OperationDefinition): bo
   )
 }
 
-test('every operation that gives authority is a door', () => {
+test('every operation that gives authority is listed here', () => {
   const giving = Object.entries<OperationDefinition>(catalogue).filter(([, operation]) => givesAuthority(operation))
   expect(giving.map(([key]) => key).toSorted()).toEqual([...Object.keys(doors), ...narrowing].toSorted())
 })
@@ -181,7 +181,7 @@ test('an agent key gives the whole agent policy', () => {
   expect(grantedScopes.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
 })
 
-onEachDatabase('nobody gives what they lack', (database) => {
+onEachDatabase('nobody gives permissions that they lack:', (database) => {
   let on: Grounds
   beforeAll(async () => {
     const world = await createWorld(database)
@@ -212,7 +212,7 @@ onEachDatabase('nobody gives what they lack', (database) => {
     expect((await door.through(on, token)).status).toBe(answers)
   })
 
-  test('a key that may only make keys makes no stronger one, and leaves none behind', async () => {
+  test('a key that may only create keys creates no stronger one, and leaves none behind', async () => {
     const { world, agentId } = on
     const before = (await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data.length
     const key = await keyWith(['api_keys.create'])

@@ -34,7 +34,7 @@ describe('the last uses of keys', () => {
     expect(uses.of('agk_1', 20)).toBe(20)
   })
 
-  test('of another world are forgotten, and not noted any more', async () => {
+  test('of another world are forgotten, and no longer recorded', async () => {
     const uses = createLastUses()
     const store = counting()
     uses.note({ ...whose, agentId: 'agt_1' }, at(10))
@@ -46,7 +46,7 @@ describe('the last uses of keys', () => {
     expect([uses.of('agk_2', null), store.count]).toEqual([null, 0])
   })
 
-  test('are kept of 10,000 keys, those used the longest ago forgotten first, and written 64 at a time', async () => {
+  test('are remembered for 10,000 keys, the least recently used forgotten first, and written 64 at a time', async () => {
     const uses = createLastUses()
     for (let count = 0; count <= 10_000; count++) uses.note({ ...whose, keyId: `agk_${count}` }, at(count))
     expect(uses.of('agk_0', null)).toBeNull()

@@ -14,7 +14,7 @@ const governed = Object.values<OperationDefinition>(catalogue).filter(({ permiss
   /^(agents|api_keys)\./.test(permission),
 )
 
-test('the operations on agents and keys are these', () => {
+test('these are the operations on agents and keys', () => {
   expect(governed.map(({ name }) => name)).toEqual([
     'list_agents',
     'create_agent',

@@ -28,7 +28,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     return (await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status === 200
   }
 
-  it('are shown at each start, in each process, also after a rotation of the database keys', async () => {
+  it("are shown at each start in each process, even after a rotation of the database's keys", async () => {
     const first = await start()
     expect(first.told).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[\w-]{24,128}$/),
@@ -52,14 +52,14 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
   })
 
-  it('do not replace keys in the database, such as random ones of earlier versions, or given ones', async () => {
+  it('do not replace keys in the database, such as random keys of earlier versions, or given ones', async () => {
     const before = await start(given)
     expect(before.told).toMatchObject({ apiKey: `sk_ntl_sandbox_${given.apiKey}`, isFirst: true })
     expect((await start()).told).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
     expect([await works(before.told.apiKey), await works(before.told.agentKey)]).toEqual([true, true])
   })
 
-  it('are those that a start is given', async () => {
+  it('are the ones given at a start, if any', async () => {
     const { told } = await start()
     const again = await start(given)
     expect(again.told).toMatchObject({

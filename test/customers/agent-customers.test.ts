@@ -66,7 +66,7 @@ onEachDatabase("an agent's customers", (database) => {
     ])
   })
 
-  test('are nobody when one of those asked cannot be', async () => {
+  test('are not invited at all if one of the recipients cannot be', async () => {
     const recipients = [person(), { type: 'party_id', value: us.partyId }]
     const before = await world.get('/agents/invitations?limit=100', asParty())
     expect((await inviteFor(agentId, { recipients })).status).toBe(422)
@@ -119,7 +119,7 @@ onEachDatabase("an agent's customers", (database) => {
     )
   })
 
-  test('and their invitations are listed by status, address and agent, and revoked', async () => {
+  test('have invitations that are listed by status, address and agent, and can be revoked', async () => {
     const recipient = person()
     const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient, agentId })]
     await world.post(`/simulations/customer-invitations/${first.id}/decline`, {}, asParty())
@@ -144,7 +144,7 @@ onEachDatabase("an agent's customers", (database) => {
     expect(again.text).toBe(revoked.text)
   })
 
-  test('of another party’s agent do not exist', async () => {
+  test('of another party’s agent look as if they did not exist', async () => {
     const answers = [
       await world.get(`/agents/${agentId}/customers`, { key: us.other.apiKey }),
       await inviteFor(agentId, {}, { key: us.other.apiKey }),

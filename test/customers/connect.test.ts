@@ -54,7 +54,7 @@ onEachDatabase('the connect page', (database) => {
     expect(escaped).toContain('o&#39;hara@example.com')
   })
 
-  test('has headers that leave no script, frame or foreign form', async () => {
+  test('has headers that forbid scripts, frames and foreign forms', async () => {
     const { response } = await open((await us.pending()).url)
     const policy = response.headers.get('content-security-policy')
     for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
@@ -116,7 +116,7 @@ onEachDatabase('the connect page', (database) => {
     expect((await world.service.fetch(new Request(url, { method: 'POST', body }))).status).toBe(403)
   })
 
-  test('the form’s token is of this page only', async () => {
+  test('the form’s token is valid for this page only', async () => {
     const [mine, other] = [await us.pending(), await us.pending()]
     const { formToken } = await open(other.url)
     for (const token of [formToken, '', 'x'.repeat(64)]) {
@@ -160,7 +160,7 @@ onEachDatabase('the connect page', (database) => {
     expect(connected).toHaveLength(how === 'connected otherwise' ? 1 : 0)
   })
 
-  test('elsewhere than on this machine nobody is taken for the invited person', async () => {
+  test('a visitor from another machine is not taken for the invited person', async () => {
     const { id, url } = await us.pending()
     const elsewhere = url.replace('127.0.0.1:4010', 'payments.example')
     const { response, text } = await open(elsewhere)

@@ -109,7 +109,7 @@ onEachDatabase('customers', (database) => {
     expect([second.text, second.headers.get('x-idempotency-replayed')]).toStrictEqual([first.text, 'true'])
   })
 
-  test('dropping an agent ends its grant; meta shows if it was the last', async () => {
+  test('removing an agent ends its grant; meta shows whether it was the last', async () => {
     const drop = (agentId: string) =>
       world.send('DELETE', `/customers/${customerId}/agents/${agentId}`, { ...asParty(), idempotencyKey: null })
     const first = await drop(us.agentId)

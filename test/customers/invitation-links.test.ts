@@ -61,7 +61,7 @@ onEachDatabase('invitation links', (database) => {
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 
-  test('is created with its token and url, and read with the masked token', async () => {
+  test('are created with their token and url, and read with the token masked', async () => {
     const expiresAt = at(hourMs)
     const made = await create({ expiresAt, tags: { team: 'a' } })
     expect(made.status, made.text).toBe(200)
@@ -92,11 +92,11 @@ onEachDatabase('invitation links', (database) => {
     expect((await get(`/${id}`)).json.data).toStrictEqual(revoked)
   })
 
-  test('by default it does not expire', async () => {
+  test('do not expire by default', async () => {
     expect(await link()).toMatchObject({ expiresAt: null, tags: {} })
   })
 
-  test('its token is stored hashed only, and nothing logs it', async () => {
+  test('have tokens that are only stored as hashes, and never logged', async () => {
     const { id, url, token } = await link()
     await open(url)
     await revoke(id)
@@ -125,7 +125,7 @@ onEachDatabase('invitation links', (database) => {
     }
   })
 
-  test('of another party it does not exist', async () => {
+  test('of another party look as if they did not exist', async () => {
     const { id } = await link()
     for (const linkId of [id, `ivl_${'0'.repeat(32)}`]) {
       expectRefusal(await get(`/${linkId}`, us.other.apiKey), 'not_found')
@@ -135,7 +135,7 @@ onEachDatabase('invitation links', (database) => {
     expect((await get(`/${id}`)).json.data.attributes.status).toBe('ACTIVE')
   })
 
-  test('lists by status and page, newest first', async () => {
+  test('are listed by status and page, newest first', async () => {
     const ids: string[] = []
     for (const name of ['a', 'b', 'c']) {
       world.system.pass(1)
@@ -157,14 +157,14 @@ onEachDatabase('invitation links', (database) => {
     expect((await get('?statusFilter=EXPIRED')).status).toBe(400)
   })
 
-  test('is revoked once', async () => {
+  test('are revoked once', async () => {
     const { id } = await link()
     const answers = await Promise.all([revoke(id), revoke(id)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     expectRefusal(await revoke(id), 'conflict')
   })
 
-  test('an agent may not use them, and does not get the tools', async () => {
+  test('may not be used by agents, which do not get the tools', async () => {
     const { id } = await link()
     expectRefusal(await create({}, { key: world.agentKey }), 'forbidden')
     for (const rest of ['', `/${id}`]) expectRefusal(await get(rest, world.agentKey), 'forbidden')
@@ -198,7 +198,7 @@ onEachDatabase('invitation links', (database) => {
     }
   })
 
-  test('its page shows who asks for what, how much and until when', async () => {
+  test('have a page that shows who asks for what, how much and until when', async () => {
     const { url } = await link({ expiresAt: at(hourMs) })
     const { status, text, formToken } = await open(url)
     expect(status).toBe(200)

@@ -30,7 +30,7 @@ onEachDatabase('invitations', (database) => {
     expect(codes).toContain('conflict')
   })
 
-  test('one for each recipient and agent, shaped as the spec says', async () => {
+  test('are created for each recipient and agent, in the specified form', async () => {
     const answer = await world.post(
       '/customers/invitations',
       {
@@ -80,12 +80,12 @@ onEachDatabase('invitations', (database) => {
     expect(new Set(answer.json.data.map((one: { attributes: { url: string } }) => one.attributes.url)).size).toBe(4)
   })
 
-  test('the token of the page is not in the database', async () => {
+  test('have a page whose token is not in the database', async () => {
     const { id, url } = await us.pending()
     expect(JSON.stringify(await us.read(id))).not.toContain(url.split('/').at(-1))
   })
 
-  test('reports recipients it could not ask, and connected ones', async () => {
+  test('report recipients that could not be invited or are already connected', async () => {
     const customer = await world.customerPartyId()
     const nobody = { type: 'party_id', value: `pty_${'0'.repeat(32)}` }
     const self = { type: 'party_id', value: us.partyId }
@@ -116,7 +116,7 @@ onEachDatabase('invitations', (database) => {
     })
   })
 
-  test.each(delegable)('the permission %s can be asked for', async (permission) => {
+  test.each(delegable)('can ask for the permission %s', async (permission) => {
     const { json } = await us.invite({ permissions: [permission] })
     expect(json.data[0].attributes.permissions).toStrictEqual([permission])
   })
@@ -138,19 +138,19 @@ onEachDatabase('invitations', (database) => {
     expect(json.errors[0]).toMatchObject({ code: 'invalid_value', source: { pointer: `/data/attributes/${path}` } })
   })
 
-  test('a limit for a day is no limit of a delegation', async () => {
+  test("cannot have a daily limit, which delegations don't have", async () => {
     const { status, json } = await us.invite({ limits: { perDay: 100 } })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([400, '/data/attributes/agents/0/limits/perDay'])
   })
 
-  test('90 days are allowed, and no limit in an empty object or null', async () => {
+  test('may last 90 days, and have no limits by an empty object or null', async () => {
     for (const limits of [{}, { perTransaction: null }]) {
       const { json } = await us.invite({ expiresAt: at(90), limits })
       expect(json.data[0].attributes).toMatchObject({ limits, expiresAt: at(90) })
     }
   })
 
-  test('for an agent that is not ours, unknown, deleted or named twice', async () => {
+  test("are refused for an agent that is another party's, unknown, deleted or named twice", async () => {
     const unknown = `agt_${'0'.repeat(32)}`
     const source = { pointer: '/data/attributes/agents/0/agentId' }
     for (const agentId of [us.other.agentId, unknown]) {
@@ -169,7 +169,7 @@ onEachDatabase('invitations', (database) => {
     ])
   })
 
-  test('100 at the most', async () => {
+  test('are at most 100 in a request', async () => {
     const recipients = Array.from({ length: 50 }, person)
     const ids = [us.agentId, us.second.agentId]
     const agents = (names: string[]) => names.map((agentId) => ({ agentId, permissions: ['payments.read'] }))
@@ -183,13 +183,13 @@ onEachDatabase('invitations', (database) => {
     expect(more.status).toBe(422)
   })
 
-  test('an agent invites for itself only', async () => {
+  test('are sent by an agent for itself only', async () => {
     expect((await us.invite({}, { key: world.agentKey })).status).toBe(201)
     const { status, json } = await us.invite({ agentId: us.second.agentId }, { key: world.agentKey })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([403, '/data/attributes/agents/0/agentId'])
   })
 
-  test('an API key needs the scope of each operation', async () => {
+  test('need the scope of each operation from an API key', async () => {
     const key = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [] })
     const { id } = await us.pending()
     const statuses = [

@@ -22,7 +22,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       ...sent,
     })
 
-  test('answers the invitation as it is now, and that it is deleted', async () => {
+  test('answers the current invitation, and that it is deleted', async () => {
     const made = await us.invite({ limits: { perTransaction: 700 } })
     const { id, attributes, ...rest } = made.json.data[0]
     world.system.pass(1000)
@@ -44,7 +44,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     })
   })
 
-  test('an Idempotency-Key means nothing to it: a second one conflicts', async () => {
+  test('ignores an Idempotency-Key: a second revocation conflicts', async () => {
     const { id } = await us.pending()
     expect((await revoke(id, { idempotencyKey: 'same' })).status).toBe(200)
     const again = await revoke(id, { idempotencyKey: 'same' })
@@ -57,14 +57,14 @@ onEachDatabase('the revocation of an invitation', (database) => {
   })
 
   test.each(['adi_1', `adi_${'g'.repeat(32)}`, `adi_${'A'.repeat(32)}`, `pty_${'0'.repeat(32)}`])(
-    'the id %s is refused',
+    'refuses the id %s',
     async (id) => {
       const { status, json } = await revoke(id)
       expect([status, json.errors[0].source]).toStrictEqual([400, { parameter: 'invitationId' }])
     },
   )
 
-  test('the records of others look as if they did not exist', async () => {
+  test("makes other parties' records look as if they did not exist", async () => {
     const { id } = await us.pending()
     const theirs = await us.pending({ agentId: us.second.agentId })
     const refused = async (of: string, key: string) => {
@@ -85,7 +85,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     expect(await us.read(id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('an agent revokes its own', async () => {
+  test('lets an agent revoke its own', async () => {
     const { id } = await us.pending({ agentId: us.second.agentId })
     const { status } = await revoke(id, { key: us.second.agentKey, instanceId: 'run 7' })
     expect(status).toBe(200)

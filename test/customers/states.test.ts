@@ -126,7 +126,7 @@ onEachDatabase('the states of invitations', (database) => {
     })
   })
 
-  test('expires at its moment, not before, and is dated by it', async () => {
+  test('expires exactly at its time, which is the date of the change', async () => {
     const expiresAt = new Date(world.system.now() + dayMs).toISOString()
     const { id } = await us.pending({ expiresAt })
     world.system.pass(dayMs - 1)
@@ -144,7 +144,7 @@ onEachDatabase('the states of invitations', (database) => {
     expect(await us.read(id)).toMatchObject({ status: 'EXPIRED' })
   })
 
-  test('a deleted agent takes its own invitations with it only', async () => {
+  test('a deleted agent ends only its own invitations', async () => {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const { agentId } = await addAgent(world, us.partyId, walletId, [])
     const [mine, other] = [await us.pending({ agentId }), await us.pending()]
@@ -156,7 +156,7 @@ onEachDatabase('the states of invitations', (database) => {
     expect(await us.read(other.id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('of an acceptance and a revocation at once one happens', async () => {
+  test('one of a simultaneous acceptance and revocation happens', async () => {
     for (let round = 0; round < 8; round++) {
       const { id } = await us.pending()
       const answers = await Promise.all([simulate(id, 'accept'), revoke(id), simulate(id, 'decline')])
@@ -170,7 +170,7 @@ onEachDatabase('the states of invitations', (database) => {
     }
   })
 
-  test('two acceptances of one person at once make one customer', async () => {
+  test('two simultaneous acceptances by one person create one customer', async () => {
     const recipient = person()
     const first = await us.pending({ recipient })
     const second = await us.pending({ recipient, agentId: us.second.agentId })
