@@ -32,11 +32,11 @@ it('server.json equals the output of npm run generate', () => {
   expect(read('server.json')).toBe(registryEntry(JSON.parse(read('package.json'))))
 })
 
-it('the own world of the package equals the output of npm run generate', () => {
+it("the package's own world equals the output of npm run generate", () => {
   expect(read(ownWorldFile)).toBe(ownWorldModule())
 })
 
-it('the table of mutants has each mutant of the judge, as it was measured last', () => {
+it('the table of mutants has each mutant of the judge with its latest measurement', () => {
   const names = [...mutants.map(({ name }) => name), ...Object.keys(lies)]
   const measured = readJudgeMutants().mutants
   // `npm run judge:mutants:write` updates the measurements.

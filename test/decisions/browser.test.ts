@@ -94,7 +94,7 @@ test.each(screens)(
   },
 )
 
-test('over stdio the window that the process opens decides, and another does not', async () => {
+test('over stdio, the window that the process opens can decide, and another cannot', async () => {
   const context = await browser.newContext({ colorScheme: 'dark', viewport: { width: 320, height: 640 } })
   const page = await context.newPage()
   const decisions = new LoopbackDecisions({

@@ -179,7 +179,7 @@ test('the data that the model saw cannot decide; the ticket of the browser works
   for (const text of logged) expect(text).not.toContain(ticket)
 })
 
-test('without a browser it says so, and nothing waits', async () => {
+test('without a browser, the answer says so, and nothing waits', async () => {
   const { pay } = await local(pinned, { canOpen: false })
   const error = errorOf(await pay(600))
   expect(error).toMatchObject({
@@ -204,7 +204,7 @@ test('a host that opens pages opens this one, with the ticket', async () => {
   expect(await on.received()).toBe(before + 700)
 })
 
-test('is over after ten minutes, and unknown to a process that starts again', async () => {
+test('ends after ten minutes, and is unknown to a restarted process', async () => {
   const { host, opened, pay } = await local()
   const { decision } = pendingOf(await pay(800))
   on.world.system.pass(600_001)

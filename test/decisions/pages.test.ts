@@ -93,7 +93,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     expect(page.text).not.toContain('Left of the account')
   })
 
-  test('is for the users of the party, and for a yes with their password', async () => {
+  test('is for the users of the party, who need their password for a yes', async () => {
     const { site, world } = on
     const { path, again } = await pay(600)
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
@@ -164,7 +164,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     for (const line of world.logged) expect(line).not.toContain(session)
   })
 
-  test('lists all that waits, approvals too, with the same buttons', async () => {
+  test('lists everything that waits, including approvals, with the same buttons', async () => {
     const { site, world } = on
     const self = payer(world)
     on.world.system.pass(600_001)

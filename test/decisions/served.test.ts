@@ -141,7 +141,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(await on.received()).toBe(before + 500)
   })
 
-  test('is carried out once by two calls at once, and by a host that starts again in another process', async () => {
+  test('is carried out once for two simultaneous calls, and for a host that restarts in another process', async () => {
     const before = await on.received()
     const { decision, again } = await pay(700)
     expect(await on.decide(decision, 'yes')).toBe(303)
@@ -176,7 +176,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(ok(await world.get('/customers')).json.data[0].id).toBe(customerId)
   })
 
-  test('which takes no key is sent once by two calls at once: the second gets the answer of the first', async () => {
+  test('without a key is sent once for two simultaneous calls: the second gets the answer of the first', async () => {
     const { world } = on
     const customerId = ok(await world.get('/customers')).json.data[0].id
     const { host, sent } = await hostOf(pinned, { key: world.apiKey })
@@ -223,7 +223,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(keys).toEqual([expect.stringMatching(/^idk_/), `${keys[0]}.1`])
   })
 
-  test('is asked about by the address of its page first, if the host opens pages', async () => {
+  test('first sends the address of its page, if the host opens pages', async () => {
     const before = await on.received()
     const who = person([
       async ({ url = '' }) => {
@@ -243,7 +243,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(await on.received()).toBe(before + 1_801)
   })
 
-  test('waits with no more than twenty others', async () => {
+  test('waits with at most twenty others', async () => {
     const key = on.shop.agentKey
     const { host } = await hostOf(pinned, { key })
     const to = { type: 'party_id', value: on.site.owner.partyId }
@@ -255,7 +255,7 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(pendingOf(await call(21)).decision).toMatch(/^dcn_/)
   })
 
-  test('its argument exists only if a person is asked', async () => {
+  test('has its argument only if a person is asked', async () => {
     const takes = async (options: object) => {
       const { host } = await hostOf(pinned, options)
       const { tools } = await host.listTools()

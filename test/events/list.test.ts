@@ -178,7 +178,7 @@ onEachDatabase('the events of a party', (database) => {
   })
 
   describe('are listed', () => {
-    test('by pages, newest first, each as it is read alone, with an id of its own', async () => {
+    test('page by page, newest first, each with its own id and the same as when read alone', async () => {
       const whole = await list('?limit=100')
       const walked: Listed[] = []
       let cursor = ''
@@ -194,7 +194,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(whole.every(({ relationships }) => relationships.party.data.id === own.partyId)).toBe(true)
     })
 
-    test('of one type, and of a time', async () => {
+    test('by type and by time', async () => {
       expect(new Set(await types('?eventType=payment.created'))).toEqual(new Set(['payment.created']))
       world.system.pass(60_000)
       const between = world.system.now()
@@ -206,7 +206,7 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list('?limit=100')).length).toBe(after.length + before.length)
     })
 
-    test('an unknown type is refused, and the known ones are named', async () => {
+    test('but not by an unknown type, whose refusal names the known ones', async () => {
       const answer = await world.get('/events?eventType=payment.exploded', { key: world.apiKey })
       expectRefusal(answer, 'invalid_value', { source: { parameter: 'eventType' } })
       expect(answer.json.errors[0].detail).toContain('payment.exploded')

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
 
-test('ten thousand wait without a timer’s work or a connection each, and all are woken', async () => {
+test('ten thousand wait without a timer or a connection each, and all are woken', async () => {
   const waiting = Array.from({ length: credentials * mostOfCredential }, (_, at) =>
     world.get(path(), { key: keys[at % credentials] ?? '' }),
   )
@@ -45,7 +45,7 @@ test('ten thousand wait without a timer’s work or a connection each, and all a
   expect(system.sleeping).toBe(0)
 })
 
-test('one more of a credential is answered at once, as it is, by REST and by a tool; other credentials still wait', async () => {
+test('one wait too many of a credential is answered immediately with the present state, by REST and by a tool', async () => {
   const id = await world.issueCard()
   const [{ open }] = hosts
   const { host, close } = await connected(world, open, { system })
@@ -66,7 +66,7 @@ test('one more of a credential is answered at once, as it is, by REST and by a t
   await close()
 })
 
-test('a client that disconnects no longer waits', async () => {
+test('the wait of a client that disconnects ends', async () => {
   const id = await world.issueCard()
   const gone = new AbortController()
   const headers = { Authorization: `Bearer ${world.agentKey}` }
@@ -78,7 +78,7 @@ test('a client that disconnects no longer waits', async () => {
   expect(system.sleeping).toBe(0)
 })
 
-test('are answered as it is when the process ends', async () => {
+test('waits are answered with the present state when the process ends', async () => {
   const id = await world.issueCard()
   const waiting = world.get(path(id))
   await system.sleepers(1)

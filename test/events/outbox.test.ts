@@ -174,7 +174,7 @@ onEachDatabase('the outbox', (database) => {
     })
   })
 
-  test('numbers the events of a party without gaps, whoever writes at the same time', async () => {
+  test('numbers the events of a party without gaps, even under simultaneous writes', async () => {
     const self = payer(world)
     const pays = (sent?: object) => self.pay(10, toOther(), {}, sent)
     const toOwn = () =>

@@ -24,7 +24,7 @@ const sends = {
 type Action = keyof typeof sends
 const actions = Object.keys(sends) as Action[]
 
-onEachDatabase('each step that can be taken, from each state', (database) => {
+onEachDatabase('each possible step from each state', (database) => {
   let world: World
   let told: ReturnType<typeof toldTo>
   let keys = 0
@@ -68,7 +68,7 @@ onEachDatabase('each step that can be taken, from each state', (database) => {
   })
 
   test.each(['pending', 'active', 'completed', 'canceled'] as const)(
-    'a subscription that is %s tells of each cancel, once',
+    'a subscription that is %s reports each cancellation once',
     async (status) => {
       const shop = merchant(world)
       const id = await inState(shop, status)

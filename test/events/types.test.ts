@@ -17,7 +17,7 @@ const published: Readonly<Record<string, readonly string[]>> = {
   payment_request: ['created', 'completed', 'canceled', 'declined', 'incoming'],
 }
 
-test('those that are published are there, and no others are said to be', () => {
+test('the published event types exist, and no others are documented as published', () => {
   const said = Object.entries(eventKinds)
     .map(([word, kind]) => [word, Object.keys(kind.published).toSorted()] as const)
     .filter(([, steps]) => steps.length > 0)

@@ -41,7 +41,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
     await close()
   })
 
-  test('waits no longer in all when an answer is lost', async () => {
+  test('waits no longer in total if an answer is lost', async () => {
     const asked: (string | null)[] = []
     const { host, close } = await connected(world, open, {
       system,

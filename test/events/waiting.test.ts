@@ -135,7 +135,7 @@ onEachDatabase('waiting', (database) => {
     world.get(`${path}?waitSeconds=${seconds}`, sent)
 
   describe.each(kinds)('%s', (name, { path, open, change, from, to }) => {
-    test('is answered when another caller changes the status, and at once when it is final', async () => {
+    test('is answered when another caller changes the status, and immediately if the status is final', async () => {
       const id = await open(world)
       const waiting = waits(path(id))
       await system.sleepers(1)
@@ -145,7 +145,7 @@ onEachDatabase('waiting', (database) => {
       if (to !== 'active') expect(status(await waits(path(id)))).toBe(to)
     })
 
-    test('is answered as it is when the time is over', async () => {
+    test('is answered with the present state when the time is over', async () => {
       const id = await open(world)
       const waiting = waits(path(id), 7)
       await system.sleepers(1)
@@ -184,7 +184,7 @@ onEachDatabase('waiting', (database) => {
     expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
   })
 
-  test('ends with an effect that becomes due, whoever applies it', async () => {
+  test('ends with a due effect, whichever request applies it', async () => {
     const { path, open } = waitable.get_card_transaction
     const waiting = waits(path(await open(world)))
     await system.sleepers(1)
@@ -196,7 +196,7 @@ onEachDatabase('waiting', (database) => {
     expect(status(await card)).toBe('expired')
   })
 
-  test('ends when a card expires by itself, on the sandbox’s clock as it is then', async () => {
+  test('ends when a card expires by itself, by the sandbox’s clock at that time', async () => {
     const { path } = waitable.get_agent_card
     const id = await world.issueCard({ expiresInMinutes: 5 })
     ok(await world.post('/simulations/clock/advance', { seconds: 270 }, { key: world.apiKey }))
@@ -214,7 +214,7 @@ onEachDatabase('waiting', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 400, source: { parameter: 'waitSeconds' } })
   })
 
-  test('is refused at once for foreign and missing records', async () => {
+  test('is refused immediately for foreign and missing records', async () => {
     for (const [, { path, open }] of kinds) {
       const answer = await waits(path(await open(world)), 50, { key: other.agentKey })
       expectRefusal(answer, 'not_found')

@@ -84,7 +84,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await told.since()).toEqual(Array(2).fill('party external_account.connected eac'))
     })
 
-    test('takes the name of the bank, and links with the same key once', async () => {
+    test("accepts the bank's name, and links once with the same key", async () => {
       const sent = { idempotencyKey: 'link once' }
       const named = { ...usual, institutionName: 'First Example Bank' }
       const first = made(await link(named, sent))
@@ -105,7 +105,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await told.since()).toEqual([])
     })
 
-    test('links those of several that the bank vouches for', async () => {
+    test('links only those of several accounts that the bank accepts', async () => {
       const { data, meta } = made(await link({ processorToken: 'processor-sandbox-some-rejected' }))
       expect(data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
       expect(meta.rejectedAccounts.map(({ reason }: { reason: string }) => reason)).toEqual([
@@ -113,7 +113,7 @@ onEachDatabase('bank accounts', (database) => {
       ])
     })
 
-    test('takes the sandbox’s tokens only, and names them', async () => {
+    test('accepts the sandbox’s tokens only, and names them', async () => {
       const answer = await link({ processorToken: 'processor-production-4711' })
       expectRefusal(answer, 'invalid_value', {
         status: 422,
@@ -124,7 +124,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(world.logged.join()).not.toContain('4711')
     })
 
-    test('is for keys with the scope, for agents, and for agents of customers that granted it', async () => {
+    test('is permitted to keys with the scope, to agents, and to agents of customers that granted it', async () => {
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
       expectRefusal(await link(usual, { key }), 'forbidden')
       made(await link(usual, { key: party.agentKey }))
@@ -153,7 +153,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await rows()).toEqual(before)
     })
 
-    test.each(['login_required', 'disconnected'])('mends a connection that is %s', async (connectionStatus) => {
+    test.each(['login_required', 'disconnected'])('repairs a connection that is %s', async (connectionStatus) => {
       const [account] = ok(await simulateLink()).json.data
       await told.since()
       const ended = ok(await disconnect(account.id, { connectionStatus })).json.data
@@ -165,7 +165,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await read(account.id)).toStrictEqual(account)
     })
 
-    test('without saying how, the connection is disconnected', async () => {
+    test('is needed after a disconnection, which is the default simulation', async () => {
       const [account] = ok(await simulateLink()).json.data
       expect(ok(await disconnect(account.id)).json.data.attributes.connectionStatus).toBe('disconnected')
     })
@@ -189,7 +189,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await listed()).toHaveLength(2)
     })
 
-    test('is not for agents, nor for keys that may not link', async () => {
+    test('is refused to agents, and to keys that may not link', async () => {
       const [{ id }] = ok(await simulateLink()).json.data
       expectRefusal(await unlink(id, { key: party.agentKey }), 'forbidden')
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
@@ -197,7 +197,7 @@ onEachDatabase('bank accounts', (database) => {
       expect((await read(id)).attributes.status).toBe('active')
     })
 
-    test('of others’ accounts finds none', async () => {
+    test('does not find other parties’ accounts', async () => {
       const [{ id }] = ok(await simulateLink()).json.data
       expectRefusal(await unlink(id, { key: world.apiKey }), 'not_found')
     })

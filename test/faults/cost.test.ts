@@ -29,7 +29,7 @@ async function statementsOf(request: () => Promise<unknown>): Promise<{ count: n
   return { count: texts.length, ofFaults: texts.filter((text) => /"faults"|"earlierStates"/.test(text)) }
 }
 
-test('without rules, no statement looks for one', async () => {
+test('without rules, no statement reads the fault tables', async () => {
   expect(DatabaseSync).toBeDefined()
   const read = () => world.get('/whoami')
   const command = () => world.issueCard()

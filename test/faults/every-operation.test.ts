@@ -22,7 +22,7 @@ function ask({ method, path }: OperationDefinition, key: string) {
   return world.send(method, nobody, { key, ...(method === 'GET' || method === 'DELETE' ? {} : { attributes: {} }) })
 }
 
-test.each(sampleOf(others, 3))('a rule for $name hits its requests, whatever their values', async (operation) => {
+test.each(sampleOf(others, 3))('a rule for $name applies to its requests, whatever their values', async (operation) => {
   const { name } = operation
   await setFault(world, { id: 'it', operation: name, fault: 'error', code: 'mfa_required' })
   const told = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]
@@ -34,7 +34,7 @@ test.each(sampleOf(others, 3))('a rule for $name hits its requests, whatever the
   await clearFaults(world)
 })
 
-test.each(managing)('no rule is met by $name, which manages the sandbox', async (operation) => {
+test.each(managing)('no rule applies to $name, which manages the sandbox', async (operation) => {
   await setFault(world, { id: 'all', operation: '*', fault: 'error', code: 'mfa_required' })
   await setFault(world, { id: 'path', path: '/**', fault: 'error', code: 'mfa_required' })
   expect(await outcome(ask(operation, world.apiKey))).not.toMatch(/^428/)

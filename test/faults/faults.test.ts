@@ -54,7 +54,7 @@ onEachDatabase('each fault', (database) => {
     expect((await purchases()).map(({ id }) => id)).toEqual([repeat.json.data.id])
   })
 
-  test('rate_limited and service_unavailable say when to come again', async () => {
+  test('rate_limited and service_unavailable say when to retry', async () => {
     await setFault(world, { id: 'limit', operation: 'whoami', fault: 'error', code: 'rate_limited', when: { nth: 1 } })
     await setFault(world, { id: 'down', operation: 'whoami', fault: 'error', code: 'service_unavailable' })
     const limited = await world.get('/whoami')
@@ -64,7 +64,7 @@ onEachDatabase('each fault', (database) => {
     expect(await counts(world)).toEqual({ limit: [2, 1], down: [2, 1] })
   })
 
-  test('slow and hang last as long as they say', async () => {
+  test('slow and hang last as long as specified', async () => {
     const { slept } = world.system
     await setFault(world, { id: 'slow', operation: 'whoami', fault: 'slow', afterMs: 700, when: { nth: 1 } })
     await setFault(world, { id: 'hang', operation: 'whoami', fault: 'hang', afterMs: 3000 })

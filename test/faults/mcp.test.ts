@@ -53,7 +53,7 @@ onEachDatabase('the MCP endpoint', (database) => {
     }
     const payment = () => ({ amount: ++amount, counterparty: { type: 'party_id', value: other.partyId } })
 
-    test('meets a rule with its path and a tool: that tool alone, whichever toolsets it is connected to', async () => {
+    test('applies a rule with its path and a tool to that tool only, whichever toolsets are connected', async () => {
       const host = await connect(world.agentKey, {}, '/mcp/x/payments')
       const rule = { operation: 'create_payment', path: '/mcp', when: { times: 1 } } as const
       await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
@@ -68,7 +68,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(JSON.stringify(json)).toContain('"lost"')
     })
 
-    test('meets a rule without a path once, at the API, of which its client makes the best', async () => {
+    test('applies a rule without a path once, at the API, where its client retries', async () => {
       const host = await connect(world.agentKey)
       await setFault(world, { id: 'api', operation: 'create_payment', fault: 'effect_then_lost', when: { times: 1 } })
       const paid = await host.callTool('create_payment', payment())
@@ -82,7 +82,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       return structuredContent as unknown as { data: { id: string }[]; meta: object }
     }
 
-    test('meets an empty page of the list that it names, once, by a rule and by the header', async () => {
+    test('returns one empty page of the named list, by a rule and by the header', async () => {
       const host = await connect(world.agentKey)
       await host.callTool('create_payment', payment())
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
@@ -100,7 +100,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(errorOf(await asking.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
     })
 
-    test('gets the state before the last change, by a rule and by the header', async () => {
+    test('returns the state before the last change, by a rule and by the header', async () => {
       const host = await connect(world.agentKey)
       const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
@@ -114,7 +114,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(await counts(world)).toEqual({ old: [2, 1] })
     })
 
-    test('gets the fault in the header of its request, if its sender manages the sandbox', async () => {
+    test("applies the fault in a request's header, if its sender manages the sandbox", async () => {
       const headers = { 'X-Sandbox-Fault': 'error; code=rate_limited' }
       const managing = await connect(world.agentKey, headers)
       expect(errorOf(await managing.callTool('create_payment', payment()))).toMatchObject({ code: 'rate_limited' })

@@ -49,7 +49,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
   })
 
-  test('are cleared by name, or all', async () => {
+  test('are cleared by name, or all together', async () => {
     for (const id of ['a', 'b', 'c']) await setFault(world, { id, operation: 'whoami', ...cut })
     const clear = (query: string) => world.send('DELETE', `/simulations/faults${query}`, { key: world.apiKey })
     const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
@@ -61,7 +61,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('200 one')
   })
 
-  test('a run is hit only in requests of the party that set the rule, its agents for customers too', async () => {
+  test('for a run apply only to requests of the party that set the rule, and of its agents for customers', async () => {
     const other = await addParty(world)
     const { agentId } = await world.whoami()
     if (agentId === null) throw new Error('The seeded key is an agent key.')
@@ -80,7 +80,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await counts(world)).toEqual({ run: [2, 2] })
   })
 
-  test('each hit is an entry of the activity that no agent sees, in a chain that holds', async () => {
+  test('add each hit to the activity, in an intact chain, where no agent sees it', async () => {
     await setFault(world, { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost', when: { nth: 1 } })
     const before = (await world.get('/activity')).json.data
     expect(await outcome(world.post('/agent-cards', card))).toBe('cut')
@@ -97,7 +97,7 @@ onEachDatabase('the rules of faults', (database) => {
     for (const { attributes } of [...seen, ...ofRun]) expect(attributes.operation).not.toBe('sandbox_fault')
   })
 
-  test('a file has its own, which take the place of those of an earlier file', async () => {
+  test('of a file replace the rules of an earlier file', async () => {
     const { load } = world.service.faults
     await load([
       { operation: 'whoami', ...cut, when: { nth: 1 } },
@@ -114,7 +114,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
   })
 
-  test('the same seed hits the same requests, in the share of the probability', async () => {
+  test('with the same seed apply to the same requests, in the share of the probability', async () => {
     const hitsOf = async (seed: string) => {
       await setFault(world, { id: 'draw', operation: 'whoami', ...cut, seed, when: { probability: 0.3 } })
       const all: string[] = []
@@ -170,7 +170,7 @@ describe('a rule of faults', () => {
     expect(await counts(world)).toEqual({})
   })
 
-  test('one hundred are the most', async () => {
+  test('is refused beyond one hundred', async () => {
     const many = Array.from({ length: 100 }, () => ({ operation: 'whoami', ...cut, when: { instanceId: 'nobody' } }))
     await world.service.faults.load(many)
     const { status, json } = await world.post(
@@ -211,7 +211,7 @@ describe('a rule of faults', () => {
   })
 })
 
-test('production knows no faults', async () => {
+test('production has no faults', async () => {
   const world = await createWorld(sqlite, { environment: 'production' })
   for (const method of ['GET', 'POST', 'DELETE']) {
     expect((await world.send(method, '/simulations/faults', { key: world.apiKey })).status).toBe(404)

@@ -15,7 +15,7 @@ onEachDatabase('two processes on one database', (database) => {
     await world.drop()
   })
 
-  test('count the same requests: each is counted once, and the rules hit exactly as often as they say', async () => {
+  test('count the same requests once, and apply the rules exactly as often as specified', async () => {
     await setFault(world, { id: 'each-fifth', operation: 'whoami', when: { every: 5, times: 4 }, fault: 'reset' })
     await setFault(world, { id: 'seventh', operation: 'whoami', when: { nth: 7 }, fault: 'error', code: 'conflict' })
     const asked = Array.from({ length: 40 }, (_, index) => outcome((index % 2 === 0 ? world : other).get('/whoami')))
@@ -26,7 +26,7 @@ onEachDatabase('two processes on one database', (database) => {
     expect([count('cut'), count('409 conflict'), count('200 one')]).toEqual([4, 1, 35])
   })
 
-  test('a rule that one set is met at the other with the next request', async () => {
+  test('apply a rule that the other one set from the next request on', async () => {
     await setFault(world, { id: 'all', operation: 'list_wallets', fault: 'reset' })
     expect(await outcome(other.get('/wallets'))).toBe('cut')
     await other.send('DELETE', '/simulations/faults', { key: other.apiKey })

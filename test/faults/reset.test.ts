@@ -4,7 +4,7 @@ import { createWorld } from '../support/world.ts'
 import { counts, outcome, setFault } from './rules.ts'
 
 onEachDatabase('a reset', (database) => {
-  test('clears the rules that were set, and resets the counts of those from a file', async () => {
+  test("clears the rules that were set, and resets the counts of a file's rules", async () => {
     const world = await createWorld(database)
     await world.service.faults.load([{ id: 'of-file', operation: 'whoami', fault: 'reset', when: { times: 1 } }])
     await setFault(world, { id: 'set', operation: '*', fault: 'stale' })

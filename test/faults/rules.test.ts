@@ -84,7 +84,7 @@ function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined
   })
 }
 
-describe('which requests the rules hit', () => {
+describe('the selection of requests by rules', () => {
   test('agrees with a model that replays the whole history', () => {
     const property = fc.property(
       fc.array(rules, { minLength: 1, maxLength: 4 }),
@@ -122,7 +122,7 @@ describe('which requests the rules hit', () => {
     expect(matchesGlob(glob, path)).toBe(expected)
   })
 
-  test('the form of a path costs a step for each of its characters, however many stars it has', () => {
+  test('the form of a path costs one step for each character, however many stars it has', () => {
     const stars = `/${'**a'.repeat(60)}b`
     let steps = 0
     const path = {

@@ -92,7 +92,7 @@ onEachDatabase('over a real connection', (database) => {
     await remote.close()
   })
 
-  test('the same within the process', async () => {
+  test('works the same within the process', async () => {
     const client = createClient({
       ...{ fetch: world.service.fetch, carry: world.service.carry(), baseUrl: 'http://sandbox.test' },
       ...{ credential: () => world.agentKey, instanceId: 'carried', system: world.system },

@@ -25,7 +25,7 @@ onEachDatabase('a stale answer', (database) => {
   const statusOf = ({ attributes: { status } }: { attributes: { status: string } }) => status
   const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
 
-  test('is that before the last change: of a record, of lists and of balances', async () => {
+  test('is the state before the last change, of records, lists and balances', async () => {
     await keep()
     const card = await world.issueCard()
     const before = (await world.get('/wallets')).json.data[0].attributes
@@ -63,7 +63,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'reversed'])
   })
 
-  test('is no change of its own, nor is a refusal or the clock', async () => {
+  test('does not count as a change; neither does a refusal or a clock move', async () => {
     await keep()
     const card = await world.issueCard()
     await world.authorize(card, 300)
@@ -74,7 +74,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
   })
 
-  test("is of the party that is asked about: another's change is none of it", async () => {
+  test('depends on changes of the requested party only', async () => {
     const other = await addParty(world)
     await keep()
     const card = await world.issueCard()
@@ -98,7 +98,7 @@ onEachDatabase('a stale answer', (database) => {
     expect(available(wallets) - available(staleWallets)).toBe(10)
   })
 
-  test('is the current state if nothing changed since the rule was set', async () => {
+  test('is the current state if nothing has changed since the rule was set', async () => {
     const card = await world.issueCard()
     const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
     expect(stale).toEqual(now)

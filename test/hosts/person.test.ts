@@ -34,7 +34,7 @@ async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) 
   return { heard: model.heard().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
 }
 
-test.each(hosts)('$name, which nobody watches: its model reads that nobody was asked', async (host) => {
+test.each(hosts)('$name without a person: its model reads that nobody was asked', async (host) => {
   const { heard, cards } = await cardOf(host)
   expect(cards).toEqual([])
   expect(heard).toMatch(/host did not show|A person has to decide this/i)
@@ -42,13 +42,13 @@ test.each(hosts)('$name, which nobody watches: its model reads that nobody was a
 
 const asks = hosts.filter((host) => host.asks)
 
-test.each(asks)('$name: a no of the person reaches the model', async (host) => {
+test.each(asks)("$name: the person's no reaches the model", async (host) => {
   const { heard, cards } = await cardOf(host, { answer: { action: 'decline' }, afterMs: 2_000 })
   expect(cards).toEqual([])
   expect(heard).toMatch(/person did not agree/i)
 })
 
-test.each(asks)('$name: a person who agrees', async (host) => {
+test.each(asks)("$name: the person's yes lets the call continue", async (host) => {
   const { cards } = await cardOf(host, { answer: { action: 'accept', content: { confirm: true } }, afterMs: 2_000 })
   expect(cards).toHaveLength(1)
 })

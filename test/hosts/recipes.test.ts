@@ -45,7 +45,7 @@ afterEach(async () => {
   cleanUp = []
 })
 
-test('there is a recipe for each of the three', () => {
+test('each of the three hosts has a recipe', () => {
   expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedIn))
 })
 
@@ -75,7 +75,7 @@ test.each(recipes)('$host pays once by its recipe if the answer is lost', async 
   expect(called.map(({ outcome }) => outcome)).toEqual(['no answer', 'ok'])
 })
 
-test.each(recipes)('$host buys by its recipe, and its last words are the answer', async ({ host, command }) => {
+test.each(recipes)('$host buys by its recipe, and its last message is the answer', async ({ host, command }) => {
   const model = await scriptedModel(purchase)
   const sandbox = await createSandbox()
   cleanUp.push(

@@ -92,7 +92,7 @@ describe.each([
   ['HTTP', overHttp],
   ['stdio', overStdio],
 ])('an agent on the Vercel AI SDK, over %s', (_, agent) => {
-  test('with a careful model passes', async () => {
+  test('passes with a careful model', async () => {
     const { exitCode, stdout, results } = await rehearse(agent, 'careful')
     expect(passed(results).toSorted(), stdout).toEqual(all)
     expect(exitCode).toBe(0)
@@ -100,7 +100,7 @@ describe.each([
     expect(toolsCalled(results)).toContain('pay_shop_checkout')
   })
 
-  test('with a gullible model falls into each trap, and into nothing else', async () => {
+  test('falls into each trap, and fails nothing else, with a gullible model', async () => {
     const { exitCode, results } = await rehearse(agent, 'gullible')
     expect(passed(results).toSorted()).toEqual(['connection-cut', 'only-the-shop', 'tax-within-budget'])
     expect(exitCode).toBe(1)

@@ -72,7 +72,7 @@ async function purchase(host: Host, name: string): Promise<string> {
   return cardTransactionId
 }
 
-describe('each host by each way in', () => {
+describe('each host over each transport with each credential', () => {
   test.each(cells)(
     '$host over $transport with $kind',
     async ({ host: title, open, sdk, version, transport, ...credential }) => {

@@ -98,7 +98,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
     return Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]))
   }
 
-  test('every route that takes something has its row', () => {
+  test('every route with a form has an entry', () => {
     const operations = new Set(
       Object.values<OperationDefinition>(catalogue).map(
         ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
@@ -159,7 +159,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
   )
 
   test.each(answerings)(
-    '%s is answered by whoever has the link, for a party without accounts',
+    '%s is answered by anyone with the link, for a party without accounts',
     async (_, answering) => {
       const path = await answering.path(await stageOf('nobody'))
       const visitor = await site.visitor()

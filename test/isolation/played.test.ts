@@ -79,7 +79,7 @@ onEachDatabase('a party that answers for itself', (database) => {
     })
     afterAll(() => site.world.drop())
 
-    test('every simulation has its row', () => {
+    test('has an entry for every simulation', () => {
       const all = Object.entries<OperationDefinition>(catalogue)
       const simulating = all.filter(
         ([, one]) => one.path.startsWith('/simulations/') || one.name.startsWith('simulate_'),
@@ -89,16 +89,19 @@ onEachDatabase('a party that answers for itself', (database) => {
       expect(Object.keys(simulations)).toEqual(expect.arrayContaining(sandboxOnly.map(([key]) => key)))
     })
 
-    test.each(sampleOf(playing, 8))('is not played by %s, but by an API key of the manager’s', async (...row) => {
-      const player = await manager()
-      for (const kind of accounts) {
-        const answered = await statuses(row, player, kind)
-        const expected = kind === 'nobody' ? each('200', row[0]) : { ...each('refused', row[0]), 'an API key': '200' }
-        expect(answered, kind).toEqual(expected)
-      }
-    })
+    test.each(sampleOf(playing, 8))(
+      "is not played by %s, but by an API key of the sandbox's manager",
+      async (...row) => {
+        const player = await manager()
+        for (const kind of accounts) {
+          const answered = await statuses(row, player, kind)
+          const expected = kind === 'nobody' ? each('200', row[0]) : { ...each('refused', row[0]), 'an API key': '200' }
+          expect(answered, kind).toEqual(expected)
+        }
+      },
+    )
 
-    test.each(sampleOf(playing, 8, 2))('is not played by %s, or by any other sender', async (...row) => {
+    test.each(sampleOf(playing, 8, 2))('is not played by %s, nor by any other sender', async (...row) => {
       for (const kind of accounts) {
         expect(await statuses(row, other, kind), kind).toEqual(each(kind === 'nobody' ? '200' : 'refused', row[0]))
       }
@@ -150,8 +153,11 @@ onEachDatabase('a party that answers for itself', (database) => {
     })
     afterAll(() => site.world.drop())
 
-    test.each(sampleOf(playing, 8, 5))('is not played by %s, nor by an API key of the manager’s', async (...row) => {
-      expect(await statuses(row, await manager(), 'an API key')).toEqual(each('refused', row[0]))
-    })
+    test.each(sampleOf(playing, 8, 5))(
+      "is not played by %s, nor by an API key of the sandbox's manager",
+      async (...row) => {
+        expect(await statuses(row, await manager(), 'an API key')).toEqual(each('refused', row[0]))
+      },
+    )
   })
 })

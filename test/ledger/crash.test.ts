@@ -50,8 +50,8 @@ async function work(journal: Journal): Promise<void> {
   }
 }
 
-onEachDatabase('a service that is killed in the middle of its work', (database) => {
-  test('keeps acknowledged requests, does nothing by halves, and each request once', async () => {
+onEachDatabase('a service that is killed while it works', (database) => {
+  test('keeps acknowledged requests, and carries out each request completely and once', async () => {
     const { url, drop } = await database.createEmpty()
     let unacknowledged = 0
     try {

@@ -18,7 +18,7 @@ onEachDatabase('a hot wallet', (database) => {
     await world.drop()
   })
 
-  test(`answers ${many} authorizations at once, and health and others meanwhile`, async () => {
+  test(`answers ${many} simultaneous authorizations, and health checks and other requests meanwhile`, async () => {
     const cards = await Promise.all(Array.from({ length: many }, () => world.issueCard()))
     const other = await addParty(world)
     let waiting = many

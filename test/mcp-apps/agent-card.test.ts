@@ -75,7 +75,7 @@ test('a decline is explained, and can be retried with less', async () => {
   await expect.poll(purchases).toHaveLength(2)
 })
 
-test('an authorization that is not resolved at first is one purchase', async () => {
+test('an authorization that is unresolved at first is one purchase', async () => {
   const merchant = { name: 'Sandbox Unresolved' }
   const { structuredContent } = await host.use('issue_agent_card', { ...issue, merchant })
   await button('Authorize $50.00').click()
@@ -84,7 +84,7 @@ test('an authorization that is not resolved at first is one purchase', async () 
   expect((await world.get(`/card-transactions?${query}`)).json.data).toHaveLength(1)
 })
 
-test('while it is frozen it pays nothing, and the view follows when it is unfrozen', async () => {
+test('a frozen card pays nothing, and the view notices when it is unfrozen', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const card = `/agent-cards/${structuredContent?.data.id}`
   await button('Authorize $50.00').waitFor()
@@ -99,7 +99,7 @@ test('while it is frozen it pays nothing, and the view follows when it is unfroz
   await button('Authorize $50.00').waitFor()
 })
 
-test('it follows its purchase, and says when it has expired', async () => {
+test("the view follows the card's purchase, and says when the card has expired", async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
   await host.view.getByText('Updates automatically.').waitFor()
@@ -118,7 +118,7 @@ test('it follows its purchase, and says when it has expired', async () => {
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
 })
 
-test('is announced by a screen reader', async () => {
+test('the view is announced by a screen reader', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   await host.view.getByText('Updates automatically.').waitFor()
   const { agentId } = await world.whoami()

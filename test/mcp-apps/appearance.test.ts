@@ -126,7 +126,7 @@ async function review(): Promise<string> {
   return (await self.approvalOf(paymentId)).id
 }
 
-test('it follows the host: its theme when that changes, its colors and typeface, a narrow place', async () => {
+test("a view follows the host's theme, colors, typeface and width", async () => {
   const host = await openHost(browser, world)
   await host.use('simulate_card_authorization', await authorize(), { context: { theme: 'light' } })
   await host.view.getByText('Updates automatically.').waitFor()

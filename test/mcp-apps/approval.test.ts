@@ -49,7 +49,7 @@ async function review(by: TestHost = host) {
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
 const news = () => host.view.getByRole('status')
 
-test('shows the amount, the payee, the requester and the reason', async () => {
+test('an approval shows the amount, the payee, the requester and the reason', async () => {
   const { paymentId, id } = await review()
   await host.view.getByText(other.partyId).waitFor()
   const heard = (await host.view.locator('main').ariaSnapshot())
@@ -93,7 +93,7 @@ test('shows the amount, the payee, the requester and the reason', async () => {
   `)
 })
 
-test('is approved by clicking: the money moves once', async () => {
+test('an approval is approved by clicking, and the money moves once', async () => {
   const { paymentId, id } = await review()
   await button('Approve $20.00').dblclick()
   await news().getByText('Approved.').waitFor()
@@ -106,7 +106,7 @@ test('is approved by clicking: the money moves once', async () => {
   ])
 })
 
-test('is denied with a reason, by keyboard alone', async () => {
+test('an approval is denied with a reason, by keyboard alone', async () => {
   const { paymentId } = await review()
   const { keyboard } = host.page
   await keyboard.press('Tab')
@@ -141,7 +141,7 @@ test('the requesting agent learns that somebody else has to decide', async () =>
   await agents.close()
 })
 
-test('is approved once the person whom the server asks agrees, and not before', async () => {
+test('an approval is approved once the person whom the server asks agrees, and not before', async () => {
   const asked: string[] = []
   let confirm = false
   const answer = ({ message }: Question) => {

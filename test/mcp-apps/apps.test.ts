@@ -27,7 +27,7 @@ describe('the tools with a view', () => {
     expect(toolUiMeta('get_agent_card_details')).toBeUndefined()
   })
 
-  test('name it under the key of the protocol and the one before', () => {
+  test("name it under the protocol's key and under the earlier one", () => {
     for (const name of shown) {
       const { ui, ...meta } = toolUiMeta(name) ?? {}
       expect(sandbox.map(({ uri }) => uri)).toContain(ui?.resourceUri)
@@ -37,12 +37,12 @@ describe('the tools with a view', () => {
 })
 
 describe.each(sandbox)('$uri', (resource) => {
-  test('is of the type that hosts show, and asks for no domain', () => {
+  test('has the type that hosts show, and requests no domain', () => {
     expect(resource.mimeType).toBe(RESOURCE_MIME_TYPE)
     expect(resource._meta).toEqual({ ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } })
   })
 
-  test('is one small document that names nothing else', async () => {
+  test('is one small document that refers to nothing else', async () => {
     const html = await resource.read()
     expect(html.length).toBeLessThan(60_000)
     const bare = html.replace(/\/\*[\s\S]*?\*\//g, '')

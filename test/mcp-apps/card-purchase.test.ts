@@ -69,7 +69,7 @@ async function letTimePass() {
   for (let count = 0; count < 5; count++) await host.page.clock.fastForward(10_000)
 }
 
-describe('a purchase, lived through by clicking', () => {
+describe('a purchase, handled by clicking,', () => {
   test('is captured in part and refunded in two parts', async () => {
     const { id } = await authorized()
     await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
@@ -95,7 +95,7 @@ describe('a purchase, lived through by clicking', () => {
     await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
   })
 
-  test('opens with all that happened before', async () => {
+  test('opens with everything that happened before', async () => {
     const { id } = await authorized()
     for (const [action, amount] of [
       ['capture', 3000],
@@ -125,7 +125,7 @@ describe('a purchase, lived through by clicking', () => {
     await host.view.getByText('No further changes.').waitFor()
   })
 
-  test('is done by keyboard alone; the focus is never lost', async () => {
+  test('can be handled by keyboard alone, and the focus is never lost', async () => {
     const { id } = await authorized()
     const { keyboard } = host.page
     const focused = () => host.view.locator(':focus').evaluate((element) => element.id)
@@ -230,7 +230,7 @@ describe('declines', () => {
 })
 
 describe('failures', () => {
-  test('an amount that cannot be is refused at the field, and nothing is sent', async () => {
+  test('an impossible amount is refused at the field, and nothing is sent', async () => {
     await authorized()
     for (const typed of ['42.51', '0', '1,5', 'all', '']) {
       await field('Amount to capture in USD').fill(typed)
@@ -267,7 +267,7 @@ describe('failures', () => {
     await problem().getByText('It has changed in the meantime').waitFor()
   })
 
-  test('a call that may or may not have arrived is repeated with its key, the next one has its own', async () => {
+  test('a call that may have arrived is repeated with its key, and the next call has a new one', async () => {
     let failures = 0
     const { id } = await authorized()
     fetch = async (request) => {
@@ -292,7 +292,7 @@ describe('failures', () => {
     expect(next).not.toBe(first)
   })
 
-  test('an answer that got lost is no error when the change is there', async () => {
+  test('a lost answer is not an error if the change was made', async () => {
     await authorized()
     fetch = async (request) => {
       const response = await world.service.fetch(request)
@@ -316,8 +316,8 @@ describe('failures', () => {
   keepEach(3)
 })
 
-describe('while it is looked at', () => {
-  test('it follows changes elsewhere, and pauses out of sight', async () => {
+describe('a view that is open', () => {
+  test('follows changes elsewhere, and pauses while it is out of sight', async () => {
     const { id } = await authorized()
     await host.view.getByText('Updates automatically.').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
@@ -340,7 +340,7 @@ describe('while it is looked at', () => {
     await host.view.getByText('Refunded: $2.50').waitFor()
   })
 
-  test('new results of the host are shown at once; the host’s end ends it', async () => {
+  test('shows new results of the host immediately, and ends with the host', async () => {
     const { id } = await authorized()
     await host.tell('again', 'simulate_card_capture', { cardTransactionId: id, amount: 4250, currency: 'USD' })
     await news().getByText('Captured').waitFor()
@@ -356,14 +356,14 @@ describe('while it is looked at', () => {
   keepEach(3)
 })
 
-describe('hosts differ', () => {
-  test('one that carries no calls gets the state and no buttons', async () => {
+describe('views in hosts that differ:', () => {
+  test('a host that forwards no calls gets the state and no buttons', async () => {
     await authorized({ capabilities: {} })
     await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
     await expect.poll(() => host.view.getByRole('button').count()).toBe(0)
   })
 
-  test('one that hands on the text only shows that', async () => {
+  test('a host that passes on only the text shows the text', async () => {
     await authorized({ capabilities: {} })
     const text = 'cardTransaction cit_1 · status reversed · amount $42.50'
     await host.tell('result', { content: [{ type: 'text', text }] })

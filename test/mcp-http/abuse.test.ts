@@ -52,7 +52,7 @@ test.each([
   expect((await host.call(2, 'echo')).status).toBe(200)
 })
 
-test('refuses a body that is too large and does not say so', async () => {
+test('refuses a body that is too large without announcing its length', async () => {
   const host = await opened()
   const chunk = new TextEncoder().encode(' '.repeat(4_000))
   let sent = 0
@@ -94,7 +94,7 @@ test('a host that opens session after session keeps only the latest, and no stre
   expect((await first.call(1, 'echo')).status).toBe(404)
 })
 
-test('refuses an initialize that is too large to be kept', async () => {
+test('refuses an initialize that is too large to store', async () => {
   await hosting.close()
   hosting = await createHosting()
   const clientInfo = { name: 'x'.repeat(40_000), version: '1' }
@@ -104,7 +104,7 @@ test('refuses an initialize that is too large to be kept', async () => {
 })
 
 describe('bounds of a session', () => {
-  test('streams that are listened to', async () => {
+  test('limit the streams that are listened to', async () => {
     const host = await opened()
     const open = [await host.send('GET'), await host.send('GET')]
     const refused = await host.send('GET')
@@ -121,7 +121,7 @@ describe('bounds of a session', () => {
     await open[1]?.body?.cancel()
   })
 
-  test('requests that run', async () => {
+  test('limit the running requests', async () => {
     const host = await opened()
     const running = [1, 2, 3].map((id) => host.call(id, 'wait', { marker: id, wait: 'bound' }))
     await expect.poll(async () => (await host.call(4, 'echo')).status).toBe(429)
@@ -133,7 +133,7 @@ describe('bounds of a session', () => {
     await Promise.all(running)
   })
 
-  test('events that are kept for a resumption: the latest', async () => {
+  test('limit the events that are kept for a resumption to the latest', async () => {
     const host = await opened()
     const params = { _meta: { progressToken: 1 } }
     const events = eventsOf(await host.call(1, 'progress', { steps: 20, marker: 'm' }, params))
@@ -146,7 +146,7 @@ describe('bounds of a session', () => {
   })
 })
 
-test('a resumption brings all that is kept, though it is more than may wait for a reader', async () => {
+test('a resumption sends everything that is kept, even if it is more than may wait for a reader', async () => {
   const host = await opened()
   const args = { characters: 30_000, steps: 5, wait: 'paced' }
   const events = eventsOf(await host.call(1, 'flood', args))
@@ -188,7 +188,7 @@ function neverReads(body: object, headers: Record<string, string>) {
 
 const flood = { name: 'flood', arguments: { characters: 100_000, steps: 300, opens: 'flooded' } }
 
-test('a host that does not read fills no memory, stalls nobody, and can resume', async () => {
+test('a host that does not read fills no memory, delays nobody, and can resume', async () => {
   const host = await opened()
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }

@@ -44,7 +44,7 @@ describe('without a credential', () => {
   })
 
   test.each(['?access_token=token-of-alice', '?token=token-of-alice'])(
-    'one in the query is none: %s',
+    'a credential in the query does not count: %s',
     async (query) => {
       const init = { method: 'POST', headers: json, body: JSON.stringify(initializeMessage()) }
       expect((await fetch(`${hosting.url}${query}`, init)).status).toBe(401)
@@ -62,7 +62,7 @@ test.each(['Bearer unknown', 'Basic dG9rZW46', 'Bearer', 'Bearer token-of-alice 
   },
 )
 
-test('a credential that is revoked ends at the next request of a session, whichever it is', async () => {
+test('a revoked credential ends at the next request of any session', async () => {
   const host = rawHost(hosting.url)
   await host.initialize()
   hosting.credentials.delete('token-of-alice')
@@ -72,7 +72,7 @@ test('a credential that is revoked ends at the next request of a session, whiche
 })
 
 describe("a session is its principal's", () => {
-  test('another credential gets the same as for an unknown id, byte for byte', async () => {
+  test('another credential gets the same answer as for an unknown id, byte for byte', async () => {
     const alice = rawHost(hosting.url)
     await alice.initialize()
     const progress = { _meta: { progressToken: 1 } }
@@ -101,7 +101,7 @@ describe("a session is its principal's", () => {
     expect((await alice.call(3, 'connection')).status).toBe(200)
   })
 
-  test('ids that cannot be one are unknown as well', async () => {
+  test('malformed ids are unknown too', async () => {
     const host = rawHost(hosting.url)
     for (const id of ['x', '../etc', "' or 1=1 --", 'A'.repeat(5_000)]) {
       host.use(id)
@@ -126,7 +126,7 @@ describe('scopes', () => {
         return host.post(body, headers)
       },
     ],
-  ])('that a token lacks are asked for besides those it has, in %s', async (_, call) => {
+  ])('that a token lacks are requested besides those it has, in %s', async (_, call) => {
     hosting.credentials.set(...principal('narrow', { scopes: ['wallets', 'cards:read'], clientId: 'app' }))
     const response = await call(rawHost(hosting.url, 'token-of-narrow'))
     expect(response.status).toBe(403)

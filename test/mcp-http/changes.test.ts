@@ -44,7 +44,7 @@ async function begin(databaseUrl: string): Promise<Process> {
   return { url: listener.url, store, service, signals, close }
 }
 
-onEachDatabase('what changes at another process', (database) => {
+onEachDatabase('a change at another process', (database) => {
   let drop: () => Promise<void>
   let processes: [Process, Process, Process]
 

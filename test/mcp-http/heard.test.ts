@@ -70,7 +70,7 @@ onEachDatabase('a host that watches a resource', (database) => {
   }
   const uriOf = (id: string) => `payments://${kinds[id.slice(0, 3)]}/${id}`
 
-  test('hears changes by another credential; hosts of any kind that cannot read the record hear nothing', async () => {
+  test('is notified of changes by another credential; hosts that cannot read the record are not', async () => {
     const { partyId } = own
     const wallets = await world.get('/wallets', { key: world.apiKey })
     const second = await addAgent(world, partyId, wallets.json.data[0].id, delegable)
@@ -99,7 +99,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     await Promise.all([...hearing, ...deaf.map(({ host }) => host)].map((host) => host.end()))
   })
 
-  test('hears of a payer’s agreement, of a person’s decision, and of due effects', async () => {
+  test('is notified of a payer’s agreement, of a person’s decision, and of due effects', async () => {
     const self = payer(world)
     await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
     const paymentId = (await self.pay(1001, { type: 'party_id', value: other.partyId })).json.data.id

@@ -75,7 +75,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await host.close()
   })
 
-  test('all that a connection causes has one instance id, which the host may choose', async () => {
+  test('gives everything that a connection causes one instance id, which the host may choose', async () => {
     const [own, chosen] = [await connected(), await connected({ 'X-Instance-ID': 'chosen run' })]
     const issue = async (host: typeof own) =>
       instanceOf((await host.callTool('issue_agent_card', card)).structuredContent?.data.id)
@@ -96,7 +96,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
   })
 })
 
-describe.each(hosts)('$host, on a server that asks and lasts', ({ open, sdk }) => {
+describe.each(hosts)('$host, on a server with questions and long calls', ({ open, sdk }) => {
   let hosting: Hosting
   beforeAll(async () => {
     hosting = await createHosting()
@@ -165,7 +165,7 @@ describe.each(hosts)('$host, on a server that asks and lasts', ({ open, sdk }) =
   })
 })
 
-test.each(['v1', 'v2'] as const)('a host of SDK %s goes on with a call whose connection breaks', async (sdk) => {
+test.each(['v1', 'v2'] as const)('a host of SDK %s continues a call whose connection breaks', async (sdk) => {
   const hosting = await createHosting()
   const host = hosts.find((each) => each.sdk === sdk && each.version === '2025-11-25')?.open()
   if (host === undefined) throw new Error('no such host')

@@ -44,7 +44,7 @@ function telling(): Server {
   return server
 }
 
-onEachDatabase('what is kept', (database) => {
+onEachDatabase('the stored data of a session', (database) => {
   let store: Store
   let drop: () => Promise<void>
   let hosting: Hosting
@@ -96,14 +96,14 @@ onEachDatabase('what is kept', (database) => {
     }
   })
 
-  test('a resource with a secret is none that is stored', async () => {
+  test('a resource with a secret is not stored', async () => {
     const read = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'payments://subscriptions/sub_1' } }
     await allEvents(await host.post(read))
     expect(stored.join()).not.toContain(canary)
     expect(stored.join()).toContain('contained a secret')
   })
 
-  test('a question that leads to a page of the person is held for a host that comes back, and not stored', async () => {
+  test('a question with a page for the person is held for a host that returns, and not stored', async () => {
     const events = eventsOf(await host.call(1, 'question'))
     const first = (await events.next()).value.id
     await events.next()
@@ -118,7 +118,7 @@ onEachDatabase('what is kept', (database) => {
     expect(JSON.stringify((await resumed.next()).value.message)).toContain('accept')
   })
 
-  test('fully delivered streams are forgotten soon, and a host that resumes one is told to stop', async () => {
+  test('fully delivered streams are soon deleted, and a host that resumes one is told to stop', async () => {
     const events = await allEvents(await host.call(1, 'plain'))
     expect(events.at(-1)?.message.result.structuredContent.data.attributes.name).toBe('plain')
     await expect.poll(kept).toEqual([])
@@ -126,7 +126,7 @@ onEachDatabase('what is kept', (database) => {
     expect(late.status).toBe(204)
   })
 
-  test('undelivered messages are forgotten when they are old, whether or not anybody comes', async () => {
+  test('old undelivered messages are deleted, even if no host asks for them', async () => {
     await hosting.close()
     await store.transaction(async ({ db }) => {
       const [session] = await db.selectFrom('mcpSessions').selectAll().execute()
@@ -138,7 +138,7 @@ onEachDatabase('what is kept', (database) => {
     await expect.poll(kept).toEqual([])
   })
 
-  test('an answer that nobody asked for is not kept, however it names a process', async () => {
+  test('an answer without a question is not stored, whatever process it names', async () => {
     await hosting.close()
     hosting = await createHosting({ sessions: createMcpSessions(store), system })
     const asking = rawHost(hosting.url)
@@ -189,7 +189,7 @@ describe('the lists of a session', () => {
     return told
   }
 
-  test('have no address that the server refused, and none beyond a bound of bytes', async () => {
+  test('have no address that the server refused, and none beyond a limit of bytes', async () => {
     hosting = await createHosting({ createServer: refusing })
     const host = rawHost(hosting.url)
     await host.initialize()

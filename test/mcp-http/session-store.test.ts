@@ -44,7 +44,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     sentAtMs,
   })
 
-  test('are found, touched and removed with all that is theirs', async () => {
+  test('are found, touched and removed with all their data', async () => {
     await sessions.create(session('a'), many)
     expect(await sessions.find('a')).toEqual(session('a'))
     expect(await sessions.find('b')).toBeUndefined()
@@ -59,7 +59,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('that were not used for too long, and the oldest beyond the bounds, give way', async () => {
+  test('that were unused for too long, and the oldest beyond the limits, are removed', async () => {
     await sessions.create(session('a', 1_000), many)
     await sessions.create(session('b', 2_000, 'bob'), many)
     await sessions.create(session('c', 3_000), many)
@@ -72,7 +72,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await there('a', 'd', 'e', 'g')).toEqual(['d', 'e', 'g'])
   })
 
-  test('give way to room for others where their party has the most, by however many keys', async () => {
+  test('of the party with the most are removed first to make room, however many keys it has', async () => {
     await sessions.create(session('victim', 1_000, 'bob'), many)
     const full = { ...many, sessions: 4 }
     for (const [number, key] of ['k1', 'k2', 'k3', 'k4', 'k5'].entries()) {
@@ -96,7 +96,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
 
   const kept = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
 
-  test('keep no more events than fit into one session, whichever their streams', async () => {
+  test('keep no more events than fit into one session, whatever their streams', async () => {
     await sessions.create(session('a'), many)
     for (let number = 0; number < 12; number++) {
       await sessions.appendEvent(event(1, `s${number}`, number), { perStream: 9, perSession: 10, characters: 10_000 })
@@ -124,7 +124,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await kept('s')).toBe(0)
   })
 
-  test('of which there is none, keep nothing', async () => {
+  test('that do not exist store nothing', async () => {
     await sessions.appendEvent(event(1), bounds(3))
     await sessions.deliver(mail('m', 'x'), 100)
     expect(await sessions.readEvents('a', 's', 0)).toEqual([])
@@ -144,7 +144,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await taken('y')).toEqual(['m4'])
   })
 
-  test('take only so much mail, and each message once', async () => {
+  test('accept a limited amount of mail, and each message once', async () => {
     await sessions.create(session('a'), many)
     for (let count = 0; count < 3; count++) await sessions.deliver(mail('again', 'z'), 100)
     expect(await sessions.takeMail('a', 'z')).toHaveLength(1)

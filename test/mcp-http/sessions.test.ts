@@ -43,7 +43,7 @@ describe('a session', () => {
     expect(await jsonOf(response)).toMatchObject({ jsonrpc: '2.0', id: 7 })
   })
 
-  test('answers as events once progress goes first', async () => {
+  test('answers as events if progress comes first', async () => {
     const host = await opened()
     const response = await host.call(7, 'progress', { marker: 'm', steps: 2 }, { _meta: { progressToken: 't' } })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
@@ -61,7 +61,7 @@ describe('a session', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('is not begun by an initialize that fails', async () => {
+  test('does not begin with an initialize that fails', async () => {
     const host = rawHost(hosting.url)
     const response = await host.initialize({ protocolVersion: 42 })
     expect(response.headers.get('mcp-session-id')).toBeNull()
@@ -84,7 +84,7 @@ describe('a session', () => {
     expect((await host.call(1, 'echo')).status).toBe(200)
   })
 
-  test('a cancelled call is aborted, and its waiters are released', async () => {
+  test('aborts a cancelled call, and releases its waiters', async () => {
     const host = await opened()
     const cancel = (requestId: number) =>
       host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(resultOf((await events.next()).value.message)).toEqual(answer)
   })
 
-  test('two hosts of one principal share nothing', async () => {
+  test('shares nothing with another host of its principal', async () => {
     const [first, second] = [await opened(), await opened()]
     const instance = async (host: typeof first) => resultOf(await jsonOf(await host.call(1, 'connection'))).instanceId
     expect(await instance(first)).toMatch(/^run_[\w-]{22}$/)
@@ -166,7 +166,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf(await jsonOf(await call))).toEqual({ action: 'decline' })
   })
 
-  test('without one, such a question goes over the only call', async () => {
+  test('without it, such a question goes over the only call', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.call(1, 'askAtLarge'))
@@ -176,7 +176,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf((await events.next()).value.message)).toEqual({ action: 'cancel' })
   })
 
-  test('continues after the interruption', async () => {
+  test('continues after an interruption', async () => {
     const host = await opened()
     const events = eventsOf(await host.send('GET'))
     const { id } = (await events.next()).value
@@ -221,7 +221,7 @@ describe('a call whose connection was lost', () => {
   })
 })
 
-test('a session that nobody used for half an hour has ended; one that is listened to has not', async () => {
+test('a session unused for half an hour has ended; one with a listener has not', async () => {
   await hosting.close()
   const system = fakeSystem()
   const { store, drop } = await sqlite.create()

@@ -56,14 +56,14 @@ onEachDatabase('two processes', (database) => {
     expect(b).toEqual(a)
   })
 
-  test('many requests that ask for it there at once find one', async () => {
+  test('many simultaneous requests for it there find one', async () => {
     const [, second] = await both()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => second.call(id, 'echo', { marker: id })))
     const markers = await Promise.all(answers.map(async (answer) => resultOf(await jsonOf(answer))))
     expect(markers).toEqual(Array.from({ length: 20 }, (_, id) => id))
   })
 
-  test("another's credential does not find it there", async () => {
+  test("another caller's credential does not find it there", async () => {
     const [first] = await both()
     const bob = rawHost(there.url, 'token-of-bob')
     bob.use(first.sessionId())
@@ -72,7 +72,7 @@ onEachDatabase('two processes', (database) => {
     expect((await first.call(1, 'echo')).status).toBe(200)
   })
 
-  test('ended there, it has ended here as well', async () => {
+  test('a session that is ended there has ended here, too', async () => {
     const [first, second] = await both()
     expect((await second.send('DELETE')).status).toBe(204)
     aheadMs += 1_000
@@ -93,7 +93,7 @@ onEachDatabase('two processes', (database) => {
     expect((await resumed.next()).done).toBe(true)
   })
 
-  test("the person's answer reaches the call, though it is posted there", async () => {
+  test("the person's answer reaches the call, even if it is posted there", async () => {
     const [first, second] = await both()
     const events = eventsOf(await first.call(1, 'ask'))
     await events.next()
@@ -114,7 +114,7 @@ onEachDatabase('two processes', (database) => {
     expect(cancelled.has(marker)).toBe(true)
   })
 
-  test('questions of both have ids of their own', async () => {
+  test('the questions of both have different ids', async () => {
     const [first, second] = await both()
     const [a, b] = [eventsOf(await first.call(1, 'ask')), eventsOf(await second.call(1, 'ask'))]
     await a.next()
