@@ -57,7 +57,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(strict.status).toBe(400)
   })
 
-  test('null and "" of an optional one are not given, a number may be a text', async () => {
+  test('null and "" for an optional one count as missing, and a number may be a text', async () => {
     const { host } = await opened()
     const filled = { expiresInMinutes: '', customerPartyId: null, idempotencyKey: '' }
     const issued = await host.callTool('issue_agent_card', { ...card, ...filled, maximumAmount: '5000' })
@@ -171,7 +171,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })
 
-  test('nothing listens: the address, and whether it is running', async () => {
+  test('if nothing listens, the error has the address, and asks whether the API is running', async () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     const between = () => {
       throw new TypeError('fetch failed', { cause })

@@ -124,7 +124,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('slow: it was done, and the answer comes as late as is said', async () => {
+      test('slow: it was done, and the answer comes after the specified time', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         const before = world.system.slept.length

@@ -25,7 +25,7 @@ async function connectedTo(world: World, chosen: (typeof hosts)[number], options
   return connection
 }
 
-onEachDatabase('the human decides,', (database) => {
+onEachDatabase('a person who must confirm a call', (database) => {
   let world: World
   let us: Checks
   let self: Payer
@@ -176,7 +176,7 @@ onEachDatabase('the human decides,', (database) => {
       ])
     })
 
-    test('verifies on the page of a 428, and the approval continues with a new key', async () => {
+    test('verifies on the page named by a 428, and the approval continues with a new key', async () => {
       const { userId, key } = await us.approver()
       const { paymentId, approvalId } = await us.review(60_000)
       const slept: number[] = []
@@ -303,7 +303,7 @@ onEachDatabase('the human decides,', (database) => {
     expect(paid.structuredContent.data.id).toBe(again.structuredContent.data.id)
   })
 
-  test('an answer counts for no other amount, payee, tool or connection, and not unsealed', async () => {
+  test('an answer counts for no other amount, payee, tool or connection, and must be sealed', async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
     const { requestState } = await call(payment)

@@ -82,7 +82,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(icons?.[0]?.sizes).toEqual(version === '2026-07-28' ? undefined : ['any'])
   })
 
-  test('calls a tool: all as structured content, and in words', async () => {
+  test('calls a tool, and gets everything as structured content and as text', async () => {
     const { host, seen } = await connected(open, [ok])
     await host.listTools()
     const result = await host.callTool('issue_agent_card', issue)
@@ -174,7 +174,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(logged).toEqual([])
   })
 
-  test('finishes the calls that run when its stdin ends, and closes once', async () => {
+  test('finishes running calls when its stdin ends, and closes once', async () => {
     let answer = (_: Response) => {}
     const slow = () =>
       new Promise<Response>((resolve) => {
@@ -205,7 +205,7 @@ test('a call that never ends does not keep the connection when its stdin ends', 
   expect(await call).toContain('closed')
 })
 
-test('a line that is no message is skipped', async () => {
+test('a line that is not a message is skipped', async () => {
   const { host, toServer, logged } = await connected(hosts[0].open, [ok])
   toServer.write('not json\n{"jsonrpc":"1.0"}\n\n')
   expect((await host.callTool('get_agent_card', { cardId })).structuredContent?.data).toEqual(card)

@@ -13,7 +13,7 @@ onEachDatabase('the program that calls', (database) => {
   afterAll(() => world.drop())
 
   describe.each(hosts)('$host', ({ host: name, open }) => {
-    test('the API gets the name of the calling program, and which of its calls repeats another', async () => {
+    test('is named to the API, which also learns which call repeats another', async () => {
       const seen: { path: string; userAgent: string | null; repeat: string | null }[] = []
       const memory = async () => {
         const { keyId: id, partyId } = await world.whoami()

@@ -12,7 +12,7 @@ import { addParty } from '../support/world.ts'
 import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
 import { hosts, type Person } from './hosts.ts'
 
-onEachDatabase('what only the MCP server knows of a run', (database) => {
+onEachDatabase('run entries that only the MCP server can add', (database) => {
   let at: Deciding
   beforeAll(async () => {
     at = await deciding(database)
@@ -143,7 +143,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       }
     })
 
-    test('a page to verify on, once however long it takes', async () => {
+    test('a verification page, once, however long it takes', async () => {
       const detail = 'Verify at https://pay.example/verify/mfc_1'
       const refusal = () =>
         Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
@@ -166,7 +166,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       }
     })
 
-    test('a card that is answered masked', async () => {
+    test('a card that is returned masked', async () => {
       const cardId = await at.world.issueCard()
       const told = async (who?: Person) => {
         const { host, kept } = await run(chosen, {

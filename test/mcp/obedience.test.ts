@@ -116,7 +116,7 @@ const dataOf = (result: ToolResult) => {
 
 describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open }) => {
   test.each(Object.keys(errorTable) as ErrorCode[])(
-    'gets out of %s, without the key of what was refused',
+    "recovers from %s, without the refused call's key",
     async (code) => {
       let refusals = 5
       const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refusing(code) : undefined)
@@ -218,7 +218,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     await connection.close()
   })
 
-  test('keeps the key while the result is unknown, even through a rate limit and a lost sign-in', async () => {
+  test('keeps the key while the result is unknown, even during a rate limit and a lost sign-in', async () => {
     const statuses = [503, 503, 503, 503, 429, 429, 429, 429, 401]
     const codes: Record<number, ErrorCode> = { 503: 'service_unavailable', 429: 'rate_limited', 401: 'unauthenticated' }
     const between = ({ method }: Request) => {

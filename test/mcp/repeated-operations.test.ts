@@ -75,7 +75,7 @@ const classes = {
   'makes a link that is good for one look': ['create_agent_card_details_page'],
 } as const
 
-test('every operation that changes anything is classified, and those that a repeat would do twice are guarded', () => {
+test('every operation that changes anything is classified, and those that a repeat would carry out twice are guarded', () => {
   const operations = Object.values<OperationDefinition>(catalogue)
   const isRehearsal = ({ name, toolsets }: OperationDefinition) =>
     name.startsWith('simulate_') || toolsets.includes('sandbox')

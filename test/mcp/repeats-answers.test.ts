@@ -16,7 +16,7 @@ type Options = NonNullable<Parameters<typeof connected>[2]>
 
 const [host] = hosts
 
-onEachDatabase('a repeated call that the API knows no key of', (database) => {
+onEachDatabase('a repeated call without a key that the API knows', (database) => {
   let world: World
   let inDatabase: CallMemory
   let made = 0

@@ -275,7 +275,7 @@ async function follow(scene: Scene, host: Host, tool: string, given: Record<stri
   throw new Error(`Nothing to follow in: ${told}`)
 }
 
-test('every guarded tool is walked, and every kind of record that one makes has a rule', () => {
+test('every guarded tool is tested, and every kind of record that one creates has a rule', () => {
   const operations = Object.values<OperationDefinition>(catalogue).filter(({ adds }) => adds === true)
   expect(Object.keys(guarded).sort()).toEqual(operations.map(({ name: tool }) => tool).sort())
   const types = operations.map(({ output }) => [...(output.shape.type as { values: Set<string> }).values][0] ?? '')
@@ -380,7 +380,7 @@ onEachDatabase('the repeat of a call', (database) => {
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 
   describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
-    test('leads on in one more call, at another host and after a restart', async () => {
+    test('has an answer that leads on in one more call, at another host and after a restart', async () => {
       const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
       const given = await argumentsOf(scene)
       const door = await opened(kind, by)

@@ -75,7 +75,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(onPurpose)).toBe(undefined)
   })
 
-  test('counts without a run as one of the credential, and says so', async () => {
+  test('counts per credential if there is no run, and says so', async () => {
     const { call } = await opened()
     const payment = newPayment()
     await call(payment)
@@ -83,7 +83,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(again?.next).toMatch(/new idempotencyKey\. Another conversation may have made that call\.$/)
   })
 
-  test('is another call in another run, with another credential, with other arguments, and after the window', async () => {
+  test('is a different call in another run, with another credential, with other arguments, or after the window', async () => {
     const payment = newPayment()
     const { call } = await opened({ run: 'run 1' })
     const ids = [idOf(await call(payment))]
@@ -181,14 +181,14 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(idOf(again)).toBe(idOf(first))
   })
 
-  test('is not sent if it cannot be remembered', async () => {
+  test('is not sent if the call cannot be recorded', async () => {
     const broken = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
     const { call, sent } = await opened({ repeats: broken })
     expect(errorOf(await call(newPayment()))).toMatchObject({ code: 'service_unavailable', status: 503 })
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toEqual([])
   })
 
-  test('that sets a state is as it was', async () => {
+  test('is sent again with a new key if it only sets a value', async () => {
     const { host: at, sent } = await opened()
     const wallets = await at.callTool('list_wallets')
     const { data } = wallets.structuredContent ?? {}
@@ -200,7 +200,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(new Set(keys).size).toBe(2)
   })
 
-  test('leaves no key and no argument in the database, and nothing at all after a day', async () => {
+  test('leaves no key and no argument in the database, and nothing after a day', async () => {
     const { call } = await opened()
     const key = String(keyOf(await call(newPayment({ description: 'A very private reason' }))))
     const rows = JSON.stringify((await allTables(world.store)).get('sentCalls'))
@@ -212,7 +212,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect((await allTables(world.store)).get('sentCalls')).toEqual([])
   })
 
-  test('at a deployed API is known by a file that only its user reads, or else by the process', async () => {
+  test('at a deployed API is remembered in a file that only its user can read, or by the process', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'sent-calls-'))
     const path = join(directory, 'data', 'sent-calls.json')
     const warned: string[] = []

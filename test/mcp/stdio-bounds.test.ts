@@ -59,7 +59,7 @@ test('a host that does not read its answers is not read either, and gets all of 
   await expect.poll(() => host.answers().length).toBe(asked + 1)
 })
 
-test('a line that is too long is answered with an error, keeps nothing, and the next one is served', async () => {
+test('a line that is too long gets an error and is not stored, and the next line is served', async () => {
   const host = connected({ reads: true })
   const part = Buffer.alloc(1024 * 1024, 'x')
   host.stdin.write('{"jsonrpc":"2.0","id":"long","method":"')

@@ -30,7 +30,7 @@ async function started({ sdk, open }: (typeof hosts)[number], who: Person, setti
 }
 
 describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
-  test('asks the person by its settings, masks cards, and lists the activity of its run', async () => {
+  test('asks the person as configured, masks cards, and lists the activity of its run', async () => {
     const who = person([yes], { form: {} })
     const settings = {
       PAYMENTS_CONFIRM: 'always',

@@ -105,7 +105,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(activity.every(({ resourceIds }) => resourceIds?.includes(cardTransactionId))).toBe(true)
   })
 
-  test('a card of more than its wallet has says so, and one of less says nothing', async () => {
+  test("a card above its wallet's balance says so, and one below says nothing", async () => {
     const available = said(await agent('list_wallets'), 'balance.available')
     const merchant = { name: 'Boats' }
     const beyond = await agent('issue_agent_card', { merchant, maximumAmount: cents(available) + 1 })
@@ -116,7 +116,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
   })
 
-  test('somebody is paid, a larger payment waits for an approval and gets it', async () => {
+  test('a payment is made, and a larger one waits for an approval and gets it', async () => {
     const whoami = await agent('whoami')
     const paid = await agent('create_payment', {
       amount: 1_050,

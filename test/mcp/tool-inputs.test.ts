@@ -56,7 +56,7 @@ describe('a host that drops bounds, forms and defaults', () => {
   const dropped = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']
   dropped.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
 
-  test.each(tools)('loses nothing of $title that words do not say', ({ tool }) => {
+  test.each(tools)('misses nothing of $title that the words do not say', ({ tool }) => {
     for (const [path, schema] of within(tool.inputSchema as Schema)) {
       for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
         expect(schema.description, `${path} ${keyword}`).toMatch(said[keyword]?.(schema[keyword]) ?? /never/)
@@ -99,7 +99,7 @@ describe('a host that drops bounds, forms and defaults', () => {
   })
 })
 
-describe('the strict functions of OpenAI', () => {
+describe("OpenAI's strict functions", () => {
   const keywords = ['type', 'enum', 'const', 'anyOf', 'description', 'properties', 'required', 'items', 'format']
   keywords.push('additionalProperties', 'minimum', 'maximum', 'multipleOf', 'pattern', 'minItems', 'maxItems')
   /** Keywords that a converter drops; the description has their values. */
@@ -136,7 +136,7 @@ describe('the strict functions of OpenAI', () => {
     return schema.enum === undefined ? either : { ...either, enum: [...(schema.enum as unknown[]), null] }
   }
 
-  test.each(tools)('can be $title', ({ tool }) => {
+  test.each(tools)('can express $title', ({ tool }) => {
     const converted = strict(tool.inputSchema as Schema, '')
     expect(converted.type).toBe('object')
     expect(converted.required).toEqual(Object.keys(tool.inputSchema.properties ?? {}))
@@ -221,7 +221,7 @@ describe('a host that sends nothing that its validator refuses', () => {
     expect(tool.inputSchema.required ?? []).not.toContain('currency')
   })
 
-  test('sends no other currency than there is', () => {
+  test('cannot send another currency', () => {
     const issue = tools.find(({ tool }) => tool.name === 'issue_agent_card')?.tool.inputSchema
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'EUR' }
     expect(ajv.getValidator(issue as never)(card).valid).toBe(false)
@@ -251,7 +251,7 @@ describe('the text sent to a model with every request', () => {
   })
 })
 
-test('a card is said to be taken by any merchant of the sandbox, and is', async () => {
+test('a card works at any merchant of the sandbox, as its tool says', async () => {
   const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
   expect(offered?.tool.description).toContain('the sandbox takes any')
   const world = await createWorld(sqlite)
@@ -322,7 +322,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
       /tags\.1 repeats the key "a"/,
     ],
     ['a value that is no text', [{ key: 'a', value: 1 }], /tags/],
-  ])('that are not are refused: %s', async (_, tags, words) => {
+  ])('that are invalid are refused: %s', async (_, tags, words) => {
     const refused = await connection.host.callTool('create_wallet', { displayName: 'Travel', tags })
     expect(errorOf(refused)).toMatchObject({ code: 'invalid_value', detail: expect.stringMatching(words) })
   })

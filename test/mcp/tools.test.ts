@@ -45,7 +45,7 @@ describe.each(environments)('the tools of %s', (environment) => {
     expect(average, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(135)
   })
 
-  test('are those of the environment, in the order of the catalogue, made once', () => {
+  test('are those of the environment in the order of the catalogue, created once', () => {
     const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
     expect(toolList(everyTool(environment)).map(({ name }) => name)).toEqual(names)
     expect(operationsOf(everyTool(environment)).map(({ name }) => name)).toEqual(names)
@@ -69,7 +69,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(operation.description).toMatch(/^[A-Z].{10,}\.$/)
   })
 
-  test('takes every argument side by side', () => {
+  test('accepts every argument at the top level', () => {
     const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
     expect(new Set(names).size).toBe(names.length)
     expect(names).not.toContain('idempotencyKey')
@@ -107,7 +107,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(validator(tool?.inputSchema)({}).valid).toBeTypeOf('boolean')
   })
 
-  test('accepts results with less, more and other than the catalogue knows', () => {
+  test('accepts results with missing, additional and different values', () => {
     const valid = validator(tool?.outputSchema)
     const { type, id } = z.toJSONSchema(operation.output).properties as Record<string, { const?: string }>
     const resource = {

@@ -112,13 +112,13 @@ describe('applications with metadata documents', () => {
     expect(site.asked).not.toContain('/client.json')
   })
 
-  test('have nothing else fetched that they name', async () => {
+  test('may name other addresses, which are not fetched', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/with-sector.json`)).toBe(200)
     expect(site.asked).toEqual(['/with-sector.json'])
   })
 
-  test('without an end are not read to it', async () => {
+  test('of endless length are not read to the end', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
     await ended
@@ -126,7 +126,7 @@ describe('applications with metadata documents', () => {
     expect(written).toBeLessThan(2000)
   })
 
-  test('have an address over https without tricks, or nothing is fetched', async () => {
+  test('need an ordinary https address, or nothing is fetched', async () => {
     await start()
     for (const id of [
       'http://app.example/client.json',
@@ -142,7 +142,7 @@ describe('applications with metadata documents', () => {
     expect(site.asked).toEqual([])
   })
 
-  test('are fetched 60 in a minute at an address, and at another all the time', async () => {
+  test('are fetched 60 times a minute for one client address, independently of others', async () => {
     await start()
     const at = (address: string) => ({
       service: { fetch: (request: Request) => open.service.fetch(request, { local: true, address }) },
@@ -193,7 +193,7 @@ describe('a document that an application publishes', () => {
     return oauth.processRefreshTokenResponse(server, client, await request)
   }
 
-  test('is kept over a restart, for sign-ins as long as it is fresh and for refreshes ever after', async () => {
+  test('is kept over a restart, for sign-ins while it is fresh, and for refreshes forever', async () => {
     await start({ 'cache-control': 'public, max-age=3600' })
     const application = await applicationAt(open)
     const attempt = await authorizationUrl(application)

@@ -61,7 +61,7 @@ describe('a device without a browser', () => {
     return browser.submit(page, { agent, agentName: '', decision }, new URL(page.url).pathname)
   }
 
-  test('is connected by a person with one, and then works as the agent', async () => {
+  test('is connected by a person who has one, and then acts as the agent', async () => {
     // The scope is named as the hosted connector names it.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
@@ -113,7 +113,7 @@ describe('a device without a browser', () => {
     expect(page.text).toContain('<title>Error: Connect a device')
   })
 
-  test('a code works once, both as a device code and as a user code', async () => {
+  test('gets a code that works once, both as a device code and as a user code', async () => {
     const code = await begin()
     const browser = openBrowser(world)
     await decide(browser, await enter(browser, code), 'allow')
@@ -126,15 +126,18 @@ describe('a device without a browser', () => {
     expect((await world.get('/whoami', { key: String(first.json.access_token) })).status).toBe(401)
   })
 
-  test.each(['BBBB-BBBB', '', "' or 1=1", 'hashed:x', 'B'.repeat(500)])('a code of nobody, %j', async (user_code) => {
-    await begin()
-    const browser = openBrowser(world)
-    const page = await browser.submit(await browser.get('/oauth/device'), { user_code })
-    expect(page.text).toContain('<title>Error: Connect a device')
-    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
-  })
+  test.each(['BBBB-BBBB', '', "' or 1=1", 'hashed:x', 'B'.repeat(500)])(
+    'refuses an unknown code: %j',
+    async (user_code) => {
+      await begin()
+      const browser = openBrowser(world)
+      const page = await browser.submit(await browser.get('/oauth/device'), { user_code })
+      expect(page.text).toContain('<title>Error: Connect a device')
+      expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    },
+  )
 
-  test('a code is read however it is typed, and one in the address is still asked about', async () => {
+  test('has its code read however it is typed, and confirmed even if it is in the address', async () => {
     const code = await begin()
     const browser = openBrowser(world)
     const user_code = ` ${code.user_code.replace('-', '').toLowerCase()} `
@@ -144,7 +147,7 @@ describe('a device without a browser', () => {
     expect(await poll(code)).toMatchObject({ json: { error: 'authorization_pending' } })
   })
 
-  test('the form of another browser, or without its token, connects nothing', async () => {
+  test('is not connected by a form of another browser or without its token', async () => {
     const code = await begin()
     const [browser, other] = [openBrowser(world), openBrowser(world)]
     await other.get(code.verification_uri)
@@ -173,7 +176,7 @@ describe('a device without a browser', () => {
     expect(await poll(await begin(), form)).toMatchObject({ status, json: { error } })
   })
 
-  test('another client cannot poll, nor one that did not register for it begin', async () => {
+  test('is not polled for by another client, and needs a registration for this flow', async () => {
     const code = await begin()
     const { client } = await createApplication(world, {
       redirect_uris: [],
@@ -187,7 +190,7 @@ describe('a device without a browser', () => {
     expect(await poll(code, { client_id: host })).toMatchObject({ status: 400 })
   })
 
-  test('that polls faster than every five seconds is told to slow down, and answered after waiting', async () => {
+  test('that polls faster than every five seconds is told to slow down, and gets its answer after waiting', async () => {
     const [code, other] = [await begin(), await begin()]
     const pending = { status: 400, json: { error: 'authorization_pending' } }
     const tooFast = { status: 400, json: { error: 'slow_down' } }
@@ -205,7 +208,7 @@ describe('a device without a browser', () => {
     expect(await poll(code)).toMatchObject({ status: 200 })
   })
 
-  test('codes are tried 60 times in a minute at an address; without the form’s token none is looked at', async () => {
+  test('has its codes tried at most 60 times a minute from an address, and never without the form’s token', async () => {
     const code = await begin()
     const at = (address: string) => ({
       service: {

@@ -93,7 +93,7 @@ onEachDatabase('OAuth', (database) => {
     expect(one.grantId).not.toBe(two.grantId)
   })
 
-  test('a connection lacks scopes it did not request, learns which it needs, and can be extended', async () => {
+  test('a connection lacks scopes that it did not request, learns which it needs, and can be extended', async () => {
     const { application, browser, tokens } = await connect(world, { scope: 'payments:read offline_access' })
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     const refused = await world.post('/agent-cards', card, { key: tokens.access_token })
@@ -106,7 +106,7 @@ onEachDatabase('OAuth', (database) => {
     expect((await whoami(more.tokens.access_token)).grantId).toBe((await whoami(tokens.access_token)).grantId)
   })
 
-  test('the names of scopes that the hosted connector announces are understood', async () => {
+  test("the hosted connector's names of scopes are understood", async () => {
     const scope = 'payments:move customers:invite agents:operate external-accounts:link offline_access'
     const { application, tokens } = await connect(world, { scope })
     const granted = ['cards:agent', 'customers:write', 'external-accounts:link', 'payments:write']
@@ -137,7 +137,7 @@ onEachDatabase('OAuth', (database) => {
     await expect(refresh(String(next.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('of two refreshes at once one is refused, and nothing works afterwards', async () => {
+  test('one of two simultaneous refreshes is refused, and nothing works afterwards', async () => {
     const { application, tokens } = await connect(world)
     const { server, client } = application
     const refresh = async () => {
@@ -243,7 +243,7 @@ describe('discovery', () => {
     return { status: response.status, json: (await response.json()) as Record<string, unknown> }
   }
 
-  test.each(['oauth-authorization-server', 'openid-configuration'])('%s tells what the server does', async (name) => {
+  test.each(['oauth-authorization-server', 'openid-configuration'])('%s describes the server', async (name) => {
     const { json } = await read(`/.well-known/${name}`)
     expect(json).toMatchObject({
       issuer: address,

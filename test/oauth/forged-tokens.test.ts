@@ -172,12 +172,12 @@ describe('access tokens', () => {
     expect(world.logged.join('\n')).not.toContain(await forger.sign())
   })
 
-  test('an ID token is no access token', async () => {
+  test('an ID token is not accepted as an access token', async () => {
     expect(idToken.split('.')).toHaveLength(3)
     expect([await accepts(idToken), await otherAccepts(idToken)]).toEqual([false, false])
   })
 
-  test('an access token counts in its header only, as a bearer', async () => {
+  test('an access token is accepted only as a bearer token in the header', async () => {
     const token = await forger.sign()
     const statuses = async (path: string, headers: Record<string, string>) =>
       (await world.service.fetch(new Request(`${address}${path}`, { headers }))).status

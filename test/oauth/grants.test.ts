@@ -54,7 +54,7 @@ onEachDatabase('a connection', (database) => {
     return oauth.processRefreshTokenResponse(server, client, response)
   }
 
-  test('that is ended ends at once: its token, exchanged tokens, and the next refresh', async () => {
+  test('that is ended ends immediately: its token, exchanged tokens, and the next refresh', async () => {
     const keys = [connected.tokens.access_token, await exchanged()]
     for (const key of keys) expect(await statusOf(key)).toBe(200)
     await connections.revoke(user, await grantId())
@@ -106,7 +106,7 @@ onEachDatabase('a connection', (database) => {
     expect(await statusOf(connected.tokens.access_token)).toBe(200)
   })
 
-  test('lasts for a year, however often it is refreshed, and not on a token’s last minutes', async () => {
+  test('lasts exactly a year, however often it is refreshed', async () => {
     let { refresh_token } = connected.tokens
     for (let months = 0; months < 7; months++) {
       vi.setSystemTime(Date.now() + 50 * dayMs)

@@ -93,7 +93,7 @@ describe('introspection', () => {
     }
   })
 
-  test('a refresh token is shown to its own application only', async () => {
+  test('shows a refresh token to its own application only', async () => {
     const { refresh_token } = connected.tokens
     const own = { client_id: connected.application.client.client_id }
     const other = { client_id: (await createApplication(world)).client.client_id }
@@ -102,7 +102,7 @@ describe('introspection', () => {
     expect((await ask(refresh_token)).json).not.toMatchObject({ active: true })
   })
 
-  test.each(['a.b.c', 'text', 'hashed:text', ''])('%j is no token', async (token) => {
+  test.each(['a.b.c', 'text', 'hashed:text', ''])('treats %j as no token', async (token) => {
     const answer = await ask(token, world.apiKey, { client_id: connected.application.client.client_id })
     expect(answer.json).not.toMatchObject({ active: true })
     expect(answer.status).toBeLessThan(500)

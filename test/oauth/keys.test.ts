@@ -64,7 +64,7 @@ const stored = () => world.store.transaction(({ db }) => db.selectFrom('signingK
 onEachDatabase('signing keys', (database) => {
   beforeEach(() => begin(database))
 
-  test('sign for 30 days, verify for two more, and are gone then', async () => {
+  test('sign for 30 days, verify for two more, and are then deleted', async () => {
     const { application, tokens } = await connect(world)
     const first = kidOf(tokens.access_token)
     expect(await published()).toEqual([first])
@@ -88,7 +88,7 @@ onEachDatabase('signing keys', (database) => {
     expect(await statusOf(await forger.sign(now, { kid: String(first) }))).toBe(401)
   })
 
-  test('are the same in all processes, which make one when it is time', async () => {
+  test('are the same in all processes, which create a new one in time', async () => {
     const stores = [world.store]
     if (database.name === 'postgres') stores.push(await openStore({ url: world.url, system }))
     const [one, two] = [another(stores[0] as Store), another(stores.at(-1) as Store)]
@@ -111,7 +111,7 @@ onEachDatabase('signing keys', (database) => {
 describe('signing keys', () => {
   beforeEach(() => begin(sqlite))
 
-  test('that nobody knows are looked for once in a second', async () => {
+  test('that are unknown are looked up at most once a second', async () => {
     const { tokens } = await connect(world)
     const forger = await createForger(world, tokens.access_token)
     let transactions = 0
@@ -147,7 +147,7 @@ describe('signing keys', () => {
     expect(await ask((count) => `unknown ${count}`)).toBe(plain + 1)
   })
 
-  test('that another process made are found when a token of theirs comes', async () => {
+  test('of another process are found when a token with one arrives', async () => {
     const { application, tokens } = await connect(world)
     const other = another(world.store)
     expect(await statusOf(tokens.access_token, other)).toBe(200)

@@ -65,7 +65,7 @@ describe.skipIf(made === null)('a site on this machine or its network', () => {
   })
 
   test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433', '127.1'])(
-    'is never asked as %s',
+    'gets no request as %s',
     async (host) => {
       asked.length = 0
       const { server: authorization, resource, world } = await createApplication(open)

@@ -44,7 +44,7 @@ describe('documents at addresses from strangers', () => {
     '2130706433',
     '127.1',
     'localhost.',
-  ])('is not even connected to as %s', async (host) => {
+  ])('get no connection as %s', async (host) => {
     const { port, connections } = await counting()
     const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
     await expect(fetching(`https://${host}:${port}/`)).rejects.toThrow()
@@ -61,12 +61,12 @@ describe('documents at addresses from strangers', () => {
     '[fd00::1]',
     'intranet',
     'files.local',
-  ])('is refused at %s', async (host) => {
+  ])('are refused at %s', async (host) => {
     const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
     await expect(fetching(`https://${host}/`)).rejects.toThrow('private address')
   })
 
-  test('is fetched through the proxy, except for hosts that bypass it', async () => {
+  test('are fetched through the proxy, except for hosts that bypass it', async () => {
     const proxy = await refusingProxy()
     const env = { HTTPS_PROXY: proxy.url, no_proxy: 'localhost,.inside.example' }
     const fetching = createPublicFetch(outgoingProxy({ env }))

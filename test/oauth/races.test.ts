@@ -19,7 +19,7 @@ import { address, openBrowser } from './browser.ts'
 /**
  * A thief and the owner present the same token to two processes at once: at most one succeeds, and only for a moment.
  */
-onEachDatabase('at once', (database) => {
+onEachDatabase('two simultaneous uses of', (database) => {
   let world: World
   let stores: Store[]
   let services: Service[]

@@ -33,7 +33,7 @@ describe('registration', () => {
     await world.drop()
   })
 
-  test('an id, and nothing secret', async () => {
+  test('returns an id, and nothing secret', async () => {
     const { status, json } = await register(world, { ...minimal, client_name: 'A host', scope: 'account:read' })
     expect(status).toBe(201)
     expect(json).toMatchObject({
@@ -49,7 +49,7 @@ describe('registration', () => {
   })
 
   test.each(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])(
-    'whoever wants %s gets no secret',
+    'gives no secret to a client that asks for %s',
     async (token_endpoint_auth_method) => {
       const { json } = await register(world, { ...minimal, token_endpoint_auth_method, client_secret: 'mine' })
       expect(json).toMatchObject({ token_endpoint_auth_method: 'none' })
@@ -97,14 +97,14 @@ describe('registration', () => {
     expect(await register(world, metadata)).toMatchObject({ status: 400, json: { error } })
   })
 
-  test('long metadata are not read', async () => {
+  test('does not read metadata that is too long', async () => {
     expect(await register(world, { ...minimal, client_name: 'n'.repeat(20_000) })).toMatchObject({
       status: 413,
       json: { error: 'invalid_request' },
     })
   })
 
-  test('60 in a minute at an address, then the next minute; at another address all the time', async () => {
+  test('is possible 60 times a minute from an address, independently of other addresses', async () => {
     const [stranger, host] = ['192.0.2.1', '192.0.2.2']
     for (let count = 0; count < 60; count++) expect((await register(world, minimal, stranger)).status).toBe(201)
     const refused = await register(world, minimal, stranger)
@@ -115,7 +115,7 @@ describe('registration', () => {
     expect((await register(world, minimal, stranger)).status).toBe(201)
   })
 
-  test('nothing that an application names is fetched', async () => {
+  test('fetches nothing that an application names', async () => {
     const asked: string[] = []
     const open = await openFetchingService(async (input) => {
       asked.push(String(input))
@@ -132,7 +132,7 @@ describe('registration', () => {
 })
 
 onEachDatabase('registered applications', (database) => {
-  test('are forgotten after a day, unless somebody connected them', async () => {
+  test('are deleted after a day, unless somebody connected them', async () => {
     const system = fakeSystem({ now: Date.now() })
     const world = await createWorld(database, { system })
     const unused = await createApplication(world)
@@ -181,7 +181,7 @@ describe('with 10,000 registered applications that nobody connected', () => {
   })
 })
 
-test('sign-ins begin 120 times in a minute at an address, those of applications that are not known not counted', async () => {
+test('sign-ins can begin 120 times a minute from an address, not counting those of unknown applications', async () => {
   const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
   const { url } = await authorizationUrl(await createApplication(world))
   const begin = (of: string, address: string) => world.service.fetch(new Request(of), { local: false, address })

@@ -97,7 +97,7 @@ describe('the MCP endpoint as a resource server', () => {
     ['without a credential', undefined, false],
     ['with one that nobody has', 'ak_ntl_sandbox_0123456789abcdef0123', true],
     ['with a token that nobody signed', 'a.b.c', true],
-  ])('tells who comes %s how to sign in', async (_, bearer, wasSent) => {
+  ])('tells a caller %s how to sign in', async (_, bearer, wasSent) => {
     const answer = await post(bearer, { id: 1, method: 'ping' })
     expect(answer.status).toBe(401)
     const challenge = String(answer.headers.get('www-authenticate'))
@@ -108,7 +108,7 @@ describe('the MCP endpoint as a resource server', () => {
     expect(await metadata.json()).toMatchObject({ resource: `${address}/mcp`, authorization_servers: [address] })
   })
 
-  test('takes no credential from the address', async () => {
+  test('accepts no credential in the address', async () => {
     const { tokens } = await connect(world)
     const message = { id: 1, method: 'ping' }
     expect((await post(undefined, message, {}, `/mcp?access_token=${tokens.access_token}`)).status).toBe(401)
@@ -138,7 +138,7 @@ describe('the MCP endpoint as a resource server', () => {
     })
   })
 
-  test('hands no inbound token on: the API gets one of its own', async () => {
+  test('forwards no token that it receives: the API gets one of its own', async () => {
     const { tokens } = await connect(world)
     const { call } = await open(tokens.access_token)
     expect((await call('list_wallets')).json.result.isError).not.toBe(true)
@@ -152,7 +152,7 @@ describe('the MCP endpoint as a resource server', () => {
     expect(sent.filter(({ path }) => path === '/oauth/token')).toHaveLength(1)
   })
 
-  test('a session is another principal’s as little as it is there', async () => {
+  test('hides a session from other principals', async () => {
     const [mine, theirs] = [await connect(world), await connect(world, { choice: { agent: 'new', name: 'Other' } })]
     const { session } = await open(mine.tokens.access_token)
     const message = { id: 1, method: 'tools/list' }
@@ -182,7 +182,7 @@ describe('the MCP endpoint as a resource server', () => {
     expect(ended.headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
 
-  test('the tools are those that the scopes allow', async () => {
+  test('offers the tools that the scopes allow', async () => {
     const names = async (scope: string) => {
       const { tokens } = await connect(world, { scope })
       const { session } = await open(tokens.access_token)
@@ -196,7 +196,7 @@ describe('the MCP endpoint as a resource server', () => {
   })
 })
 
-test('who can neither pick nor create an agent connects an application that acts as the user', async () => {
+test('a user who can neither pick nor create an agent connects an application that acts as the user', async () => {
   const { store, system } = world
   const nowMs = system.now()
   const [partyId, userId] = [newId('pty', system, nowMs), newId('usr', system, nowMs)]

@@ -64,7 +64,7 @@ onEachDatabase('a one-time link', (database) => {
     expect(site.world.logged.join('\n')).not.toContain(code)
   })
 
-  test('is not used by the form of another site, and leads nowhere that somebody else wrote', async () => {
+  test("does not work from another site's form, and leads to no address from outside", async () => {
     const { action } = await newLink()
     const visitor = await site.visitor()
     const foreign = await visitor.post(action, { next: '/console' }, { 'Sec-Fetch-Site': 'cross-site' })

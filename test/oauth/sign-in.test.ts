@@ -129,7 +129,7 @@ onEachDatabase('signing in', (database) => {
     expect(world.logged.join('\n')).not.toContain(session)
   })
 
-  test('is closed for 15 minutes after ten wrong passwords, also all at once and to the right one', async () => {
+  test('is closed for 15 minutes after ten wrong passwords, even simultaneous ones, and even to the right one', async () => {
     const tries = Array.from({ length: 12 }, (_, count) => send('/sign-in', { email, password: `wrong ${count}` }))
     const statuses = (await Promise.all(tries)).map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
@@ -140,7 +140,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('is closed to strangers at the address that they tried, and to nobody elsewhere', async () => {
+  test('is closed to strangers at the address that they used, and to nobody elsewhere', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
     const tried = []
     for (let count = 0; count < 11; count++)
@@ -177,7 +177,7 @@ onEachDatabase('signing in', (database) => {
     expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
   })
 
-  test('keeps no browser known that somebody else signed in at, or before the password was replaced', async () => {
+  test("forgets a known browser after another user's sign-in there, and after a change of the password", async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const from = '192.0.2.1'
@@ -200,7 +200,7 @@ onEachDatabase('signing in', (database) => {
     expect(await statuses()).toEqual([429, 429])
   })
 
-  test('closes an account everywhere only after 500 wrong passwords, and not to a browser that is known', async () => {
+  test('closes an account everywhere only after 500 wrong passwords, and never to a known browser', async () => {
     const cookie = browserOf(await send('/sign-in', { email, password }))
     const from = (count: number) => ({ from: `192.0.2.${Math.floor(count / 10)}` })
     await insertRefusals(email, 499)
@@ -209,7 +209,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password }, { ...from(2), headers: { ...own, cookie } })).status).toBe(303)
   })
 
-  test('counts the wrong ones in a row only, and each user’s own', async () => {
+  test('counts only consecutive wrong passwords, for each user separately', async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const wrong = async (count: number) => {
@@ -264,7 +264,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('keeps a hash of no cost only of a password that was made here, and a try takes as long', async () => {
+  test('stores a cheap hash only of a generated password, and a try takes as long', async () => {
     await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
     const made = String((await world.service.seedPassword(undefined)).password)
     const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
@@ -276,7 +276,7 @@ describe('signing in', () => {
     expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
   })
 
-  test('is tried 30 times in a minute at an address, and 300 times at all addresses', async () => {
+  test('can be tried 30 times a minute from an address, and 300 times from all addresses', async () => {
     const known = { headers: { ...own, cookie: browserOf(await send('/sign-in', { email, password })) } }
     const accounts = ['a@example.com', 'b@example.com', 'c@example.com']
     for (const account of accounts) await setPassword(await addUser(account))
@@ -346,7 +346,7 @@ describe('signing in', () => {
     expect(await opens(answer)).toBe(false)
   })
 
-  test('gives a cookie that no script, no other site and no other host gets', async () => {
+  test('sets a cookie that no script, no other site and no other host gets', async () => {
     const here = cookieOf(await send('/sign-in', { email, password })).split('; ')
     expect(here.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax'])
     const service = deployed({ publicUrl: () => 'https://payments.example' })
@@ -384,7 +384,7 @@ describe('signing in', () => {
     expect([await opens(first), await opens(second)]).toEqual([false, true])
   })
 
-  test('is not done by the form of another site', async () => {
+  test("does not work from another site's form", async () => {
     for (const headers of [
       { origin: 'https://evil.example' },
       { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },

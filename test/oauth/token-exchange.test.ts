@@ -64,7 +64,7 @@ onEachDatabase('token exchange', (database) => {
     expect(left).toHaveLength(0)
   })
 
-  test('ends at once for a revoked key, whose tokens live out their time', async () => {
+  test('ends immediately for a revoked key, whose tokens stay valid until they expire', async () => {
     const { id, attributes } = await agentKey()
     const token = await exchanged(world, attributes.agentKey)
     await revokeKey(world, id)
@@ -109,14 +109,14 @@ onEachDatabase('token exchange', (database) => {
     expect((await exchange(world, form)).status).toBe(200)
   })
 
-  test('refuses another content type and a body that is too long', async () => {
+  test('refuses other content types and a body that is too long', async () => {
     const json = await exchange(world, JSON.stringify(exchangeOf(world.agentKey)), 'application/json')
     expect(json).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
     const long = await exchange(world, { ...exchangeOf(world.agentKey), more: 'x'.repeat(20_000) })
     expect(long).toMatchObject({ status: 413, json: { error: 'invalid_request' } })
   })
 
-  test('is for keys: neither its own tokens nor a user’s are exchanged', async () => {
+  test('is for keys only: neither its own tokens nor a user’s are exchanged', async () => {
     const { partyId } = await world.whoami()
     const { token } = await addUserToken(world, partyId)
     for (const other of [token, await exchanged(world, world.agentKey)]) {

@@ -83,7 +83,7 @@ test('loads little before it answers', () => {
   expect(size(start)).toBeLessThan(size(scripts) / 3)
 })
 
-test('serves the API, its pages and their files, signing in, and the views, and reaches an API elsewhere', async () => {
+test('serves the API, its pages and files, sign-in and the views, and reaches a deployed API', async () => {
   const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
   const server = await serve([join(unpacked, 'server/cli.js'), 'serve'], {
     ...env,

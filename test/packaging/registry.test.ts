@@ -45,7 +45,7 @@ const Entry = z.strictObject({
   packages: z.array(NpmPackage),
 })
 
-test('server.json has the form that the registry of MCP servers takes', () => {
+test('server.json has the form that the registry of MCP servers accepts', () => {
   expect(Entry.safeParse(entry)).toMatchObject({ success: true })
 })
 

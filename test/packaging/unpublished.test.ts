@@ -39,7 +39,7 @@ const files = [
  */
 const expected = { 'server.json': ['a package of a registry'] }
 
-test('nothing has people fetch the package by a name that nobody owns', () => {
+test('no text tells people to fetch the package by a name that nobody owns', () => {
   expect(files.length).toBeGreaterThan(500)
   const found = files.map((path) => [path, mentions(readFileSync(join(root, path), 'utf8'))] as const)
   expect(Object.fromEntries(found.filter(([, what]) => what.length > 0))).toEqual(expected)
@@ -62,6 +62,6 @@ test.each([
   '"payments-mcp": "file:../.."',
   'npx -y @modelcontextprotocol/inspector /path/to/payments-mcp/node_modules/.bin/node',
   'node_modules/.bin/payments-mcp rehearse',
-])('%s is no such thing', (text) => {
+])('%s would not be found', (text) => {
   expect(mentions(text)).toEqual([])
 })

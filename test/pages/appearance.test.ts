@@ -73,7 +73,7 @@ describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
 /** Returns how far the page or the form can be scrolled sideways. */
 const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
 
-test('on a phone nothing scrolls sideways, whatever the texts of the merchant', async () => {
+test('on a phone nothing scrolls sideways, whatever the merchant wrote', async () => {
   const descriptions = ['W'.repeat(200), 'اشتراك شهري في النادي الرياضي ‎'.repeat(6).slice(0, 200)]
   for (const [index, description] of descriptions.entries()) {
     const tab = await open({ width: 320, attributes: { description } })

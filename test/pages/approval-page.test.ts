@@ -119,7 +119,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(page.text).toContain('no money moved')
   })
 
-  test('takes a reason of 500 characters of any script, and gives a longer one back', async () => {
+  test('accepts a reason of 500 characters in any script, and returns a longer one to its field', async () => {
     const { path, id } = await waiting()
     const { visitor } = await opened({ path })
     const reason = '払'.repeat(500)
@@ -270,7 +270,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await site.world.service.fetch(request)).toMatchObject({ status: 401 })
   })
 
-  test('shows payee and requester, whoever they are', async () => {
+  test('shows payees and requesters of every kind', async () => {
     const { credential } = await self.userToken(site.owner.partyId)
     const words = async (one: Waiting) => (await opened(one)).page.text
     const party = { type: 'party_id', value: shop.partyId }
@@ -313,7 +313,7 @@ onEachDatabase('the page of an approval', (database) => {
     )
   })
 
-  test('keeps texts of others as text', async () => {
+  test('shows texts by others as text', async () => {
     const displayName = '</bdi><script>alert(1)</script>\u202e'
     const planted = await addParty(site.world, { party: { displayName } })
     const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'

@@ -111,7 +111,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })
   })
 
-  test('is for users of the card’s party and of the agent’s; for others as if it were not there', async () => {
+  test('is for users of the card’s party and the agent’s; for others it looks missing', async () => {
     const customer = await addParty(site.world)
     const { partyId, agentId } = await site.world.whoami()
     const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId: String(agentId) }
@@ -139,7 +139,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect((await look(there.path)).shown.text).toContain(number)
   })
 
-  test('is shown only to its own form, of the signed-in person', async () => {
+  test('shows the number only to its own form, sent by the signed-in person', async () => {
     const { path } = await newPage()
     const visitor = await site.visitor(site.owner)
     const fields = fieldsOf((await visitor.open(path)).text)
@@ -160,7 +160,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect((await visitor.post(path, fields)).text).toContain(number)
   })
 
-  test('leaves the number and the address nowhere, and its creator in the activity', async () => {
+  test('stores neither the number nor the address, and lists its creator in the activity', async () => {
     const { path, cardId } = await newPage()
     const token = path.slice('/cards/'.length)
     expect((await look(path)).shown.text).toContain(number)
@@ -178,7 +178,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(text).not.toContain(token)
   })
 
-  test('an agent makes it for a card of its own only; a key and a user for those of their party', async () => {
+  test('is created by an agent for its own cards only, and by a key or a user for those of their party', async () => {
     const cardId = await site.world.issueCard()
     const other = await addParty(site.world)
     const { token } = await addUserToken(site.world, site.owner.partyId)

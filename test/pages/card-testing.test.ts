@@ -9,7 +9,7 @@ const good = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const declined = { ...good, number: '4000000000000002' }
 const quarterOfAnHour = 15 * 60_000
 
-onEachDatabase('cards that are tried out at a checkout', (database) => {
+onEachDatabase('cards that are tested at a checkout', (database) => {
   let world: World
   let services: Service[]
   beforeEach(async () => {

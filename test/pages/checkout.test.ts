@@ -168,7 +168,7 @@ describe('a payer', () => {
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('that clicks twice on a card that is declined once has not tried it again', async () => {
+  test('that clicks twice with a card that is declined once tries it only once', async () => {
     const { id, url } = await site.subscribe()
     const tab = await open(url)
     await type(tab, '4000 0000 0000 0341')

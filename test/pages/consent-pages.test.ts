@@ -28,7 +28,7 @@ onEachDatabase('the consent pages', (database) => {
   const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
   const connectionsOf = (user = site.owner) => createConnections(site.world).list(user)
 
-  test('a visitor signs in first, and comes back', async () => {
+  test('make a visitor sign in first, who then comes back', async () => {
     const visitor = createVisitor(site.app())
     const { status, location } = await visitor.open(here())
     expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(here())}`])
@@ -40,7 +40,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.open(here())).text).toContain('value="allow"')
   })
 
-  test('by one click it can only be denied; a password on the way is all that a yes needs', async () => {
+  test('after one click can only deny; for a yes, a password on the way is enough', async () => {
     const visitor = createVisitor(site.app())
     await visitor.open(`/sign-in?next=${encodeURIComponent(here())}`)
     await visitor.send('/sign-in', { as: 'owner' })
@@ -55,7 +55,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.send(here(), { decision: 'deny' })).location).toContain('error=access_denied')
   })
 
-  test('another user signs out and in again, and comes back', async () => {
+  test('let another user sign out and in again, who then comes back', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const { location } = await visitor.send('/sign-out')
@@ -159,7 +159,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('a member of a team without agents acts as itself, and is told so', async () => {
+  test('tell a member of a team without agents that the application acts as the member', async () => {
     const { partyId, agentId: theirs } = await addParty(site.world)
     await site.deleteAgent(theirs)
     const user = await site.addUser({ partyId })

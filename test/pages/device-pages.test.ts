@@ -23,7 +23,7 @@ test.each([
   ['InvalidRequest', 'alert', 'no longer current'],
   ['constructor', 'alert', 'no longer current'],
   [hostile, 'alert', 'no longer current'],
-])('tells why it asks again: %s', (name, role, words) => {
+])('says why it asks again: %s', (name, role, words) => {
   const page = devicePages.enterCode(form, name, undefined)
   expect(page).toMatch(new RegExp(`id="problem" role="${role}">[^<]*${words}`))
   expect(page).toContain('name="user_code"')
@@ -48,7 +48,7 @@ test.each([
   expect(page).toContain('&lt;script&gt;')
 })
 
-test('says that it is done, and where to end the connection', () => {
+test('confirms the connection, and says where to end it', () => {
   const page = devicePages.done({ name: 'Watch' })
   expect(page).toContain('<p role="status"><bdi>Watch</bdi> is connected.')
   expect(page).toContain('href="/connections"')

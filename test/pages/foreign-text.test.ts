@@ -295,7 +295,7 @@ test('a question of a host says so too', () => {
   expect(quoted('Plain Goods')).toBe('“Plain Goods”')
 })
 
-test('so do the messages of a host', () => {
+test('so do messages to a host', () => {
   const property = fc.property(foreign, (text) => {
     for (const shown of [quoted(text), quotedWhole(text)]) {
       expectShown(shown)

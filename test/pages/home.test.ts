@@ -41,7 +41,7 @@ async function get(path: string, headers: Record<string, string> = {}, service =
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-test('a person sees what this is, that it runs, and links to the rest', async () => {
+test('a person sees what this is, that it is running, and links to everything else', async () => {
   const { status, headers, text } = await get('/', html)
   expect(status).toBe(200)
   expect(text).toContain('<span class="state good">Running</span>, sandbox, version 1.2.3')

@@ -61,7 +61,7 @@ describe('the checkout over HTTP', () => {
     "base-uri 'none'",
   ]
 
-  test('the page is strict, is not kept and is framed by nobody', async () => {
+  test('the page has a strict policy, is not cached and cannot be framed', async () => {
     const { response } = await get(world, path)
     const policy = response.headers.get('content-security-policy')?.split('; ')
     expect(policy).toEqual(expect.arrayContaining([...strict, "frame-ancestors 'none'"]))
@@ -77,7 +77,7 @@ describe('the checkout over HTTP', () => {
     expect(response.headers.get('set-cookie')).toBeNull()
   })
 
-  test('the form is as strict, but any page may frame it', async () => {
+  test('the form has the same policy, but any page may frame it', async () => {
     const { response, text } = await get(world, '/checkout/form')
     const policy = response.headers.get('content-security-policy')?.split('; ')
     expect(policy).toEqual(expect.arrayContaining([...strict, 'frame-ancestors *']))
@@ -281,7 +281,7 @@ describe('the checkout over HTTP', () => {
     }
   })
 
-  test('in production nothing speaks of a sandbox or its cards', async () => {
+  test('in production nothing mentions a sandbox or its cards', async () => {
     const production = await createWorld(sqlite, { environment: 'production' })
     const real = await subscribe(production)
     for (const one of [real.path, '/checkout/form']) {

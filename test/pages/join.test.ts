@@ -128,7 +128,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await visitor.open(revoked.path)).text).toContain('took the invitation back')
   })
 
-  test('an address that signs in already can only decline', async () => {
+  test('an address that already belongs to a user can only decline', async () => {
     const stranger = await site.addUser({
       partyId: await world.customerPartyId(),
       role: 'OWNER',

@@ -99,7 +99,7 @@ describe("the library on another site's page", () => {
     ['canceled', 'ended'],
     ['of no subscription', 'ended'],
     ['paid', 'paid'],
-  ])('tells of a checkout that is %s', async (state, result) => {
+  ])('reports a checkout that is %s', async (state, result) => {
     const { id, clientSecret } = await site.subscribe()
     if (state === 'canceled') await site.world.post(`/subscriptions/${id}/cancel`, {})
     if (state === 'paid') await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })

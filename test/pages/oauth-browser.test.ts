@@ -135,7 +135,7 @@ test('a mistake is announced first, and the focus is where it can be corrected',
   await context.close()
 })
 
-test('is heard as it is meant', async () => {
+test('a screen reader announces the pages as intended', async () => {
   const { partyId } = await addParty(site.world)
   const { page, context } = await visit(
     consentPath(),

@@ -148,7 +148,7 @@ describe('signing in', () => {
     '/oauth/device?user_code=x&next=//evil.example',
     'javascript:alert(1)',
     '',
-  ])('goes nowhere that somebody else wrote: %j', async (next) => {
+  ])('does not go to an address from outside: %j', async (next) => {
     const visitor = stranger()
     expect((await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`)).text).not.toContain('evil')
     expect(await visitor.post('/sign-in', { as: 'owner', next })).toMatchObject({ location: '/connections' })
@@ -231,7 +231,7 @@ onEachDatabase('connected applications', (database) => {
     expect((await visitor.open('/connections?done=constructor')).text).not.toContain('role="status"')
   })
 
-  test('only its own user’s page, in the session it was shown in, changes a connection', async () => {
+  test('only its own user’s page, in the session that showed it, changes a connection', async () => {
     const { visitor, path, user } = await connected()
     const token = /name="formToken" value="([0-9a-f]{64})"/
     const mine = (await visitor.open('/connections')).text.split(path)[1]?.match(token)?.[1] ?? ''

@@ -126,7 +126,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(await statusOf(id)).toBe('OPEN')
     })
 
-    test('waits after many, and takes no card after twice as many; a wallet still pays', async () => {
+    test('makes the page wait after many tries, and refuse cards after twice as many; a wallet still pays', async () => {
       const { id, path } = await askOther()
       const visitor = payersUser
       const wear = async (times: number) => {

@@ -16,7 +16,7 @@ async function drawn(length: number): Promise<string> {
     .join('\n')
 }
 
-test('a QR code is the one that every encoder makes, within its quiet zone', async () => {
+test('a QR code equals the one of other encoders, within its quiet zone', async () => {
   expect(await drawn(15)).toMatchInlineSnapshot(`
     "#######..#..#.#######
     #.....#..###..#.....#

@@ -216,7 +216,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
 )
 
 describe('the card form', () => {
-  test('is known to a screen reader and to a browser that fills in', async () => {
+  test('works with a screen reader and with a browser that fills in forms', async () => {
     const { page, context } = await startedAt(`/shops/plain-goods`)
     const purposes = {
       'Card number': 'cc-number',
@@ -269,7 +269,7 @@ test('hidden text of a shop is in the page, invisible to people and screen reade
   await context.close()
 })
 
-test('nothing scrolls sideways on a phone, whatever the texts of a shop', async () => {
+test('nothing scrolls sideways on a phone, whatever the shop wrote', async () => {
   await site.world.store.transaction((tx) =>
     tx.db
       .updateTable('world')

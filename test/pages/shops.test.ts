@@ -71,7 +71,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.open('/shops/no-such-shop')).toMatchObject({ status: 404 })
   })
 
-  test('are strict, are not kept and are framed by nobody', async () => {
+  test('have a strict policy, are not cached and cannot be framed', async () => {
     const { headers } = await site.open('/shops')
     expect(headers.get('content-security-policy')).toBe(
       "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -186,7 +186,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before)
   })
 
-  test('tell of a declined card, and take another one; no card is kept anywhere', async () => {
+  test('report a declined card, and accept another one; no card is stored anywhere', async () => {
     const { world } = site
     const checkout = await startedByAgent('last-step')
     const number = '5555 4444 3333 1111'
@@ -265,7 +265,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(next.text).not.toContain('Two-person tent')
   })
 
-  test('an answer that was lost is asked for again by the same form', async () => {
+  test('send a lost answer again for the same form', async () => {
     const { name } = shopOf('slow-and-shaky')
     const checkout = await cartAt('slow-and-shaky')
     const card = await cardFor(name)
@@ -332,7 +332,7 @@ onEachDatabase('the pages of shops', (database) => {
 })
 
 describe('the buyer at a page without a token', () => {
-  test('nobody where several parties have agents: it says how to buy', async () => {
+  test('is nobody if several parties have agents; the page says how to buy', async () => {
     site = await createShopSite(sqlite)
     const { path, product } = shopOf('plain-goods')
     const before = await site.open(path)
@@ -345,7 +345,7 @@ describe('the buyer at a page without a token', () => {
     await site.world.drop()
   })
 
-  test('nobody at another machine', async () => {
+  test('is nobody on another machine', async () => {
     site = await createShopSite(sqlite)
     const { path } = shopOf('plain-goods')
     const from = async (url: string, local?: boolean) => {

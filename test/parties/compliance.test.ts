@@ -92,7 +92,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     ok(await world.post('/agent-cards', card))
   })
 
-  test('no agent decides it: not to lift the suspension of its own party, nor to bring one on a customer', async () => {
+  test("is not decided by an agent, neither to lift its own party's suspension nor to suspend a customer", async () => {
     ok(await decide('rejected'))
     expectRefusal(await decide('approved', partyId, world.agentKey), 'forbidden')
     expect(await partyStatus()).toBe('SUSPENDED')
@@ -194,7 +194,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     })
   })
 
-  test("a customer's case is read by who holds party.read, and no stranger's", async () => {
+  test('of a customer is shown to callers with party.read, and of a stranger to nobody', async () => {
     const customerId = await world.customerPartyId()
     ok(await decide('approved', customerId))
     expect(ok(await read(customerId)).json.data.attributes).toEqual({ partyId: customerId, status: 'approved' })

@@ -115,7 +115,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(await new SignIn(world).of('late')).toBeUndefined()
   })
 
-  test('the last owner stays, even if two remove each other at the same time', async () => {
+  test('always have an owner, even if the last two remove each other at the same time', async () => {
     const { data } = await members()
     const [first] = data
     const firstId = String(first?.id)

@@ -49,7 +49,7 @@ onEachDatabase('invitations to a party', (database) => {
   const decline = (url: string) => answering(url, (tx, found) => declinePartyInvitation(context(tx), found))
   const statusOf = async (id: string) => (await list()).find((one) => one.id === id)?.attributes.status
 
-  test('several people are asked at once, each at an address of their own', async () => {
+  test('go to several people at once, each with a separate address', async () => {
     const answer = ok(await invite([ada, bob]))
     expect(answer.status).toBe(201)
     const at = '2026-01-15T12:00:00.000Z'
@@ -78,7 +78,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list(`?status=PENDING&partyId=${partyId}`)).map(({ id }) => id)).toEqual([second.id])
   })
 
-  test('asked again in the same way, nobody is asked twice; in another way, it fails, and the others are asked', async () => {
+  test('are not repeated for the same person and role; with another role that one fails, and the others are sent', async () => {
     const first = await invited(ada)
     const again = ok(await invite([ada, bob])).json.data
     expect(again[0].id).toBe(first.id)

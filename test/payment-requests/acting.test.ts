@@ -51,7 +51,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.fulfill(id, purse, {}), 'not_found')
   })
 
-  test('takes the party beside data, as the published client sends it', async () => {
+  test('accepts the party beside data, as the published client sends it', async () => {
     await connect()
     const { id } = await asked()
     const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletOf(other.apiKey) } }
@@ -72,7 +72,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
   })
 
-  test('takes it beside data there and nowhere else', async () => {
+  test('accepts it beside data there and nowhere else', async () => {
     const body = JSON.stringify({ partyId: own.partyId, data: { attributes: {} } })
     const answer = await world.send('POST', '/payment-requests/prq_none/decline', { body })
     expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })
@@ -96,7 +96,7 @@ onEachDatabase('a payment request', (database) => {
     })
   })
 
-  test('of an agent shows the agent, its customer and its run to its own side only', async () => {
+  test("of an agent shows the agent, its customer and its run only to its sender's side", async () => {
     const to = { type: 'handle', value: '@OTHER' }
     const asking = done(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
     expect(asking.attributes).toMatchObject({

@@ -44,7 +44,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
   }
   const available = async (key: string) => (await money.balance({ key })).available
 
-  test('is PROCESSING until the bank settles, and costs no wallet of the payer’s', async () => {
+  test('is PROCESSING until the bank settles, and takes nothing from the payer’s wallets', async () => {
     const id = await ask()
     const paid = done(await pay(id, await link())).json.data
     expect(paid.attributes.status).toBe('PROCESSING')

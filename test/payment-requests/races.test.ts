@@ -10,7 +10,7 @@ import { asking, done } from './asking.ts'
 
 const card = { decision: 'card', number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
 
-test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one request both', async (way) => {
+test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one request', async (way) => {
   const site = await createPersonSite(postgres)
   const { world } = site
   const requests = asking(world)

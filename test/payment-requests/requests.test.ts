@@ -32,7 +32,7 @@ onEachDatabase('a payment request', (database) => {
   const askOther = async (amount = 1500, more: object = {}) =>
     idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }, more))
 
-  test('is paid from a wallet of its payer, as both see it', async () => {
+  test('is paid from a wallet of its payer, and both sides see it', async () => {
     const asked = await requests.ask(1500, { type: 'email', value: 'OTHER@example.com' }, { description: 'Rent' })
     expect(asked.status).toBe(201)
     const id = idOf(asked)

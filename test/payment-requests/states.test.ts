@@ -119,7 +119,7 @@ onEachDatabase('a payment request', (database) => {
     for (const one of [id, small]) expect(await requests.statusOf(one)).toBe('OPEN')
   })
 
-  test('is paid once, however often it is paid at once, and by a repeat not again', async () => {
+  test('is paid once under simultaneous payments, and not again by a repeat', async () => {
     const id = await askOther(100)
     const before = await money.balance()
     const sent = { ...theirs, idempotencyKey: 'the same' }
@@ -158,7 +158,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id)).toBe('OPEN')
   })
 
-  test('that is paid in the sandbox costs no wallet of its payer’s, and none of their limits', async () => {
+  test('that the sandbox pays takes nothing from its payer’s wallets and limits', async () => {
     const customer = await world.customerPartyId()
     await money.setLimits('parties', customer, { perTransaction: 1, perDay: 1 })
     const id = idOf(await requests.ask(5000, { type: 'party_id', value: customer }))

@@ -111,7 +111,7 @@ onEachDatabase('limits', (database) => {
     ])
   })
 
-  test('of an agent are its own, and no limits of a party key or another agent', async () => {
+  test('of an agent do not limit a party key or another agent', async () => {
     await self.setLimits('agents', own.agentId, { perTransaction: 10, perDay: 20 })
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey } = await addAgent(world, own.partyId, wallet.id, ['payments.create', 'payments.read'])
@@ -169,7 +169,7 @@ onEachDatabase('limits', (database) => {
     expect(await paid(40)).toEqual([])
   })
 
-  test('hold when payments race', async () => {
+  test('hold under simultaneous payments', async () => {
     await self.setLimits('agents', own.agentId, { perDay: 100 })
     const answers = await Promise.all(Array.from({ length: 20 }, () => self.pay(30, to)))
     const statuses = answers.map((answer) => ok(answer).json.data.attributes.status)
@@ -177,7 +177,7 @@ onEachDatabase('limits', (database) => {
     expect(await self.balance()).toMatchObject({ available: 250_000 - 90 })
   })
 
-  test('insufficient funds come before a review', async () => {
+  test('come after a check of the funds', async () => {
     await self.setLimits('agents', own.agentId, { perTransaction: 1 })
     expectRefusal(await self.pay(250_001, to), 'conflict', { source: { pointer: '/data/attributes/amount' } })
   })

@@ -183,7 +183,7 @@ onEachDatabase('a payment', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 422, ...at('counterparty/value') })
   })
 
-  test('to oneself is refused, by any name', async () => {
+  test('to the payer itself is refused, by any name', async () => {
     await self.setParty(own.partyId, { phone: '+14155550199', handle: 'me' })
     const names = [
       { type: 'party_id', value: own.partyId },
@@ -216,7 +216,7 @@ onEachDatabase('a payment', (database) => {
     expectRefusal(await self.pay(100, stranger), 'conflict')
   })
 
-  test('pays from the wallet that is named, which must be the own one', async () => {
+  test("pays from the named wallet, which must be the party's own", async () => {
     const to = { type: 'party_id', value: other.partyId }
     const [wallet] = ok(await world.get('/wallets')).json.data
     expect(created(await self.pay(100, to, { walletId: wallet.id }))).toMatch(/^pay_/)
@@ -239,7 +239,7 @@ onEachDatabase('a payment', (database) => {
     expect(data.relationships.senderAgent).toEqual({ data: null })
   })
 
-  test('with one key is made once; a replay has the claim link again, the database never', async () => {
+  test('with one key is made once; a replay has the claim link again, but the database never has it', async () => {
     const sent = { idempotencyKey: 'once' }
     const [known, unknown] = [{ type: 'party_id', value: other.partyId }, stranger]
     const first = ok(await self.pay(100, known, {}, sent))
@@ -297,7 +297,7 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance()).toMatchObject({ available: 250_000, total: 250_000 })
   })
 
-  test('of somebody else is like none, for everything that can be done with it', async () => {
+  test('of another party looks as if it did not exist, for every operation', async () => {
     const theirs = created(await self.pay(100, stranger, {}, { key: other.agentKey }))
     const none = `pay_${'0'.repeat(32)}`
     for (const key of [world.agentKey, world.apiKey]) {
@@ -382,7 +382,7 @@ onEachDatabase('payments in lists', (database) => {
     }
   })
 
-  test('take a cursor of their own only', async () => {
+  test('accept only their own cursors', async () => {
     const { nextCursor } = ok(await world.get('/payments?limit=2')).json.meta.pagination
     for (const [path, key] of [
       ['/transactions', world.agentKey],
@@ -413,7 +413,7 @@ onEachDatabase('payments in lists', (database) => {
     expectRefusal(await world.get(`/payments/${id}`, { key: agentKey }), 'forbidden')
   })
 
-  test("take partyId as the client sends it: the own, or a customer's", async () => {
+  test("accept partyId as the client sends it: the party's own, or a customer's", async () => {
     const { partyId } = await world.whoami()
     const customer = await world.customerPartyId()
     for (const path of ['/payments', '/wallets', '/approvals']) {

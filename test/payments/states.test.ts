@@ -31,7 +31,7 @@ const flow: Record<string, string> = {
 const events = ['pay', 'reserve', 'review', 'claim', 'cancel', 'deny'] as const
 
 describe('the states of a payment', () => {
-  test('are those of the wire', () =>
+  test('are those of the API', () =>
     expect(Object.keys(paymentTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
   test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
@@ -48,7 +48,7 @@ describe('the states of a payment', () => {
 describe('the states of an approval', () => {
   const decisions = { approve: 'approved', deny: 'denied', cancel: 'canceled' } as const
 
-  test('are those of the wire', () => expect(Object.keys(approvalTransitions)).toEqual([...approvalStatuses]))
+  test('are those of the API', () => expect(Object.keys(approvalTransitions)).toEqual([...approvalStatuses]))
 
   test.each(
     approvalStatuses.flatMap((status) => (['approve', 'deny', 'cancel'] as const).map((one) => [status, one] as const)),

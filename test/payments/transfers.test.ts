@@ -65,7 +65,7 @@ onEachDatabase('transfers', (database) => {
       expect(JSON.stringify(await allRows(world.store))).not.toContain('000123456789')
     })
 
-    test('without the address answers its own 400, which no key remembers', async () => {
+    test('without the address gets a 400 of its own, which is not recorded under the key', async () => {
       const sent = { idempotencyKey: 'wire' }
       for (let count = 0; count < 2; count++) {
         const refused = await wire({ beneficiary: incomplete }, sent)
@@ -91,7 +91,7 @@ onEachDatabase('transfers', (database) => {
       ['beneficiary/address', { beneficiary: { ...complete, address: null } }],
       ['beneficiary/address/city', { beneficiary: { ...complete, address: { ...address, city: undefined } } }],
       ['beneficiary/address/country', { beneficiary: { ...complete, address: { ...address, country: 'USA' } } }],
-    ])('with another thing wrong at %s answers an ordinary 422, which the key remembers', async (pointer, wrong) => {
+    ])('with a mistake at %s gets an ordinary 422, which is recorded under the key', async (pointer, wrong) => {
       const sent = { idempotencyKey: 'wrong' }
       const refused = await wire(wrong, sent)
       expectRefusal(refused, 'invalid_value', { status: 422, ...at(pointer) })
@@ -131,7 +131,7 @@ onEachDatabase('transfers', (database) => {
     const fund = (id: string, attributes: object = {}, sent?: object) =>
       world.post(`/simulations/customers/${id}/transfers/deposit`, { amount: 500, ...attributes }, sent)
 
-    test("lands in the customer's wallet, or the own", async () => {
+    test("goes into the customer's wallet, or the party's own", async () => {
       const customer = await world.customerPartyId()
       const { partyId } = await world.whoami()
       const { data } = ok(await fund(customer, { currency: 'USD' })).json
@@ -151,7 +151,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(customer, { walletId: wallet.id }), 'not_found', at('walletId'))
     })
 
-    test('for an unconnected or former customer is like for an unknown one', async () => {
+    test('for an unconnected or former customer is refused as for an unknown one', async () => {
       const customer = await world.customerPartyId()
       const other = await addParty(world)
       for (const id of [other.partyId, `pty_${'0'.repeat(32)}`]) expectRefusal(await fund(id), 'not_found')
@@ -173,7 +173,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(partyId), 'conflict')
     })
 
-    test('happens once when it is repeated, and every time when it is not', async () => {
+    test('happens once for repeats with one key, and each time with a new key', async () => {
       const { partyId } = await world.whoami()
       const sent = { idempotencyKey: 'fund' }
       expect(created(await fund(partyId, {}, sent))).toBe(created(await fund(partyId, {}, sent)))

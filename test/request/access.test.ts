@@ -102,12 +102,12 @@ onEachDatabase('who may do what', (database) => {
       ours = await subjectOf({})
     })
 
-    test('another party, to its agent, is as if it did not exist', async () => {
+    test('another party looks to its agent as if it did not exist', async () => {
       await expectAsIfMissing(theirs, {})
       await expectAsIfMissing(ours, { key: other.agentKey })
     })
 
-    test('another party, to its API key, is as if it did not exist', async () => {
+    test('another party looks to its API key as if it did not exist', async () => {
       await expectAsIfMissing(theirs, { key: world.apiKey })
       await expectAsIfMissing(ours, { key: other.apiKey })
     })
@@ -147,7 +147,7 @@ onEachDatabase('who may do what', (database) => {
   })
 
   describe('for a customer', () => {
-    test('an agent with the grant does all, on the wallet of the customer', async () => {
+    test("an agent with the grant may do everything, on the customer's wallet", async () => {
       const own = (await world.get(`/wallets/${walletId}`)).text
       const subject = await subjectOf({}, { customerPartyId })
       expect(subject.walletId).not.toBe(walletId)
@@ -171,7 +171,7 @@ onEachDatabase('who may do what', (database) => {
       expect(data.attributes.agentId).toBe(agentId)
     })
 
-    test('nothing of the customer is seen without naming it, nor of oneself when naming it', async () => {
+    test("nothing of the customer is shown without naming it, and nothing of the agent's own party when naming it", async () => {
       const theirs = await subjectOf({}, { customerPartyId })
       await expectAsIfMissing(theirs, {})
       const ours = await subjectOf({})
@@ -234,7 +234,7 @@ onEachDatabase('who may do what', (database) => {
       await expectForbidden(customer.partyId, {}, (name) => name.includes('wallet'))
     })
 
-    test.each(['REVOKED', 'EXPIRED', 'SUSPENDED'] as const)('a grant that is %s is none', async (status) => {
+    test.each(['REVOKED', 'EXPIRED', 'SUSPENDED'] as const)('a grant that is %s does not count', async (status) => {
       const customer = await addParty(world)
       await addDelegation(world, { customerPartyId: customer.partyId, agentPartyId: partyId, agentId, status })
       await expectForbidden(customer.partyId)

@@ -68,20 +68,23 @@ test.each([
   { door: 'MCP', path: '/mcp', more: { length: 60_000 } },
   { door: 'MCP, in chunks', path: '/mcp', more: { sent: 60_000 } },
   { door: 'MCP of 2026', path: '/mcp', more: { length: 60_000, headers: modern } },
-])('a credential has so many bytes arriving at one time, over all doors: $door', async ({ path, more }) => {
-  begin('/agent-cards', { key: keys[0], length: 60_000 })
-  await held(60_000)
-  const refused = await begin(path, { key: keys[0], ...more })
-  expect(refused).toMatch(/^HTTP\/1\.1 429 /)
-  expect(refused).toMatch(/^retry-after: 1\r$/im)
-  expect(refused).toMatch(/^connection: close\r$/im)
-  expect(refused).toContain('request bodies from this credential are arriving already')
-  // Another credential has its own share.
-  begin(path, { key: keys[1], ...more })
-  await held(120_000)
-})
+])(
+  "a credential's simultaneously arriving bytes are limited across all entry points: $door",
+  async ({ path, more }) => {
+    begin('/agent-cards', { key: keys[0], length: 60_000 })
+    await held(60_000)
+    const refused = await begin(path, { key: keys[0], ...more })
+    expect(refused).toMatch(/^HTTP\/1\.1 429 /)
+    expect(refused).toMatch(/^retry-after: 1\r$/im)
+    expect(refused).toMatch(/^connection: close\r$/im)
+    expect(refused).toContain('request bodies from this credential are arriving already')
+    // Another credential has its own share.
+    begin(path, { key: keys[1], ...more })
+    await held(120_000)
+  },
+)
 
-test('all credentials together have so many bytes arriving', async () => {
+test("all credentials' arriving bytes are limited together", async () => {
   for (const key of keys) begin('/mcp', { key, length: 90_000 })
   await held(360_000)
   const refused = await begin('/mcp', { key: served.world.agentKey, length: 90_000 })

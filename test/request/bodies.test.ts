@@ -53,7 +53,7 @@ describe('a large body', () => {
   test.each([
     ['declared', { 'Content-Length': String(mebibyte) }],
     ['in chunks', { 'Transfer-Encoding': 'chunked' }],
-  ])('of nobody known, %s, is refused before it is read, and the connection ends', async (_, length) => {
+  ])('of an unknown caller, %s, is refused before it is read, and the connection ends', async (_, length) => {
     const { answer } = begin('POST', '/agent-cards', { ...card, ...length, Authorization: 'Bearer nobody' }, '{')
     const { status, headers, closed } = await answer
     expect(status).toBe(401)
@@ -75,7 +75,7 @@ describe('a large body', () => {
     expect(await left()).toBe((await left()) + 1)
   })
 
-  test('of somebody known, within the limit, counts once and is carried out', async () => {
+  test('of a known caller, within the limit, counts once and is carried out', async () => {
     const before = Number((await world.get('/whoami')).headers.get('x-ratelimit-remaining'))
     const description = ' '.repeat(100_000)
     const body = `{"data":{"attributes":{"merchant":{"name":"Books"},"maximumAmount":5000,"currency":"USD"}}}${description}`
@@ -148,7 +148,7 @@ describe('hop by hop', () => {
     },
   )
 
-  test('an answer that has a name of its own keeps it, and every other one gets one', async () => {
+  test('every answer has a request id, which an error repeats as its support id', async () => {
     const paths = ['/healthz', '/openapi.json', '/oauth/jwks', '/whoami', '/nowhere', '/console', '/checkout/x']
     for (const path of paths) {
       const response = await fetch(`${listener.url}${path}`, { redirect: 'manual' })
@@ -164,7 +164,7 @@ describe('closing', () => {
   test.each([
     ['half a body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nhalf'],
     ['no more of an answer than its begin', 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-  ])('ends within a bounded time though a client sends or takes %s', async (_, sent) => {
+  ])('ends within a limited time even if a client sends or reads %s', async (_, sent) => {
     const reached = Promise.withResolvers<void>()
     const open = await listen({
       fetch: async (asked) => {
@@ -208,7 +208,7 @@ describe('closing', () => {
 })
 
 describe('the OpenAPI document over HTTP', () => {
-  test('is made once, has an ETag, and is compressed for clients that accept it', async () => {
+  test('is created once, has an ETag, and is compressed for clients that accept it', async () => {
     const first = await fetch(`${listener.url}/openapi.json`, { headers: { 'Accept-Encoding': 'identity' } })
     const text = await first.text()
     expect(JSON.parse(text).servers).toMatchObject([{ url: listener.url }])

@@ -81,7 +81,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       expectRefusal(answer, 'invalid_value', { source: { header: 'Content-Type' } })
     })
 
-    test.each(['application/json; charset=utf-8', 'APPLICATION/JSON'])('takes the content type %j', async (type) => {
+    test.each(['application/json; charset=utf-8', 'APPLICATION/JSON'])('accepts the content type %j', async (type) => {
       const answer = await world.post('/agent-cards', card, { headers: { 'Content-Type': type } })
       expect(answer.status).toBe(200)
     })
@@ -198,7 +198,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       })
     })
 
-    test('carry a support id that stands in a line of the log', async () => {
+    test('have a support id that is in a line of the log', async () => {
       const refused: Record<string, Answer> = {
         'not found': await world.get('/agent-cards/pcd_1'),
         'an invalid value': await world.get('/wallets?limit=0'),

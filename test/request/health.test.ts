@@ -12,7 +12,7 @@ const health = async (path = '/healthz') => {
   return [response.status, ((await response.json()) as { status: string }).status]
 }
 
-test.each(databases)('is well on $name, and not when its database is closed', async (database) => {
+test.each(databases)('the service is healthy on $name until its database is closed', async (database) => {
   world = await createWorld(database)
   expect(await health()).toEqual([200, 'ok'])
   expect(await health('/readyz')).toEqual([200, 'ready'])
@@ -24,7 +24,7 @@ test.each(databases)('is well on $name, and not when its database is closed', as
   expect(await health('/readyz')).toEqual([503, 'unavailable'])
 })
 
-test('is not ready from the moment that it is to end, though it is well', async () => {
+test('the service is not ready once it begins to end, although it is healthy', async () => {
   world = await createWorld(sqlite)
   const { readiness } = world.service
   await readiness.end()
@@ -36,7 +36,7 @@ test('is not ready from the moment that it is to end, though it is well', async 
   expect(world.system.slept).toEqual([3_000])
 })
 
-test('asks the database to write no more often than every ten seconds', async () => {
+test('the health check writes to the database at most every ten seconds', async () => {
   world = await createWorld(sqlite)
   await health()
   const { aside } = world.store
@@ -89,7 +89,7 @@ describe('with the files of a database', () => {
     expect(await write()).toBe(200)
   })
 
-  test('held by another process, it is not well, but says so at once', async () => {
+  test('while another process holds it, the service is unhealthy, and says so immediately', async () => {
     const other = new DatabaseSync(path)
     other.exec('begin immediate')
     world.system.sleep = () => new Promise((resolve) => setImmediate(resolve))

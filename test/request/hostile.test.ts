@@ -39,7 +39,7 @@ onEachDatabase('hostile bodies', (database) => {
     await fc.assert(property, { numRuns: tries(150) })
   })
 
-  test('of any attributes are taken or refused, and never break the service', async () => {
+  test('of any attributes are accepted or refused, and never break the service', async () => {
     const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.constantFrom('USD', 'Books', '\ud800', '__proto__'))
     const wild = fc.oneof(fc.jsonValue(), fc.maxSafeInteger(), text)
     const attributes = fc.record(
@@ -78,7 +78,7 @@ onEachDatabase('hostile bodies', (database) => {
     }
   })
 
-  test('with names of lone surrogates read the same ever after', async () => {
+  test('with names of lone surrogates are read back the same later', async () => {
     const answer = await world.send('POST', '/agent-cards', {
       body: '{"data":{"attributes":{"merchant":{"name":"a\\ud800b"},"maximumAmount":5,"currency":"USD"}}}',
     })

@@ -12,7 +12,7 @@ import { expectFirst, expectReplay, isReplay } from './replays.ts'
 const many = isDeep ? 1000 : 150
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-onEachDatabase('idempotency at once', (database) => {
+onEachDatabase('idempotency of simultaneous requests', (database) => {
   let world: World
   let count = 0
   const newKey = () => `idempotency ${count++}`

@@ -60,7 +60,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expectFirst(await world.post('/agent-cards', { ...card, maximumAmount: 1 }, sent))
     })
 
-    test('leaves nothing behind, once clocks that are days wrong can do no harm any more', async () => {
+    test('leaves nothing behind once even clocks that are days wrong can do no harm', async () => {
       await world.issueCard()
       world.system.pass(48 * hour)
       await world.service.upkeep.once()

@@ -26,7 +26,7 @@ onEachDatabase('idempotency', (database) => {
     (await readBooks(world.store)).transactions.filter((transaction) => transaction.cardId === cardId)
 
   describe('the key', () => {
-    test('is needed of every command and has 1 to 255 characters', async () => {
+    test('is required for every command and has 1 to 255 characters', async () => {
       const cardId = await world.issueCard()
       const { id } = (await world.authorize(cardId, 100)).json.data
       const commands = [
@@ -48,7 +48,7 @@ onEachDatabase('idempotency', (database) => {
       expect(await readBooks(world.store)).toEqual(before)
     })
 
-    test('may have 255 characters, of any kind that a header takes', async () => {
+    test('may have 255 characters of any kind that a header can contain', async () => {
       for (const idempotencyKey of ['k'.repeat(255), 'é'.repeat(255), `"'; drop table x --`]) {
         const first = await world.post('/agent-cards', card, { idempotencyKey })
         expectFirst(first)
@@ -56,7 +56,7 @@ onEachDatabase('idempotency', (database) => {
       }
     })
 
-    test('means nothing where none is needed', async () => {
+    test('is ignored where none is required', async () => {
       const headers = { 'Idempotency-Key': 'k'.repeat(300) }
       expect((await world.get('/wallets', { headers })).status).toBe(200)
       const advance = () => world.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'one' })
@@ -80,7 +80,7 @@ onEachDatabase('idempotency', (database) => {
       expect(ids.filter((id: string) => id === first.json.data.id)).toHaveLength(1)
     })
 
-    test('replays an authorization although the purchase moved on', async () => {
+    test('replays an authorization although the purchase has changed since', async () => {
       const cardId = await world.issueCard()
       const sent = { idempotencyKey: newKey() }
       const first = await world.authorize(cardId, 100, sent)
@@ -116,7 +116,7 @@ onEachDatabase('idempotency', (database) => {
       }
     })
 
-    test('replays a failure although it would succeed by now', async () => {
+    test('replays a failure although the request would succeed now', async () => {
       const cardId = await world.issueCard()
       const { id } = (await world.authorize(cardId, 100)).json.data
       const refund = (sent: { idempotencyKey: string }) =>
@@ -137,7 +137,7 @@ onEachDatabase('idempotency', (database) => {
       expectRefusal(other, 'conflict', keySource)
     })
 
-    test('may order keys and space JSON otherwise', async () => {
+    test('may order and space its JSON differently', async () => {
       const cardId = await world.issueCard()
       const path = `/simulations/agent-cards/${cardId}/authorize`
       const idempotencyKey = newKey()

@@ -83,7 +83,7 @@ describe('the HTTP listener', () => {
   }
   const filled = (header: string) => header.replaceAll('PORT', String(port))
 
-  test('keeps a connection longer than proxies do, and than hosts that think between two calls', async () => {
+  test('keeps a connection longer than proxies do, and than hosts think between two calls', async () => {
     const answer = await fetch(`${listener.url}/whoami`, { headers: { Authorization: `Bearer ${world.agentKey}` } })
     expect(answer.headers.get('keep-alive')).toBe('timeout=75')
     await answer.arrayBuffer()
@@ -189,7 +189,7 @@ describe('the HTTP listener', () => {
     expect([200, 400]).toContain(answer.status)
   })
 
-  test('bound to every address, takes any address but no foreign name', async () => {
+  test('bound to every address, accepts any address but no foreign name', async () => {
     const open = await listen({
       fetch: world.service.fetch,
       host: '0.0.0.0',
@@ -232,7 +232,7 @@ describe('the HTTP listener', () => {
     await expect(fetch(slow.url)).rejects.toThrow()
   })
 
-  test('does not wait for connections that nothing is asked on when it is closed', async () => {
+  test('does not wait for idle connections when it is closed', async () => {
     const quiet = await listen({
       fetch: async () => new Response('done'),
       host: '127.0.0.1',

@@ -156,7 +156,7 @@ describe('the processes of one PostgreSQL', () => {
     )
   const allowed = (counted: Awaited<ReturnType<typeof count>>) => counted.filter(({ failure }) => !failure).length
 
-  test('let no more through than one would, in each window', async () => {
+  test('let no more through than one process would, in each window', async () => {
     const two = await processes(2, 20)
     for (let window = 0; window < 3; window++) {
       expect(allowed(await count(two, 60))).toBe(20)

@@ -32,7 +32,7 @@ const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; al
 const outdated = 1_001
 const living = 3
 
-onEachDatabase('the upkeep deletes what is over,', (database) => {
+onEachDatabase('the upkeep deletes outdated rows:', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)

@@ -31,7 +31,7 @@ onEachDatabase('values of requests', (database) => {
     expectRefusal(answer, 'invalid_value', { source: { parameter: 'paymentNumber' } })
   })
 
-  test('two words for one customer name one customer', async () => {
+  test('both parameters for the customer name the same customer', async () => {
     const other = `pty_${'0'.repeat(32)}`
     const disagreeing = await world.get(`/payments?customerPartyId=${customer}&partyId=${other}`)
     expectRefusal(disagreeing, 'invalid_value', { source: { parameter: 'partyId' } })

@@ -43,7 +43,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     return { service, call, kept, calls, meets, warned }
   }
 
-  test('they are written when it is no longer, each once and in their order', async () => {
+  test('are written once it is free, each once and in order', async () => {
     const { service, call, kept, calls, meets, warned } = await served()
     meets.error = new StoreBusyError('busy')
     for (let count = 0; count < 300; count++) await call('waiting')

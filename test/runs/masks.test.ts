@@ -8,26 +8,23 @@ import { addParty, createWorld, type World } from '../support/world.ts'
 import { entriesOf, lastOf, runsOf } from './noted.ts'
 
 // test/secrets/secrets.test.ts checks the same tables after more flows.
-describe.runIf(isDeep).each(databases)(
-  'no secret that an answer told stands in the entries of runs on $name',
-  (database) => {
-    let flows: Flows
-    beforeAll(async () => {
-      flows = await createFlows(database)
-      await flows.overRest()
-    })
-    afterAll(() => flows.close())
+describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries of runs on $name', (database) => {
+  let flows: Flows
+  beforeAll(async () => {
+    flows = await createFlows(database)
+    await flows.overRest()
+  })
+  afterAll(() => flows.close())
 
-    test('over all operations, each a second time', async () => {
-      const { world } = flows.on
-      await world.service.runLog.flush()
-      const kept = await rowsOfRuns(world)
-      expect(flows.canaries.values.size).toBeGreaterThan(15)
-      expect(kept.length).toBeGreaterThan(10_000)
-      expect(flows.canaries.hitsIn({ kept })).toEqual([])
-    })
-  },
-)
+  test('over all operations, each a second time', async () => {
+    const { world } = flows.on
+    await world.service.runLog.flush()
+    const kept = await rowsOfRuns(world)
+    expect(flows.canaries.values.size).toBeGreaterThan(15)
+    expect(kept.length).toBeGreaterThan(10_000)
+    expect(flows.canaries.hitsIn({ kept })).toEqual([])
+  })
+})
 
 const card = '4111111111111111'
 const hidden = {
@@ -48,7 +45,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('a card number is kept under no name, and a secret under no spelling of its name', async () => {
+  test('a card number is stored under no name, and a secret under no spelling of its name', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
     const asked = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
@@ -74,7 +71,7 @@ onEachDatabase('secrets in requests', (database) => {
     },
   )
 
-  test.each(Object.entries(hidden))('%s is kept from nowhere in a request', async (_what, secret) => {
+  test.each(Object.entries(hidden))('%s is stored from no place in a request', async (_what, secret) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`
     const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }
@@ -139,7 +136,7 @@ onEachDatabase('secrets in requests', (database) => {
     '2026-11-03/2026-11-29 10:11:12.123',
     '$1,234,567,890,123.00',
     '550e8400-e29b-41d4-a716-446655440000',
-  ])('%s is no card number, and stays', async (text) => {
+  ])('%s is not a card number, and stays', async (text) => {
     const instanceId = 'no card'
     const asked = await world.post('/agent-cards', { merchant: { name: text }, memo: 'none' }, { instanceId })
     expect(asked.status).toBe(400)

@@ -36,7 +36,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + 1234)
   })
 
-  test('advances by seconds and to a time, and answers the time it has then', async () => {
+  test('advances by seconds and to a time, and answers its new time', async () => {
     expect((await advance({ seconds: 90 })).json).toStrictEqual({
       data: { type: 'clock', id: 'clock', attributes: { now: '2026-01-15T12:01:30.000Z' } },
     })
@@ -137,7 +137,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect((await balance()).total).toBe(249_600)
   })
 
-  test('leads to the same in one jump and in many steps', async () => {
+  test('has the same result in one jump and in many steps', async () => {
     const told: unknown[] = []
     for (const steps of [[9 * day], Array<number>(36).fill(day / 4), [week - 1, 1, 1, 2 * day - 1]]) {
       const own = await createWorld(database)
@@ -195,7 +195,7 @@ onEachDatabase('the end of the sandbox clock', (database) => {
     expect(answer.json.data.attributes.now).toBe('9995-12-31T23:30:00.000Z')
   })
 
-  test('breaks nothing that would last longer', async () => {
+  test('breaks no record that would last longer', async () => {
     const attributes = { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' }
     expect((await world.post('/agent-cards', attributes)).status).toBeLessThan(500)
     const cardId = await world.issueCard({ expiresInMinutes: 5 })

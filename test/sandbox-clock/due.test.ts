@@ -13,7 +13,7 @@ const week = 7 * day
 const holds = 40
 const mostAtOnce = 32
 
-onEachDatabase('what is due', (database) => {
+onEachDatabase('the application of due effects', (database) => {
   let world: World
   let holder: OtherParty
 
@@ -61,7 +61,7 @@ onEachDatabase('what is due', (database) => {
     return { steps, unwatch: () => Object.assign(store, { transaction }) }
   }
 
-  test('happens some at a time, each in a transaction of its own', async () => {
+  test('happens in batches, each in its own transaction', async () => {
     await hold()
     const { steps, unwatch } = watch()
     expect((await advance(week)).status).toBe(200)
@@ -71,7 +71,7 @@ onEachDatabase('what is due', (database) => {
     expect(await available()).toBe(holds)
   })
 
-  test('is applied in batches if one subscription is charged for years', async () => {
+  test('happens in batches even if one subscription is charged for years', async () => {
     await merchant(world).active(weekly)
     const { steps, unwatch } = watch(undefined, 'subscription_paid')
     expect((await advance(3 * 366 * day)).status).toBe(200)
@@ -97,7 +97,7 @@ onEachDatabase('what is due', (database) => {
     expect(order).toEqual(['asked', 'another party', 'the jump'])
   })
 
-  test.each(['a request', 'the upkeep'])('goes on with %s where a jump was cut off', async (who) => {
+  test.each(['a request', 'the upkeep'])('continues with %s where a jump was interrupted', async (who) => {
     await hold()
     const { steps, unwatch } = watch(() => {
       if (steps.length === 1) throw new StoreBusyError('The process was killed.')
@@ -116,7 +116,7 @@ onEachDatabase('what is due', (database) => {
     await next.drop()
   })
 
-  test('happens once, whichever processes let it happen together', async () => {
+  test('happens once, even if several processes do it together', async () => {
     await hold()
     const other = await anotherProcess(world, world.system)
     world.system.pass(week * 1000)
@@ -126,7 +126,7 @@ onEachDatabase('what is due', (database) => {
     await other.drop()
   })
 
-  test('delays no answer if something happens at every moment', async () => {
+  test('delays no answer even if another effect is always due', async () => {
     for (let count = 0; count < 12; count++) {
       await hold(1)
       world.system.pass(1000)

@@ -62,7 +62,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
   })
 
   test.each(sampleOf([8 * day, -8 * day, 61 * second, -61 * second], 3))(
-    '%i ms off says so once and has no effect',
+    '%i ms off is logged once and has no effect',
     async (ms) => {
       const wrong = await startProcess()
       wrong.system.setAhead(ms)
@@ -77,7 +77,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
     },
   )
 
-  test('a few seconds off says nothing', async () => {
+  test('a few seconds off is not logged', async () => {
     const wrong = await startProcess()
     wrong.system.setAhead(59 * second)
     expect(await now(wrong)).toBe(await now(world))
@@ -94,7 +94,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
     expect((await wrong.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('has the time of a real server', async () => {
+  test('uses the time of a real server', async () => {
     const system = { ...realSystem, now: () => realSystem.now() + 8 * day }
     const { store, drop } = await postgres.create(system)
     const told = await store.transaction((tx) => readTimes(tx))

@@ -32,7 +32,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     await proveBooks(world.store)
   }
 
-  test('a reset puts every row of the world back, and is the first that is listed in it', async () => {
+  test('a reset restores every row of the world, and is its first activity', async () => {
     const before = await worldRows(world.store)
     await world.authorize(await world.issueCard(), 1250)
     await advance(86_400)
@@ -70,7 +70,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(Date.parse(await now())).toBe(Date.parse(kept.json.data.attributes.now) + 5_000)
   })
 
-  test('a world that begins at a time begins at it again', async () => {
+  test('a world with a start time starts at it again', async () => {
     const startsAtMs = Date.parse('2031-05-01T09:00:00Z')
     await world.store.transaction(async (tx) => {
       const held = await findWorld(tx)
@@ -82,7 +82,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await now()).toBe('2031-05-01T09:00:01.000Z')
   })
 
-  test('nothing of requests to the world before is known any more', async () => {
+  test('requests to the earlier world are forgotten', async () => {
     const sent = { idempotencyKey: 'the same' }
     const first = await world.issueCard({}, sent)
     await reset()
@@ -212,7 +212,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('another process is in the same world at once', async () => {
+  test('another process is in the same world immediately', async () => {
     const other = await anotherProcess(world, world.system)
     const cardId = await world.issueCard()
     expect((await other.get(`/agent-cards/${cardId}`)).status).toBe(200)

@@ -6,7 +6,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { buy, dayMs, letPass, orderNow, payOff, shopOf } from './shopping.ts'
 
-onEachDatabase('what becomes of an order', (database) => {
+onEachDatabase('an order', (database) => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(database)
@@ -18,7 +18,7 @@ onEachDatabase('what becomes of an order', (database) => {
       return { kind, status, amountCents, capturedCents, atMs: updatedAtMs }
     })
 
-  test('it captures when it ships, at that moment, however late somebody looks', async () => {
+  test('captures when it ships, at that time, however late it is read', async () => {
     const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
     const placedAtMs = Date.parse(attributes.updatedAt)
     expect(await orderNow(world, attributes.orderId)).toMatchObject({ status: 'placed', captured: 0, total: 3800 })
@@ -70,7 +70,7 @@ onEachDatabase('what becomes of an order', (database) => {
     expect((await orderNow(world, without.attributes.orderId)).subscription).toBeNull()
   })
 
-  test('a return is refunded when it arrived; sent back twice it is sent back once', async () => {
+  test('refunds a return when it arrives; returned twice, it is returned once', async () => {
     const { attributes } = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'desk-lamp' }] })
     const path = `/simulations/shop-orders/${attributes.orderId}/return`
     const first = await world.post(path, { reason: 'Too bright' })
@@ -83,7 +83,7 @@ onEachDatabase('what becomes of an order', (database) => {
     expect((await world.post(path, {})).json.data.attributes.status).toBe('returned')
   })
 
-  test('no return before shipping, after the deadline, or at a shop without returns', async () => {
+  test('takes no return before shipping, after the deadline, or at a shop without returns', async () => {
     const later = await buy(world, shopOf('ships-later'), { items: [{ productId: 'atlas-of-rivers' }] })
     const plain = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'linen-towel' }] })
     const never = await buy(world, shopOf('last-step'), { items: [{ productId: 'linen-apron' }] })

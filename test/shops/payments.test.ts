@@ -121,7 +121,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(transactions.map(({ status }) => status)).toEqual(['captured'])
   })
 
-  test('a shop that fails once it charged: the same key is answered the paid checkout, and it was charged once', async () => {
+  test('a shop that fails after charging answers the same key with the paid checkout, and charges once', async () => {
     const cart = { items: [{ productId: 'hdmi-adapter' }] }
     const { id, attributes } = await startCheckout(world, 'tidewater-electronics', cart)
     const { typed } = await cardFor(world, 'Tidewater Electronics')

@@ -37,7 +37,7 @@ async function cardAt(name: string) {
   return (await call('get_agent_card_details', { cardId: card.data.id })).data.attributes
 }
 
-test('a shaky shop charges once: the tool repeats under the key of its own, and answers the paid checkout', async () => {
+test('an unreliable shop charges once: the tool repeats with its own key, and returns the paid checkout', async () => {
   const cart = { shopId: 'tidewater-electronics', items: [{ productId: 'usb-c-charger' }] }
   const { data } = await call('start_shop_checkout', cart)
   const typed = await cardAt('Tidewater Electronics')

@@ -29,7 +29,7 @@ test('a world opens the shops that its file names, by name or by id, and its own
   expect((await buy(world, own)).attributes).toMatchObject({ status: 'paid', total: 350 })
 })
 
-test('a shop that fails before it charges has charged nothing, and does once the request is repeated', async () => {
+test('a shop that fails before charging has charged nothing, and charges when the request is repeated', async () => {
   const shaky = { ...stall, answers: { failsOnce: 'before_charge' } }
   const file = parseWorld({ shops: [shaky], parties }, 'world.yaml')
   world = await createWorld(sqlite, { world: file })

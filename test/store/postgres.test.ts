@@ -9,7 +9,7 @@ import { postgres } from '../support/databases.ts'
 import { addParties, addWallet, times, wallet, walletIds } from './wallets.ts'
 
 describe('the store on PostgreSQL', () => {
-  test('a name that another transaction of the process has claimed is nobody else’s until it ends', async () => {
+  test('a name claimed by another transaction of the process cannot be claimed until it ends', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(async (tx) => {
       expect(tx.claim('one')).toBe(true)
@@ -39,7 +39,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('survives that the server ends its connections', async () => {
+  test('survives the loss of its connections', async () => {
     const { store, url, drop } = await postgres.create()
     const outcome = store.transaction(async (tx) => {
       await addWallet(tx)
@@ -79,7 +79,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('those that share a transaction fail and run again each for itself', async () => {
+  test('changes that share a transaction fail, and run again separately', async () => {
     const { store, drop } = await postgres.create()
     const parties = Array.from({ length: 20 }, (_, index) => `pty_${index}`)
     await addParties(store, parties)
@@ -105,7 +105,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('those of one party see earlier writes, even in a shared transaction', async () => {
+  test('changes of one party see earlier writes, even in a shared transaction', async () => {
     const { store, drop } = await postgres.create()
     await addParties(store, ['pty_1'])
     const seen = await times(50, (index) =>
@@ -172,7 +172,7 @@ describe('the store on PostgreSQL', () => {
   })
 
   test.each(['postgres://user:hunter2@127.0.0.1:1/none?password=hunter2', 'postgres://user:hunter2@[oops/none'])(
-    'tells of an unusable database in one line without its password',
+    'reports an unusable database in one line without its password',
     async (unusable) => {
       const error = await openStore({ url: unusable, system: realSystem }).catch((reason: Error) => reason)
       expect(error).toBeInstanceOf(Error)

@@ -32,7 +32,7 @@ test('a database of another pre-release keeps its rows under the first free name
   }
 })
 
-test('two processes that find it at once set it aside once, and never the new one', async () => {
+test('two processes that find it at the same time set it aside once, and never the new one', async () => {
   await makeOther()
   const done = await Promise.all([setAside(path), setAside(path).catch(() => undefined)])
   expect(done.filter((name) => name !== undefined)).toEqual([`${path}-old`])

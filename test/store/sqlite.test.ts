@@ -66,7 +66,7 @@ describe('the store on SQLite', () => {
     other.close()
   })
 
-  test('rejects with StoreBusyError when another process does not let go of the lock', async () => {
+  test('rejects with StoreBusyError when another process does not release the lock', async () => {
     const other = new DatabaseSync(pathOf(url))
     const waiting = await openStore({ url, system: { ...realSystem, sleep: async () => {} } })
     other.exec('begin immediate')
@@ -77,14 +77,14 @@ describe('the store on SQLite', () => {
     other.close()
   })
 
-  test('keeps the files from other users', async () => {
+  test('gives other users no access to its files', async () => {
     await store.transaction((tx) => addWallet(tx))
     for (const suffix of ['', '-wal', '-shm']) {
       expect((statSync(pathOf(url) + suffix).mode & 0o777).toString(8)).toBe('600')
     }
   })
 
-  test('takes existing files from other users', async () => {
+  test("removes other users' access to existing files", async () => {
     await store.transaction((tx) => addWallet(tx))
     const files = ['', '-wal', '-shm'].map((suffix) => pathOf(url) + suffix)
     for (const file of files) chmodSync(file, 0o644)
@@ -94,7 +94,7 @@ describe('the store on SQLite', () => {
     await other.close()
   })
 
-  test('keeps nothing of a database in memory', async () => {
+  test('leaves nothing of a database in memory', async () => {
     const first = await openStore({ url: 'sqlite::memory:', system: realSystem })
     await first.transaction((tx) => addWallet(tx))
     expect(await walletIds(first)).toEqual(['wal_1'])

@@ -90,7 +90,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual(['wal_1', 'wal_2'])
   })
 
-  test('undoes of those that run at once only the ones that throw', async () => {
+  test('undoes only those of several simultaneous transactions that throw', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 100 }, (_, index) =>
         store.transaction(async (tx) => {
@@ -145,7 +145,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await availableCents(store)).toBe(done)
   })
 
-  test('gives one lock to one of those that want it at once', async () => {
+  test('gives a lock to only one of several simultaneous transactions', async () => {
     let holders = 0
     let most = 0
     await times(20, () =>

@@ -74,7 +74,7 @@ function upward(path: string, text: string): string[] {
 }
 
 describe('in the store', () => {
-  test('one file asks for a table', () => {
+  test('one file queries each table', () => {
     const queried = [...files].filter(([path]) => !path.startsWith('schema/'))
     expect(queried.flatMap(([path, text]) => foreignTables(path, text))).toEqual([])
     expect(foreignTables('wallets.ts', "db.selectFrom('agents')")).toEqual([

@@ -68,7 +68,7 @@ beforeAll(async () => {
 })
 afterAll(() => on.world.drop())
 
-test.each(sampleOf(operations, 4))('$name waits for the database only so often', async (operation) => {
+test.each(sampleOf(operations, 4))('$name stays within its number of database round trips', async (operation) => {
   expect(await waitsOf(operation)).toBeLessThanOrEqual(most(operation))
 })
 

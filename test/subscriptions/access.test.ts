@@ -79,7 +79,7 @@ onEachDatabase('who may do what with subscriptions', (database) => {
   const listed = async (path: string, sent?: Sent): Promise<string[]> =>
     ok(await world.get(path, sent)).json.data.map(({ id }: { id: string }) => id)
 
-  test('an agent and an API key with every scope may do all', async () => {
+  test('an agent and an API key with every scope may do everything', async () => {
     for (const sent of [{}, { key: world.apiKey }, { key: world.apiKey, instanceId: null }]) {
       expect(await outcomes(collection(sent))).toEqual({ create: 200, list: 200 })
       expect(await outcomes(attempts(await shop.create(), sent))).toEqual(all(200, { resume: 409 }))
@@ -119,7 +119,7 @@ onEachDatabase('who may do what with subscriptions', (database) => {
     expect((await shop.read(id)).status).toBe('pending')
   })
 
-  test('another party’s is as if it did not exist', async () => {
+  test('another party’s looks as if it did not exist', async () => {
     const other = await addParty(world)
     const id = await shop.create()
     const nameless = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/sub_[0-9a-f]{32}/g, 'sub')

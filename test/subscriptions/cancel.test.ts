@@ -6,7 +6,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant } from './merchant.ts'
 import { gone, inState } from './states.ts'
 
-onEachDatabase('cancel to the letter', (database) => {
+onEachDatabase('cancel as specified', (database) => {
   let world: World
   let shop: Merchant
 

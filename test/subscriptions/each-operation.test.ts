@@ -82,7 +82,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
     await world.drop()
   })
 
-  test('the table is the whole product', () => {
+  test('the table covers every operation in every state', () => {
     expect(Object.keys(product).sort()).toEqual(Object.keys(operations).sort())
     expect(all).toHaveLength(Object.keys(operations).length * subscriptionStatuses.length)
   })
@@ -105,7 +105,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
     }
   })
 
-  test.each(statuses)('the list of those that are %s has just those, and reads them as they stand', async (status) => {
+  test.each(statuses)('the list of %s subscriptions has exactly those, in their present state', async (status) => {
     const own = merchant(world)
     const id = await inState(own, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
     const { data } = ok(await world.get(`/subscriptions?status=${status}&limit=100`)).json

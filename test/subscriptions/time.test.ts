@@ -122,7 +122,7 @@ const onTheWay = (shares: readonly number[]) => (fromMs: number, toMs: number) =
     .sort((a, b) => a - b)
 
 describe('billing as a function', () => {
-  test('comes to the same whichever way time got there', () => {
+  test('has the same result however time passes', () => {
     const reached = new Set<string>()
     fc.assert(
       fc.property(history, stops, (story, shares) => {
@@ -135,7 +135,7 @@ describe('billing as a function', () => {
     expect([...reached].sort()).toEqual(['active', 'canceled', 'completed', 'needs_attention', 'past_due'])
   })
 
-  test('comes to the same hour by hour', () => {
+  test('has the same result hour by hour', () => {
     const hourly = (fromMs: number, toMs: number) =>
       Array.from({ length: Math.floor((toMs - fromMs) / hourMs) }, (_, index) => fromMs + index * hourMs)
     fc.assert(

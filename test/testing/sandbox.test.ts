@@ -70,7 +70,7 @@ describe('a sandbox in the process of a test', () => {
     await expect(clock.advance(-1)).rejects.toThrow('seconds')
   })
 
-  it('knows nothing of another one', async () => {
+  it('is independent of another sandbox', async () => {
     const [one, other] = [await sandboxOf(), await sandboxOf()]
     await one.fetch('/agent-cards', cardRequest(one.keys.agent))
     await bought(await connected(one))
@@ -147,7 +147,7 @@ describe('an end', () => {
     await sandbox.close()
   })
 
-  it('comes with the block that it is declared in', async () => {
+  it('comes at the end of the block that declares the sandbox', async () => {
     let left: Sandbox
     {
       await using sandbox = await createSandbox({ port: false })
@@ -175,7 +175,7 @@ describe('an end', () => {
 })
 
 onEachDatabase('a sandbox', (database) => {
-  it('is put back to how it was at first, and to how it was saved, while keys and connections stay good', async () => {
+  it('returns to its first and to its saved state, while keys and connections stay valid', async () => {
     const { url, drop } = await database.createEmpty()
     const sandbox = await createSandbox({ database: url })
     const client = await connected(sandbox)
@@ -279,7 +279,7 @@ describe('a custom world', () => {
   })
 })
 
-test('a request that its sender gives up rejects', async () => {
+test('an aborted request rejects', async () => {
   const { fetch } = await sandboxOf({ port: false })
   await expect(fetch('/healthz', { signal: AbortSignal.abort('given up') })).rejects.toBe('given up')
 })

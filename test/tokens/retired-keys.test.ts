@@ -159,7 +159,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(head && (await world.store.read((tx) => headIsSealed(tx, head)))).toBe(true)
   }
 
-  test('are gone, and all that they made works as it did, also when the next ones are retired', async () => {
+  test('are deleted, and everything made with them still works, even when the next ones are retired', async () => {
     const works = await makeThings()
     expect(await (await another()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1] })
     expect(await keys()).toEqual([
@@ -235,7 +235,7 @@ onEachDatabase('root keys that are retired', (database) => {
     await works()
   })
 
-  test('may be retired again when that was killed, wherever it was', async () => {
+  test('can be retired again after a killed attempt, wherever it stopped', async () => {
     const works = await makeThings()
     // PostgreSQL gets the same statements, so every fourth step is enough there.
     const step = isDeep && database === sqlite ? 1 : 4

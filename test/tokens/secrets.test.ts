@@ -64,12 +64,12 @@ onEachDatabase('secrets', (database) => {
     return { rows, ...Object.fromEntries(bytes) }
   }
 
-  test('card details carry the number and the code, to be seen at once', () => {
+  test('card details contain the number and the code', () => {
     expect(details.json.data.attributes).toMatchObject({ number: cardNumber, cvv: '123' })
     expect(details.headers.get('cache-control') ?? 'no-store').toContain('no-store')
   })
 
-  test('no other answer carries them', () => {
+  test('no other answer contains them', () => {
     expect(answers.length).toBeGreaterThan(30)
     const documents = ['GET /openapi.json']
     for (const { request, answer } of answers.filter(({ request }) => !documents.includes(request))) {
@@ -78,7 +78,7 @@ onEachDatabase('secrets', (database) => {
     }
   })
 
-  test('the log carries none of it, nor a credential', () => {
+  test('the log contains neither, and no credential', () => {
     expect(world.logged.length).toBeGreaterThan(30)
     const log = world.logged.join('\n')
     for (const secret of [cardNumber, secrets.agentKey, secrets.apiKey, world.agentKey])
@@ -86,7 +86,7 @@ onEachDatabase('secrets', (database) => {
     expect(log).not.toMatch(/cvv/i)
   })
 
-  test('the database stores none of it', async () => {
+  test('the database stores neither', async () => {
     for (const [where, text] of Object.entries(await stored())) {
       for (const secret of [cardNumber, secrets.agentKey, secrets.apiKey]) {
         expect(text.includes(secret), `${secret} in ${where}`).toBe(false)

@@ -164,7 +164,7 @@ onEachDatabase('wallets', (database) => {
       expectRefusal(paid, 'conflict', at('amount'))
     })
 
-    test('page', async () => {
+    test('are listed page by page', async () => {
       const ids = [agentId]
       for (const name of ['One', 'Two']) {
         world.system.pass(1)
@@ -183,7 +183,7 @@ onEachDatabase('wallets', (database) => {
       expectRefusal(await attach(other, String(ids[0])), 'conflict', at('agentId'))
     })
 
-    test('end with all they held when they are detached', async () => {
+    test('lose all permissions when they are detached', async () => {
       const card = await world.issueCard()
       const purchase = created(await world.authorize(card, 1_000))
       const sent = { idempotencyKey: 'detach' }
@@ -368,7 +368,7 @@ onEachDatabase('wallets', (database) => {
     ok(await create(undefined, { key: token }))
   })
 
-  test("another party's ids are like those of nobody", async () => {
+  test("another party's ids look as if they did not exist", async () => {
     const other = await addParty(world)
     const transferId = created(
       await world.post(
@@ -403,7 +403,7 @@ onEachDatabase('wallets', (database) => {
     expectRefusal(made, 'forbidden', at('partyId'))
   })
 
-  test('a new agent pays from the wallet it is made on', async () => {
+  test('a new agent pays from the wallet on which it is created', async () => {
     const id = created(await create())
     ok(await transfer({ amount: 2_000, sourceWalletId: main, destWalletId: id }, owner()))
     const agent = created(await world.post('/agents', { name: 'Saver', walletId: id }, owner()))

@@ -145,7 +145,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await turn()).toHaveLength(1)
   })
 
-  test('are tried again after pauses that grow, until somebody takes it', async () => {
+  test('are retried after growing pauses, until the receiver accepts', async () => {
     const hook = await hooks.create()
     await hooks.happen()
     receiver.answer(503)
@@ -167,7 +167,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
   })
 
-  test('at which nothing arrives for two days are disabled, with an event and a log line', async () => {
+  test('that accept nothing for two days are disabled, with an event and a log line', async () => {
     const dead = await hooks.create()
     const other = await openReceiver()
     await hooks.create({ url: other.url, enabledEvents: ['webhook.disabled'] })
@@ -195,7 +195,7 @@ onEachDatabase('webhooks', (database) => {
     await other.close()
   })
 
-  test('that take all but one event lose only that one', async () => {
+  test('that accept all but one event lose only that one', async () => {
     const hook = await hooks.create()
     const poison = await hooks.happen('Poison')
     receiver.answer(({ json }) => (json.resourceId === poison ? 500 : 200))
@@ -219,7 +219,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.deliveries(hook)).toMatchObject([{ status: 'failed', attempts: 1, lastResponseStatus: 410 }])
   })
 
-  test('are signed with both secrets while one takes the place of the other', async () => {
+  test('are signed with both secrets while one replaces the other', async () => {
     const hook = await hooks.create()
     const rotate = async (expiresInSeconds: number) => {
       const path = `/webhooks/${hook.id}/rotate-secret`
@@ -263,7 +263,7 @@ onEachDatabase('webhooks', (database) => {
     ).toEqual([false, true])
   })
 
-  test('are served by one of several processes, and by another one when that is gone', async () => {
+  test('are served by one of several processes, and by another one if that is gone', async () => {
     await hooks.create()
     const other = await anotherProcess(world, world.system)
     const wallets = [await hooks.happen()]

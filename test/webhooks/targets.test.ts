@@ -92,7 +92,7 @@ const here = [
 
 const good = 'https://hooks.example.com/'
 
-test('no address of the table is taken where it must not be', () => {
+test('no address of the table is accepted where it must not be', () => {
   const taken = (urls: readonly string[], mayStayHere: boolean) =>
     urls.filter((url) => addressProblem(url, mayStayHere) === undefined)
   expect(taken([good, ...here, ...nowhere], true)).toEqual([good, ...here])
@@ -255,7 +255,7 @@ onEachDatabase('deliveries go', (database) => {
     expect(delivery?.lastError).toContain('not an https address of the public internet')
   })
 
-  test('nowhere else than to the address that was given: redirects are not followed', async () => {
+  test('only to the given address: redirects are not followed', async () => {
     const other = await openReceiver()
     receiver.answer(307, { Location: other.url })
     const delivery = await told(receiver.url)
@@ -265,7 +265,7 @@ onEachDatabase('deliveries go', (database) => {
     await other.close()
   })
 
-  test('on where a receiver never answers', async () => {
+  test('on although a receiver never answers', async () => {
     await world.drop()
     world = await createWorld(database, { send: createSender({ timeoutMs: 50 }) })
     receiver.answer('never')
@@ -274,7 +274,7 @@ onEachDatabase('deliveries go', (database) => {
     expect(delivery?.lastError).toBe('It did not answer within 0.05 s.')
   })
 
-  test('to one receiver where another one is not there', async () => {
+  test('to one receiver although another one is unreachable', async () => {
     const gone = await openReceiver()
     await gone.close()
     const hooks = hooksOf(world, receiver)
@@ -286,7 +286,7 @@ onEachDatabase('deliveries go', (database) => {
     expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens there (ECONNREFUSED).')
   })
 
-  test('to everybody else while one receiver keeps its answer back', async () => {
+  test('to all others while one receiver delays its answer', async () => {
     const other = await openReceiver()
     const hooks = hooksOf(world, other)
     receiver.answer('never')

@@ -166,7 +166,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect((await one('/simulations/clock')).now).toMatch(/^2026-03-15T12:/)
   })
 
-  it('lets in with the secrets of the file, as long as they are good', async () => {
+  it("accepts the file's secrets until they end", async () => {
     const status = async (key: string) => (await world.get('/whoami', { key })).status
     for (const key of [
       asUser.key,
@@ -275,7 +275,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(ended).toEqual({ expiresAtMs: Date.parse('2026-03-05T12:00:00Z') })
   })
 
-  it('is as the file says again after a reset', async () => {
+  it('is as the file says after a reset', async () => {
     expect((await world.post('/simulations/reset', undefined, asParty())).status).toBe(200)
     await proveBooks(world.store)
     const statuses = async (path: string) => counts((await list(path)).map(({ status }) => status))

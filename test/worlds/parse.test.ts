@@ -147,7 +147,7 @@ parties:
       '1:30 parties[0].wallets[0].tags["$"] is not accepted; it accepts a value under a key that is of the form /^[A-Za-z0-9][\\w.:/ -]{0,99}$/.',
     ],
     ['parties: [{__proto__: 1}]', '1:12 parties[0].__proto__ is not a known field; known are'],
-  ])('tells what a field got and accepts: %j', (text, line) => {
+  ])('says what a field got and what it accepts: %j', (text, line) => {
     expect(mistakes(text)[0]).toContain(`w.yaml:${line}`)
     expect(mistakes(text)).toHaveLength(1)
   })
@@ -194,7 +194,7 @@ parties:
     ['a: &a [*a]', '1:8 cannot be read: no anchor before this alias has its name.'],
     ['<<: 5', '1:1 cannot be read: << takes an alias of a map, or a list of such.'],
     ['['.repeat(101), '1:100 cannot be read as YAML (at [): it is nested deeper than 100 levels.'],
-  ])('tells what is no YAML that it reads: %j', (text, line) => {
+  ])('reports YAML that it does not accept: %j', (text, line) => {
     expect(mistakes(text)).toEqual([`w.yaml:${line}`])
   })
 

@@ -153,7 +153,7 @@ describe('the schema of world files', () => {
       acme({ handle: 'a', email: 'a@b.example', users: [{ email: 'A@b.example' }, { email: 'a@b.example' }] }),
       'parties.acme.users.1.email: stands in the file already, and may only once',
     ],
-  ])('tells a mistake with its path: %#', (file, mistake) => {
+  ])('reports a mistake with its path: %#', (file, mistake) => {
     expect(mistakes(file)).toEqual([mistake])
   })
 
@@ -171,7 +171,7 @@ describe('the schema of world files', () => {
       { status: 'captured', refunds: [{ amount: 60 }, { amount: 41 }] },
       'refunds.1.amount: makes the refunds more than what was captured, 100',
     ],
-  ])('tells what does not go together in a purchase: %o', (fields, mistake) => {
+  ])('reports contradictions in a purchase: %o', (fields, mistake) => {
     const purchases = [{ amount: 100, ...fields }]
     const file = acme({ cards: [{ agent: 'shopper', merchant: 'Books', maximumAmount: 100, purchases }] })
     expect(mistakes(file)).toEqual([`parties.acme.cards.0.purchases.0.${mistake}`])
@@ -186,7 +186,7 @@ describe('the schema of world files', () => {
     ])
   })
 
-  it('takes the worlds that the documents show', () => {
+  it('accepts the worlds that the documents show', () => {
     const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
     const shown = [...document.matchAll(/^```yaml\n(parties:\n[\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
     expect(shown.length).toBeGreaterThan(0)
