@@ -3,12 +3,12 @@ import { parseTimestamp, type System } from '../core/system.ts'
 import type { World } from '../worlds/schema.ts'
 import { planCards } from './fill/cards.ts'
 import { planGrants, planInvitations } from './fill/connections.ts'
-import { Filling } from './fill/filling.ts'
 import { insertKeys } from './fill/keys.ts'
 import type { PasswordHashes } from './fill/passwords.ts'
 import { planPayments } from './fill/payments.ts'
 import { insertAccount, insertActors, setWalletStatuses, stopParties } from './fill/people.ts'
 import { planSubscriptions } from './fill/subscriptions.ts'
+import { WorldBuilder } from './fill/world-builder.ts'
 import { moveClock, readTimes } from './store/clock.ts'
 import type { Transaction } from './store/engine/store.ts'
 import { rootKeys } from './store/root-keys.ts'
@@ -32,33 +32,33 @@ interface Into {
 export async function fillWorld({ tx, system, environment, digest, passwords }: Into, world: World): Promise<void> {
   const { nowMs } = await readTimes(tx)
   const clockMs = world.clock === undefined ? nowMs : parseTimestamp(world.clock)
-  const filling = new Filling({ tx, system, environment, keys: await rootKeys(tx), world, passwords, clockMs })
-  const all = filling.accounts.keys().toArray()
+  const builder = new WorldBuilder({ tx, system, environment, keys: await rootKeys(tx), world, passwords, clockMs })
+  const all = builder.accounts.keys().toArray()
   for (const index of all) {
-    planGrants(filling, index)
-    planInvitations(filling, index)
-    planCards(filling, index)
-    planPayments(filling, index)
-    planSubscriptions(filling, index)
+    planGrants(builder, index)
+    planInvitations(builder, index)
+    planCards(builder, index)
+    planPayments(builder, index)
+    planSubscriptions(builder, index)
   }
-  const openings = filling.history.openings(funding(filling))
-  for (const index of all) await insertAccount(filling, index, openings)
-  for (const index of all) await insertActors(filling, index)
-  await insertKeys(filling)
-  await filling.history.happen()
-  await stopParties(filling)
-  for (const index of all) await setWalletStatuses(filling, index)
+  const openings = builder.history.openings(funding(builder))
+  for (const index of all) await insertAccount(builder, index, openings)
+  for (const index of all) await insertActors(builder, index)
+  await insertKeys(builder)
+  await builder.history.apply()
+  await stopParties(builder)
+  for (const index of all) await setWalletStatuses(builder, index)
   if (clockMs !== nowMs) await moveClock(tx, clockMs - nowMs)
   await putWorld(tx, {
     digest,
-    firstPartyId: filling.account(0).id,
+    firstPartyId: builder.account(0).id,
     isRehearsal: world.rehearsal ? 1 : 0,
     startsAtMs: world.clock === undefined ? null : clockMs,
     shops: world.shops === undefined ? null : JSON.stringify(world.shops),
   })
 }
 
-function funding({ accounts }: Filling) {
+function funding({ accounts }: WorldBuilder) {
   return accounts.flatMap(({ party, wallets }, index) =>
     wallets.map((wallet, at) => {
       return { wallet, balance: party.wallets?.[at]?.balance, path: ['parties', index, 'wallets', at] }

@@ -50,7 +50,7 @@ onEachDatabase('a world', (database) => {
 })
 
 test('100,000 effects are accepted, and one more is not', () => {
-  const happening = { atMs: 0, path: ['parties', 0], postings: [], happen: async () => {} }
+  const happening = { atMs: 0, path: ['parties', 0], postings: [], apply: async () => {} }
   const history = new History()
   for (let count = 0; count < 100_000; count++) history.add(happening)
   expect(() => history.add(happening)).toThrow('parties.0 goes beyond the 100000 effects')

@@ -15,8 +15,8 @@ import {
 import type { AgentCardRow } from '../store/schema/agent-cards.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
-import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
+import { found, type WorldBuilder } from './world-builder.ts'
 
 type Card = NonNullable<WorldParty['cards']>[number]
 type Purchase = NonNullable<Card['purchases']>[number]
@@ -30,28 +30,28 @@ interface Issued {
 }
 
 /** Plans the cards on a party's wallets, and the purchases merchants attempted on them. */
-export function planCards(filling: Filling, index: number): void {
-  for (const [at, card] of (filling.account(index).party.cards ?? []).entries()) {
+export function planCards(builder: WorldBuilder, index: number): void {
+  for (const [at, card] of (builder.account(index).party.cards ?? []).entries()) {
     const path = ['parties', index, 'cards', at]
-    const issued = planCard(filling, index, card, path)
+    const issued = planCard(builder, index, card, path)
     for (const [number, purchase] of (card.purchases ?? []).entries()) {
-      planPurchase(filling, issued, purchase, [...path, 'purchases', number])
+      planPurchase(builder, issued, purchase, [...path, 'purchases', number])
     }
   }
 }
 
-function planCard(filling: Filling, index: number, card: Card, path: Path): Issued {
-  const { tx, clockMs } = filling.ground
-  const endsMs = filling.moment(card.expiresAt, Number.POSITIVE_INFINITY)
-  const atMs = filling.past(card.issuedAt, Math.min(clockMs, endsMs - hourMs), [...path, 'issuedAt'])
-  const expiresAtMs = filling.moment(card.expiresAt, atMs + hourMs)
+function planCard(builder: WorldBuilder, index: number, card: Card, path: Path): Issued {
+  const { tx, clockMs } = builder.context
+  const endsMs = builder.moment(card.expiresAt, Number.POSITIVE_INFINITY)
+  const atMs = builder.past(card.issuedAt, Math.min(clockMs, endsMs - hourMs), [...path, 'issuedAt'])
+  const expiresAtMs = builder.moment(card.expiresAt, atMs + hourMs)
   if (expiresAtMs <= atMs) mistake([...path, 'expiresAt'], `must be after ${timestamp(atMs)}, when it was issued`)
-  const wallet = filling.payingWallet(index, card.wallet, card.agent)
+  const wallet = builder.payingWallet(index, card.wallet, card.agent)
   const row: AgentCardRow = {
-    id: filling.id('pcd', card.id, atMs),
+    id: builder.id('pcd', card.id, atMs),
     partyId: wallet.partyId,
     walletId: wallet.id,
-    agentId: found(filling.agent(index, card.agent)).id,
+    agentId: found(builder.agent(index, card.agent)).id,
     instanceId: card.instanceId ?? null,
     merchantName: card.merchant,
     maximumAmountCents: card.maximumAmount,
@@ -63,30 +63,30 @@ function planCard(filling: Filling, index: number, card: Card, path: Path): Issu
     createdAtMs: atMs,
     updatedAtMs: atMs,
   }
-  filling.history.add({ atMs, path, postings: [], happen: () => insertAgentCard(tx, row) })
+  builder.history.add({ atMs, path, postings: [], apply: () => insertAgentCard(tx, row) })
   if (card.frozenAt !== undefined) {
     const frozenPath = [...path, 'frozenAt']
-    const frozenAtMs = filling.past(card.frozenAt, clockMs, frozenPath, atMs)
-    const happen = async () => {
-      const before = await cardNow(filling, row)
+    const frozenAtMs = builder.past(card.frozenAt, clockMs, frozenPath, atMs)
+    const apply = async () => {
+      const before = await cardNow(builder, row)
       await saveAgentCardFreeze(tx, before, { ...switched(before, 'freeze', frozenAtMs), updatedAtMs: frozenAtMs })
     }
-    filling.history.add({ atMs: frozenAtMs, path: frozenPath, postings: [], happen })
+    builder.history.add({ atMs: frozenAtMs, path: frozenPath, postings: [], apply })
   }
   return { card: row, wallet }
 }
 
-async function cardNow({ ground: { tx } }: Filling, { partyId, id }: AgentCardRow): Promise<AgentCardRow> {
+async function cardNow({ context: { tx } }: WorldBuilder, { partyId, id }: AgentCardRow): Promise<AgentCardRow> {
   return found(await findAgentCard(tx, { partyId, agentId: null }, id))
 }
 
-function planPurchase(filling: Filling, issued: Issued, purchase: Purchase, path: Path): void {
-  const { tx } = filling.ground
+function planPurchase(builder: WorldBuilder, issued: Issued, purchase: Purchase, path: Path): void {
+  const { tx } = builder.context
   const { card, wallet } = issued
-  const atMs = filling.past(purchase.at, card.createdAtMs, [...path, 'at'], card.createdAtMs)
+  const atMs = builder.past(purchase.at, card.createdAtMs, [...path, 'at'], card.createdAtMs)
   const isApproved = purchase.status !== 'declined'
   const row = newPurchase(card, {
-    id: filling.id('cit', purchase.id, atMs),
+    id: builder.id('cit', purchase.id, atMs),
     merchantName: purchase.merchant ?? card.merchantName,
     amountCents: purchase.amount,
     declineCode: purchase.decline ?? null,
@@ -95,19 +95,19 @@ function planPurchase(filling: Filling, issued: Issued, purchase: Purchase, path
     createdAtMs: atMs,
   })
   const posting = authorized(wallet.id, purchase.amount)
-  const happen = async () => {
+  const apply = async () => {
     if (!isApproved) return insertCardTransaction(tx, row)
-    const now = await cardNow(filling, card)
+    const now = await cardNow(builder, card)
     requireNotFrozen(now, atMs)
     const attempt = { card: now, amountCents: purchase.amount, availableCents: purchase.amount, nowMs: atMs }
     const code = declineReason(attempt)
     if (code !== null) mistake([...path, 'status'], `must be declined, with decline ${code}. ${declines[code]}`)
     await insertCardTransaction(tx, row)
     await markAgentCardUsed(tx, now, atMs)
-    await filling.post(posting, [wallet], atMs, row.id)
+    await builder.post(posting, [wallet], atMs, row.id)
   }
-  filling.history.add({ atMs, path, postings: isApproved ? [posting] : [], happen })
-  if (isApproved) planEnd(filling, { ...issued, purchase: row }, purchase, path)
+  builder.history.add({ atMs, path, postings: isApproved ? [posting] : [], apply })
+  if (isApproved) planEnd(builder, { ...issued, purchase: row }, purchase, path)
 }
 
 interface Bought extends Issued {
@@ -115,8 +115,13 @@ interface Bought extends Issued {
 }
 
 /** Plans the capture or reversal of an authorized purchase, and its refunds. */
-function planEnd(filling: Filling, bought: Bought, { status, captured: part, ...file }: Purchase, path: Path): void {
-  const { clockMs } = filling.ground
+function planEnd(
+  builder: WorldBuilder,
+  bought: Bought,
+  { status, captured: part, ...file }: Purchase,
+  path: Path,
+): void {
+  const { clockMs } = builder.context
   const { wallet, purchase } = bought
   const { amountCents, createdAtMs } = purchase
   const lapsesMs = createdAtMs + holdLifetimeMs
@@ -125,18 +130,18 @@ function planEnd(filling: Filling, bought: Bought, { status, captured: part, ...
     mistake([...path, 'status'], `must be reversed: its hold lapsed at ${timestamp(lapsesMs)}, before the world begins`)
   }
   const endPath = [...path, 'endedAt']
-  const atMs = filling.past(file.endedAt, createdAtMs, endPath, createdAtMs)
+  const atMs = builder.past(file.endedAt, createdAtMs, endPath, createdAtMs)
   if (atMs > lapsesMs) mistake(endPath, `must not be after ${timestamp(lapsesMs)}, when its hold lapsed`)
   const capturedCents = part ?? amountCents
   const isReversed = status === 'reversed'
   const posting = isReversed ? released(wallet.id, amountCents) : captured(wallet.id, amountCents, capturedCents)
-  planChange(filling, bought, { atMs, path, posting }, (row) =>
+  planChange(builder, bought, { atMs, path, posting }, (row) =>
     isReversed ? release(row, atMs === lapsesMs ? 'expire' : 'reverse') : capture(row, capturedCents),
   )
   for (const [at, { id, amount, at: refundedAt }] of (file.refunds ?? []).entries()) {
     const refundPath = [...path, 'refunds', at]
-    const refundedAtMs = filling.past(refundedAt, clockMs, [...refundPath, 'at'], atMs)
-    planRefund(filling, bought, { id, amountCents: amount, atMs: refundedAtMs, path: refundPath })
+    const refundedAtMs = builder.past(refundedAt, clockMs, [...refundPath, 'at'], atMs)
+    planRefund(builder, bought, { id, amountCents: amount, atMs: refundedAtMs, path: refundPath })
   }
 }
 
@@ -147,33 +152,33 @@ interface Change {
 }
 
 function planChange(
-  filling: Filling,
+  builder: WorldBuilder,
   { wallet, purchase }: Bought,
   { atMs, path, posting }: Change,
   change: (row: CardTransactionRow) => CardTransactionRow,
 ): void {
-  const happen = async () => {
-    const before = await purchaseNow(filling, purchase)
-    await replaceCardTransaction(filling.ground.tx, before, { ...change(before), updatedAtMs: atMs })
-    await filling.post(posting, [wallet], atMs, purchase.id)
+  const apply = async () => {
+    const before = await purchaseNow(builder, purchase)
+    await replaceCardTransaction(builder.context.tx, before, { ...change(before), updatedAtMs: atMs })
+    await builder.post(posting, [wallet], atMs, purchase.id)
   }
-  filling.history.add({ atMs, path, postings: [posting], happen })
+  builder.history.add({ atMs, path, postings: [posting], apply })
 }
 
-async function purchaseNow({ ground: { tx } }: Filling, { partyId, id }: CardTransactionRow) {
+async function purchaseNow({ context: { tx } }: WorldBuilder, { partyId, id }: CardTransactionRow) {
   return found(await findCardTransaction(tx, { partyId, agentId: null }, id))
 }
 
 function planRefund(
-  filling: Filling,
+  builder: WorldBuilder,
   { wallet, purchase }: Bought,
   { id: given, amountCents, atMs, path }: { id: string | undefined; amountCents: number; atMs: number; path: Path },
 ): void {
-  const { tx } = filling.ground
+  const { tx } = builder.context
   const posting = refunded(wallet.id, amountCents)
-  const id = filling.id('cit', given, atMs)
-  const happen = async () => {
-    const before = await purchaseNow(filling, purchase)
+  const id = builder.id('cit', given, atMs)
+  const apply = async () => {
+    const before = await purchaseNow(builder, purchase)
     await insertCardTransaction(tx, {
       ...before,
       id,
@@ -188,7 +193,7 @@ function planRefund(
       updatedAtMs: atMs,
     })
     await replaceCardTransaction(tx, before, { ...refund(before, amountCents), updatedAtMs: atMs })
-    await filling.post(posting, [wallet], atMs, id)
+    await builder.post(posting, [wallet], atMs, id)
   }
-  filling.history.add({ atMs, path, postings: [posting], happen })
+  builder.history.add({ atMs, path, postings: [posting], apply })
 }

@@ -15,8 +15,8 @@ import { createDelegation, grant, revokeDelegations } from '../store/delegations
 import { insertLink } from '../store/invitation-links.ts'
 import type { CustomerInvitationRow } from '../store/schema/customer-invitations.ts'
 import type { DelegationRow } from '../store/schema/delegations.ts'
-import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
+import { found, type WorldBuilder } from './world-builder.ts'
 
 type Invitation = NonNullable<WorldParty['invitations']>[number]
 type Customer = NonNullable<WorldParty['customers']>[number]
@@ -27,82 +27,82 @@ const lastsMs = 30 * dayMs
 /**
  * Plans what other parties granted a party's agents. A revoked grant exists until its revocation, and so do its cards.
  */
-export function planGrants(filling: Filling, index: number): void {
-  const { tx, clockMs } = filling.ground
-  const { id: agentPartyId, party } = filling.account(index)
+export function planGrants(builder: WorldBuilder, index: number): void {
+  const { tx, clockMs } = builder.context
+  const { id: agentPartyId, party } = builder.account(index)
   for (const [at, customer] of (party.customers ?? []).entries()) {
     const path = ['parties', index, 'customers', at]
-    const row = grantOf(filling, index, customer, path)
-    filling.history.add({ atMs: row.createdAtMs, path, postings: [], happen: () => createDelegation(tx, row) })
+    const row = grantOf(builder, index, customer, path)
+    builder.history.add({ atMs: row.createdAtMs, path, postings: [], apply: () => createDelegation(tx, row) })
     if (customer.status !== 'REVOKED') continue
     const { customerPartyId, agentId } = row
-    const revokedAtMs = filling.past(customer.revokedAt, clockMs, [...path, 'revokedAt'], row.createdAtMs)
-    const happen = () => revokeDelegations(tx, { agentPartyId, customerPartyId, agentId }, revokedAtMs)
-    filling.history.add({ atMs: revokedAtMs, path, postings: [], happen })
+    const revokedAtMs = builder.past(customer.revokedAt, clockMs, [...path, 'revokedAt'], row.createdAtMs)
+    const apply = () => revokeDelegations(tx, { agentPartyId, customerPartyId, agentId }, revokedAtMs)
+    builder.history.add({ atMs: revokedAtMs, path, postings: [], apply })
   }
 }
 
-function grantOf(filling: Filling, index: number, customer: Customer, path: Path): DelegationRow {
+function grantOf(builder: WorldBuilder, index: number, customer: Customer, path: Path): DelegationRow {
   const { status, permissions } = customer
-  const createdAtMs = filling.past(customer.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(customer.createdAt, builder.beganMs, [...path, 'createdAt'])
   const hasEnded = status === 'EXPIRED' || status === 'SUSPENDED'
   const endedAt = [...path, 'revokedAt']
   return {
-    id: filling.id('dlg', customer.id, createdAtMs),
-    customerPartyId: filling.account(found(filling.names.party(customer.customer))).id,
-    agentPartyId: filling.account(index).id,
-    agentId: found(filling.agent(index, customer.agent)).id,
+    id: builder.id('dlg', customer.id, createdAtMs),
+    customerPartyId: builder.account(found(builder.names.party(customer.customer))).id,
+    agentPartyId: builder.account(index).id,
+    agentId: found(builder.agent(index, customer.agent)).id,
     permissions: JSON.stringify([...new Set(permissions)]),
     limits: limitsColumn(customer.limits),
     status: hasEnded ? status : 'ACTIVE',
     createdAtMs,
-    revokedAtMs: hasEnded ? filling.past(customer.revokedAt, filling.ground.clockMs, endedAt, createdAtMs) : null,
+    revokedAtMs: hasEnded ? builder.past(customer.revokedAt, builder.context.clockMs, endedAt, createdAtMs) : null,
   }
 }
 
 /** Plans a party's invitations and invitation links. */
-export function planInvitations(filling: Filling, index: number): void {
-  const { invitations = [], invitationLinks = [] } = filling.account(index).party
+export function planInvitations(builder: WorldBuilder, index: number): void {
+  const { invitations = [], invitationLinks = [] } = builder.account(index).party
   for (const [at, invitation] of invitations.entries()) {
-    planInvitation(filling, index, invitation, ['parties', index, 'invitations', at])
+    planInvitation(builder, index, invitation, ['parties', index, 'invitations', at])
   }
   for (const [at, link] of invitationLinks.entries()) {
-    planLink(filling, index, link, ['parties', index, 'invitationLinks', at])
+    planLink(builder, index, link, ['parties', index, 'invitationLinks', at])
   }
 }
 
 const eventOf = { ACCEPTED: 'accept', DECLINED: 'decline', EXPIRED: 'expire', CANCELED: 'revoke' } as const
 
-function planInvitation(filling: Filling, index: number, invitation: Invitation, path: Path): void {
-  const { tx, clockMs } = filling.ground
+function planInvitation(builder: WorldBuilder, index: number, invitation: Invitation, path: Path): void {
+  const { tx, clockMs } = builder.context
   const { status } = invitation
-  const expiredMs = status === 'EXPIRED' ? filling.moment(invitation.expiresAt, clockMs) : clockMs
-  const endMs = filling.past(invitation.endedAt, expiredMs, [...path, status === 'EXPIRED' ? 'expiresAt' : 'endedAt'])
+  const expiredMs = status === 'EXPIRED' ? builder.moment(invitation.expiresAt, clockMs) : clockMs
+  const endMs = builder.past(invitation.endedAt, expiredMs, [...path, status === 'EXPIRED' ? 'expiresAt' : 'endedAt'])
   const sentMs = status === 'PENDING' ? clockMs : endMs - dayMs
-  const createdAtMs = filling.past(invitation.createdAt, sentMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(invitation.createdAt, sentMs, [...path, 'createdAt'])
   if (endMs < createdAtMs) mistake(path, `ended before it was sent, at ${timestamp(createdAtMs)}`)
-  const expiresAtMs = filling.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lastsMs)
+  const expiresAtMs = builder.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lastsMs)
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
     mistake([...path, 'expiresAt'], `must be after ${timestamp(clockMs)}, when the world begins: it is PENDING`)
   }
-  const whom = found(filling.names.whom(index, invitation.to))
-  const customer = whom.kind === 'party' ? filling.account(whom.party) : null
-  const id = filling.id('adi', invitation.id, createdAtMs)
-  const row = { ...rowOf(filling, index, invitation, id), ...pendingInvitation(expiresAtMs, createdAtMs) }
+  const whom = found(builder.names.whom(index, invitation.to))
+  const customer = whom.kind === 'party' ? builder.account(whom.party) : null
+  const id = builder.id('adi', invitation.id, createdAtMs)
+  const row = { ...rowOf(builder, index, invitation, id), ...pendingInvitation(expiresAtMs, createdAtMs) }
   const whole = { ...row, version: 1, expiresAtMs, createdAtMs }
   const insert = async () => {
     await insertInvitation(tx, { ...whole, tokenHash: hashOfToken(await invitationToken(tx, id)) })
   }
-  filling.history.add({ atMs: createdAtMs, path, postings: [], happen: insert })
+  builder.history.add({ atMs: createdAtMs, path, postings: [], apply: insert })
   if (status === 'PENDING') return
   const event = status === 'CANCELED' ? canceledBy(invitation) : eventOf[status]
-  const happen = async () => {
+  const apply = async () => {
     const by = status === 'ACCEPTED' || status === 'DECLINED' ? customer?.id : undefined
     const before = { ...whole, tokenHash: '' }
     await changeInvitation(tx, before, event, endMs, by === undefined ? {} : { customerPartyId: by })
-    if (status === 'ACCEPTED') await accept(filling, index, invitation, before, endMs)
+    if (status === 'ACCEPTED') await accept(builder, index, invitation, before, endMs)
   }
-  filling.history.add({ atMs: endMs, path, postings: [], happen })
+  builder.history.add({ atMs: endMs, path, postings: [], apply })
 }
 
 function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): InvitationEvent {
@@ -111,20 +111,20 @@ function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): Invitat
 }
 
 /** The attributes of an invitation that never change. */
-type Asked = Omit<
+type InvitationDetails = Omit<
   CustomerInvitationRow,
   keyof InvitationState | 'tokenHash' | 'version' | 'expiresAtMs' | 'createdAtMs'
 >
 
-function rowOf(filling: Filling, index: number, invitation: Invitation, id: string): Asked {
+function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id: string): InvitationDetails {
   const { permissions, limits, message, tags } = invitation
-  const whom = found(filling.names.whom(index, invitation.to))
+  const whom = found(builder.names.whom(index, invitation.to))
   const isAddress = invitation.to.includes('@') ? 'email' : invitation.to.startsWith('+') ? 'phone' : null
-  const recipient = whom.kind === 'party' ? filling.account(whom.party).id : whom.address
+  const recipient = whom.kind === 'party' ? builder.account(whom.party).id : whom.address
   return {
     id,
-    partyId: filling.account(index).id,
-    agentId: found(filling.agent(index, invitation.agent)).id,
+    partyId: builder.account(index).id,
+    agentId: found(builder.agent(index, invitation.agent)).id,
     recipientType: isAddress ?? 'party_id',
     recipient: isAddress === null ? recipient : invitation.to.toLowerCase(),
     permissions: JSON.stringify([...new Set(permissions)]),
@@ -141,41 +141,41 @@ function rowOf(filling: Filling, index: number, invitation: Invitation, id: stri
 
 /** Accepts an invitation. The customer grants the requested permissions unless the file lists others. */
 async function accept(
-  filling: Filling,
+  builder: WorldBuilder,
   index: number,
   invitation: Invitation,
   { partyId, agentId, permissions, limits }: Omit<CustomerInvitationRow, 'tokenHash'>,
   nowMs: number,
 ): Promise<void> {
-  const { tx, system } = filling.ground
-  const { names } = filling
-  const { party } = filling.account(index)
+  const { tx, system } = builder.context
+  const { names } = builder
+  const { party } = builder.account(index)
   const whom = found(names.whom(index, invitation.to))
   if (whom.kind !== 'party') throw new Error('Bug: an invitation was accepted by nobody in the world.')
-  const isSaid = (party.customers ?? []).some(
-    ({ customer, agent }) => names.party(customer) === whom.party && filling.agent(index, agent)?.id === agentId,
+  const isInFile = (party.customers ?? []).some(
+    ({ customer, agent }) => names.party(customer) === whom.party && builder.agent(index, agent)?.id === agentId,
   )
-  if (isSaid) return
-  const customerPartyId = filling.account(whom.party).id
+  if (isInFile) return
+  const customerPartyId = builder.account(whom.party).id
   await grant(tx, system, { customerPartyId, agentPartyId: partyId, agentId, permissions, limits }, nowMs)
 }
 
 function planLink(
-  filling: Filling,
+  builder: WorldBuilder,
   index: number,
   link: NonNullable<WorldParty['invitationLinks']>[number],
   path: Path,
 ): void {
-  const { tx, system, clockMs } = filling.ground
+  const { tx, system, clockMs } = builder.context
   const { token = newSecret(system), status } = link
-  const createdAtMs = filling.past(link.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(link.createdAt, builder.beganMs, [...path, 'createdAt'])
   const isRevoked = status === 'REVOKED'
   const proposedAgents = link.proposedAgents.map(({ agent, permissions, limits = null }): ProposedAgent => {
-    return { agentId: found(filling.agent(index, agent)).id, permissions: [...new Set(permissions)], limits }
+    return { agentId: found(builder.agent(index, agent)).id, permissions: [...new Set(permissions)], limits }
   })
   const row = {
-    id: filling.id('ivl', link.id, createdAtMs),
-    partyId: filling.account(index).id,
+    id: builder.id('ivl', link.id, createdAtMs),
+    partyId: builder.account(index).id,
     name: link.name,
     proposedAgents: JSON.stringify(proposedAgents),
     status,
@@ -183,9 +183,9 @@ function planLink(
     tokenHash: sha256(token),
     maskedToken: `${token.slice(0, 4)}…${token.slice(-4)}`,
     version: isRevoked ? 2 : 1,
-    expiresAtMs: link.expiresAt === undefined ? null : filling.moment(link.expiresAt, clockMs),
+    expiresAtMs: link.expiresAt === undefined ? null : builder.moment(link.expiresAt, clockMs),
     createdAtMs,
-    updatedAtMs: isRevoked ? filling.past(link.revokedAt, clockMs, [...path, 'revokedAt'], createdAtMs) : createdAtMs,
+    updatedAtMs: isRevoked ? builder.past(link.revokedAt, clockMs, [...path, 'revokedAt'], createdAtMs) : createdAtMs,
   }
-  filling.history.add({ atMs: createdAtMs, path, postings: [], happen: () => insertLink(tx, row) })
+  builder.history.add({ atMs: createdAtMs, path, postings: [], apply: () => insertLink(tx, row) })
 }

@@ -9,12 +9,12 @@ import type { WalletRow } from '../store/schema/wallets.ts'
 export type Path = readonly PropertyKey[]
 
 /** An event before the world begins. */
-interface Happening {
+interface HistoryEvent {
   atMs: number
   path: Path
   /** The money that the event moves. */
   postings: readonly Posting[]
-  happen(): Promise<void>
+  apply(): Promise<void>
 }
 
 /** A wallet, its balance after the whole history, and where the file states it. */
@@ -29,23 +29,23 @@ const mostEffects = 100_000
 
 /** The events before the world begins, in chronological order. Simultaneous events keep the order of the file. */
 export class History {
-  readonly #happenings: Happening[] = []
+  readonly #events: HistoryEvent[] = []
   #effects = 0
 
   /** Adds an event. @throws WorldMistakeError before any event is played, if a world causes too many effects. */
-  add(happening: Happening): void {
-    this.#effects += Math.max(1, happening.postings.length)
+  add(event: HistoryEvent): void {
+    this.#effects += Math.max(1, event.postings.length)
     if (this.#effects > mostEffects) {
       mistake(
-        happening.path,
+        event.path,
         `goes beyond the ${mostEffects} effects that may happen before a world begins; date things later, or leave some out`,
       )
     }
-    this.#happenings.push(happening)
+    this.#events.push(event)
   }
 
-  #inOrder(): Happening[] {
-    return this.#happenings.toSorted((a, b) => a.atMs - b.atMs)
+  #inOrder(): HistoryEvent[] {
+    return this.#events.toSorted((a, b) => a.atMs - b.atMs)
   }
 
   /**
@@ -80,10 +80,10 @@ export class History {
   }
 
   /** Plays all events. An event that the service's rules refuse is a mistake in the file. */
-  async happen(): Promise<void> {
-    for (const { path, atMs, happen } of this.#inOrder()) {
+  async apply(): Promise<void> {
+    for (const { path, atMs, apply } of this.#inOrder()) {
       try {
-        await happen()
+        await apply()
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         mistake(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)

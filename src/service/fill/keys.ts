@@ -5,8 +5,8 @@ import type { WorldParty } from '../../worlds/shape.ts'
 import { createCredential, unset } from '../store/credentials.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 import { credentialPrefix, displayPrefix, wholeCredential } from '../tokens/secrets.ts'
-import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
+import { found, type WorldBuilder } from './world-builder.ts'
 
 type Kind = CredentialRow['kind']
 type AgentKey = NonNullable<NonNullable<WorldParty['agents']>[number]['keys']>[number]
@@ -33,22 +33,22 @@ const idPrefixes = { api_key: 'apy', agent_key: 'agk', user_token: 'utk' } as co
 /**
  * Inserts the credentials of all parties. The first party's first API key and the first agent key are the seeded ones.
  */
-export async function insertKeys(filling: Filling): Promise<void> {
-  const keys = filling.accounts.flatMap((_, party) => keysOf(filling, party))
+export async function insertKeys(builder: WorldBuilder): Promise<void> {
+  const keys = builder.accounts.flatMap((_, party) => keysOf(builder, party))
   const firstOf = (kind: Kind) => keys.find((key) => key.kind === kind)
   const seeded = [keys.find((key) => key.kind === 'api_key' && key.party === 0), firstOf('agent_key')]
   const others = new Set<string>()
   for (const key of keys) {
-    const whole = wholeKey(filling, key)
+    const whole = wholeKey(builder, key)
     if (others.has(whole))
       mistake([...key.path, 'secret'], 'is the secret of another key of the file, and may be only once')
     others.add(whole)
-    await insertKey(filling, { ...key, isSeeded: seeded.includes(key) }, whole)
+    await insertKey(builder, { ...key, isSeeded: seeded.includes(key) }, whole)
   }
 }
 
-function keysOf(filling: Filling, index: number): Key[] {
-  const { party, agentIds, userIds } = filling.account(index)
+function keysOf(builder: WorldBuilder, index: number): Key[] {
+  const { party, agentIds, userIds } = builder.account(index)
   const own = { party: index, agentId: null, userId: null, name: null, scopes: null, isSeeded: false }
   const of = [party.ref ?? index]
   const at = ['parties', index]
@@ -82,16 +82,16 @@ function keysOf(filling: Filling, index: number): Key[] {
   ]
 }
 
-async function insertKey(filling: Filling, key: Key, whole: string): Promise<void> {
+async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promise<void> {
   const { kind, party, agentId, userId, file, path } = key
-  const createdAtMs = filling.past(file.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(file.createdAt, builder.beganMs, [...path, 'createdAt'])
   const when = (name: 'expiresAt' | 'revokedAt') =>
-    file[name] === undefined ? null : filling.moment(file[name], createdAtMs)
+    file[name] === undefined ? null : builder.moment(file[name], createdAtMs)
   const credential = key.isSeeded ? null : whole
-  await createCredential(filling.ground.tx, {
-    id: filling.id(idPrefixes[kind], file.id, createdAtMs),
+  await createCredential(builder.context.tx, {
+    id: builder.id(idPrefixes[kind], file.id, createdAtMs),
     kind,
-    partyId: filling.account(party).id,
+    partyId: builder.account(party).id,
     agentId,
     userId,
     name: key.name,
@@ -100,7 +100,7 @@ async function insertKey(filling: Filling, key: Key, whole: string): Promise<voi
     scopes: key.scopes === null ? null : JSON.stringify(key.scopes),
     tags: JSON.stringify(file.tags ?? {}),
     seeded: key.isSeeded ? 1 : 0,
-    createdBy: filling.userId(party, file.createdBy),
+    createdBy: builder.userId(party, file.createdBy),
     revokedAtMs: when('revokedAt'),
     expiresAtMs: when('expiresAt'),
     createdAtMs,
@@ -108,7 +108,7 @@ async function insertKey(filling: Filling, key: Key, whole: string): Promise<voi
 }
 
 /** Returns the complete key, with the secret from the file or one derived from the database's first key. */
-function wholeKey({ ground: { keys, environment } }: Filling, { kind, words, file, path }: Key): string {
+function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, words, file, path }: Key): string {
   const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${words}`) } = file
   const whole = wholeCredential(kind, environment, secret)
   if (whole !== secret && /^[a-z]{2}_ntl_/.test(secret)) {

@@ -12,16 +12,16 @@ import type { ApprovalRow } from '../store/schema/approvals.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { arrived } from '../store/transactions.ts'
-import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
+import { found, type WorldBuilder } from './world-builder.ts'
 
 type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
-type Asked = Payment | Wire
+type FilePayment = Payment | Wire
 
 /** A payment or wire of the file. */
 interface Sent {
-  asked: Asked
+  file: FilePayment
   row: PaymentRow
   from: WalletRow
   /** Null for a bank, and for a recipient outside the world. */
@@ -30,55 +30,55 @@ interface Sent {
 }
 
 /** Plans a party's payments, wires, deposits and internal transfers. */
-export function planPayments(filling: Filling, index: number): void {
-  const { payments = [], wires = [], deposits = [], internalTransfers = [] } = filling.account(index).party
+export function planPayments(builder: WorldBuilder, index: number): void {
+  const { payments = [], wires = [], deposits = [], internalTransfers = [] } = builder.account(index).party
   for (const [at, payment] of payments.entries())
-    planPayment(filling, index, payment, ['parties', index, 'payments', at])
-  for (const [at, wire] of wires.entries()) planWire(filling, index, wire, ['parties', index, 'wires', at])
+    planPayment(builder, index, payment, ['parties', index, 'payments', at])
+  for (const [at, wire] of wires.entries()) planWire(builder, index, wire, ['parties', index, 'wires', at])
   for (const [at, { id, amount, wallet: name, description, at: when }] of deposits.entries()) {
     const path = ['parties', index, 'deposits', at]
-    const wallet = filling.wallet(index, name)
-    const row = draft(filling, index, { amount, description, at: when, id }, { kind: 'deposit', wallet, path })
+    const wallet = builder.wallet(index, name)
+    const row = draft(builder, index, { amount, description, at: when, id }, { kind: 'deposit', wallet, path })
     const posting = funded(wallet.id, amount)
-    planDone(filling, { row, wallets: [wallet], posting, path }, wallet)
+    planCompleted(builder, { row, wallets: [wallet], posting, path }, wallet)
   }
-  for (const [at, { from: fromName, to: toName, ...asked }] of internalTransfers.entries()) {
+  for (const [at, { from: fromName, to: toName, ...file }] of internalTransfers.entries()) {
     const path = ['parties', index, 'internalTransfers', at]
-    const [from, to] = [filling.wallet(index, fromName), filling.wallet(index, toName)]
-    const row = draft(filling, index, asked, { kind: 'internal', wallet: from, path })
-    const posting = transferred(from.id, to.id, asked.amount)
+    const [from, to] = [builder.wallet(index, fromName), builder.wallet(index, toName)]
+    const row = draft(builder, index, file, { kind: 'internal', wallet: from, path })
+    const posting = transferred(from.id, to.id, file.amount)
     const moved = { ...row, beneficiary: JSON.stringify({ walletId: to.id }) }
-    planDone(filling, { row: moved, wallets: [from, to], posting, path }, null)
+    planCompleted(builder, { row: moved, wallets: [from, to], posting, path }, null)
   }
 }
 
-function planPayment(filling: Filling, index: number, payment: Payment, path: Path): void {
-  const { system } = filling.ground
-  const wallet = filling.payingWallet(index, payment.wallet, payment.agent)
-  const whom = found(filling.names.whom(index, payment.to))
-  const receiver = filling.receiver(whom)
+function planPayment(builder: WorldBuilder, index: number, payment: Payment, path: Path): void {
+  const { system } = builder.context
+  const wallet = builder.payingWallet(index, payment.wallet, payment.agent)
+  const whom = found(builder.names.whom(index, payment.to))
+  const receiver = builder.receiver(whom)
   const claimant = whom.kind === 'party' ? null : whom.address
   const { claimToken = newSecret(system) } = payment
   const row: PaymentRow = {
-    ...draft(filling, index, payment, { kind: 'payment', wallet, path }),
+    ...draft(builder, index, payment, { kind: 'payment', wallet, path }),
     recipientPartyId: receiver?.partyId ?? null,
     recipientAgentId: receiver?.agentId ?? null,
     claimant,
     claimTokenHash: claimant === null ? null : sha256(claimToken),
   }
-  planSent(filling, { asked: payment, row, from: wallet, to: receiver?.wallet ?? null, path })
+  planSent(builder, { file: payment, row, from: wallet, to: receiver?.wallet ?? null, path })
 }
 
-function planWire(filling: Filling, index: number, wire: Wire, path: Path): void {
-  const wallet = filling.payingWallet(index, wire.wallet, wire.agent)
+function planWire(builder: WorldBuilder, index: number, wire: Wire, path: Path): void {
+  const wallet = builder.payingWallet(index, wire.wallet, wire.agent)
   const { name, accountNumber, routingNumber } = wire.beneficiary
   const beneficiary: Beneficiary = { name, accountLastFour: accountNumber.slice(-4), routingNumber, address: {} }
-  const row = draft(filling, index, wire, { kind: 'wire', wallet, path })
+  const row = draft(builder, index, wire, { kind: 'wire', wallet, path })
   const kept = { ...row, beneficiary: JSON.stringify(beneficiary) }
-  planSent(filling, { asked: wire, row: kept, from: wallet, to: null, path })
+  planSent(builder, { file: wire, row: kept, from: wallet, to: null, path })
 }
 
-interface Told {
+interface CommonFields {
   id?: string | undefined
   amount: number
   description?: string | undefined
@@ -95,22 +95,22 @@ interface From {
   path: Path
 }
 
-function draft(filling: Filling, index: number, told: Told, { kind, wallet, path }: From): PaymentRow {
-  const atMs = filling.past(told.at, filling.ground.clockMs, [...path, 'at'])
-  const agent = filling.agent(index, told.agent)
+function draft(builder: WorldBuilder, index: number, file: CommonFields, { kind, wallet, path }: From): PaymentRow {
+  const atMs = builder.past(file.at, builder.context.clockMs, [...path, 'at'])
+  const agent = builder.agent(index, file.agent)
   return {
-    id: filling.id(kind === 'payment' ? 'pay' : 'tfr', told.id, atMs),
+    id: builder.id(kind === 'payment' ? 'pay' : 'tfr', file.id, atMs),
     kind,
     partyId: wallet.partyId,
     walletId: wallet.id,
-    actorType: agent === undefined ? (told.actor ?? 'api') : 'agent',
+    actorType: agent === undefined ? (file.actor ?? 'api') : 'agent',
     agentId: agent?.id ?? null,
-    instanceId: told.instanceId ?? null,
+    instanceId: file.instanceId ?? null,
     ...withoutBank,
     currency: 'USD',
     status: 'CREATED',
-    description: told.description ?? null,
-    tags: JSON.stringify(told.tags ?? {}),
+    description: file.description ?? null,
+    tags: JSON.stringify(file.tags ?? {}),
     recipientPartyId: null,
     recipientAgentId: null,
     claimant: null,
@@ -119,14 +119,14 @@ function draft(filling: Filling, index: number, told: Told, { kind, wallet, path
     transactionId: null,
     delegated: agent !== undefined && agent.placed.party !== index ? 1 : 0,
     version: 1,
-    amountCents: told.amount,
+    amountCents: file.amount,
     heldCents: 0,
     createdAtMs: atMs,
     updatedAtMs: atMs,
   }
 }
 
-interface Done {
+interface Completed {
   row: PaymentRow
   wallets: readonly WalletRow[]
   posting: Posting
@@ -134,55 +134,59 @@ interface Done {
 }
 
 /** Plans money that moves at once. A deposit is recorded as a transaction too. */
-function planDone(filling: Filling, { row, wallets, posting, path }: Done, arrivedIn: WalletRow | null): void {
-  const { tx, system } = filling.ground
+function planCompleted(
+  builder: WorldBuilder,
+  { row, wallets, posting, path }: Completed,
+  arrivedIn: WalletRow | null,
+): void {
+  const { tx, system } = builder.context
   const nowMs = row.createdAtMs
-  const happen = async () => {
+  const apply = async () => {
     const transactionId = arrivedIn && (await arrived({ tx, system, nowMs }, row, arrivedIn))
     await insertPayment(tx, { ...row, status: 'COMPLETED', transactionId })
-    await filling.post(posting, wallets, nowMs, row.id)
+    await builder.post(posting, wallets, nowMs, row.id)
   }
-  filling.history.add({ atMs: nowMs, path, postings: [posting], happen })
+  builder.history.add({ atMs: nowMs, path, postings: [posting], apply })
 }
 
 /** Plans a payment or wire, with its review, if any, and its outcome. */
-function planSent(filling: Filling, sent: Sent): void {
-  const { tx } = filling.ground
-  const { asked, row, path } = sent
+function planSent(builder: WorldBuilder, sent: Sent): void {
+  const { tx } = builder.context
+  const { file, row, path } = sent
   const isReviewed = wasReviewed(sent)
   const atMs = row.createdAtMs
-  const endedAtMs = filling.past(asked.endedAt, atMs, [...path, 'endedAt'], atMs)
-  const add = (whenMs: number, postings: Posting[], happen: () => Promise<void>) =>
-    filling.history.add({ atMs: whenMs, path, postings, happen })
+  const endedAtMs = builder.past(file.endedAt, atMs, [...path, 'endedAt'], atMs)
+  const add = (whenMs: number, postings: Posting[], apply: () => Promise<void>) =>
+    builder.history.add({ atMs: whenMs, path, postings, apply })
   if (isReviewed) {
-    add(atMs, [], () => review(filling, sent))
-    if (asked.status !== 'IN_REVIEW') {
-      const postings = movesTo(sent, asked.status)
-      add(endedAtMs, postings, () => turn(filling, sent, asked.status, postings, endedAtMs))
+    add(atMs, [], () => review(builder, sent))
+    if (file.status !== 'IN_REVIEW') {
+      const postings = movesTo(sent, file.status)
+      add(endedAtMs, postings, () => settle(builder, sent, file.status, postings, endedAtMs))
     }
     return
   }
-  const first = firstStatus(asked.status)
+  const first = firstStatus(file.status)
   const postings = movesTo(sent, first)
   add(atMs, postings, async () => {
-    const inserted = await after(filling, sent, row, first, atMs)
+    const inserted = await after(builder, sent, row, first, atMs)
     await insertPayment(tx, inserted)
-    await postAll(filling, sent, postings, atMs)
+    await postAll(builder, sent, postings, atMs)
   })
-  if (first === asked.status) return
+  if (first === file.status) return
   const back = [
     first === 'PROCESSING' ? returned(sent.from.id, row.amountCents) : released(sent.from.id, row.amountCents),
   ]
-  add(endedAtMs, back, () => turn(filling, sent, asked.status, back, endedAtMs))
+  add(endedAtMs, back, () => settle(builder, sent, file.status, back, endedAtMs))
 }
 
 /**
  * Returns whether the payment was reviewed. A canceled payment waited for a review or for its claim, so without a
  * claimant it was reviewed.
  */
-function wasReviewed({ asked, row }: Sent): boolean {
-  if (asked.approval !== undefined || asked.status === 'IN_REVIEW' || asked.status === 'APPROVAL_DENIED') return true
-  return asked.status === 'CANCELED' && row.claimant === null
+function wasReviewed({ file, row }: Sent): boolean {
+  if (file.approval !== undefined || file.status === 'IN_REVIEW' || file.status === 'APPROVAL_DENIED') return true
+  return file.status === 'CANCELED' && row.claimant === null
 }
 
 /** Returns the first status of a payment that was not reviewed. */
@@ -201,17 +205,17 @@ function movesTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
   return [to === null ? wired(from.id, amountCents) : paid(from.id, to.id, amountCents)]
 }
 
-async function postAll(filling: Filling, { row, from, to }: Sent, postings: readonly Posting[], nowMs: number) {
+async function postAll(builder: WorldBuilder, { row, from, to }: Sent, postings: readonly Posting[], nowMs: number) {
   const wallets = to === null ? [from] : [from, to]
   for (const posting of postings) {
     const about = wallets.filter(({ id }) => posting.entries.some(({ walletId }) => walletId === id))
-    await filling.post(posting, about, nowMs, row.id)
+    await builder.post(posting, about, nowMs, row.id)
   }
 }
 
 /** Returns the row in another status, with the transaction by which its money arrived. */
-async function after({ ground }: Filling, { to }: Sent, row: PaymentRow, status: PaymentStatus, nowMs: number) {
-  const { tx, system } = ground
+async function after({ context }: WorldBuilder, { to }: Sent, row: PaymentRow, status: PaymentStatus, nowMs: number) {
+  const { tx, system } = context
   const transactionId = status === 'COMPLETED' ? await arrived({ tx, system, nowMs }, row, to) : null
   const heldCents = status === 'PENDING_CLAIM' ? row.amountCents : 0
   return { ...row, status, transactionId, heldCents, updatedAtMs: nowMs }
@@ -223,30 +227,30 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
 }
 
 /** Moves a waiting payment to its status at the beginning of the world. */
-async function turn(filling: Filling, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
-  const { tx } = filling.ground
+async function settle(builder: WorldBuilder, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
+  const { tx } = builder.context
   const before = found(await findPayment(tx, sent.row.partyId, sent.row.id))
-  await replacePayment(tx, before, await after(filling, sent, before, status, nowMs))
+  await replacePayment(tx, before, await after(builder, sent, before, status, nowMs))
   const approval = await findApprovalOf(tx, before)
   if (approval?.status === 'pending') {
-    const denialReason = sent.asked.approval?.denialReason ?? null
+    const denialReason = sent.file.approval?.denialReason ?? null
     await resolveApproval(tx, approval, before, { status: resolutions[status] ?? 'approved', denialReason, nowMs })
   }
-  await postAll(filling, sent, postings, nowMs)
+  await postAll(builder, sent, postings, nowMs)
 }
 
-async function review(filling: Filling, sent: Sent): Promise<void> {
-  const { tx, system } = filling.ground
-  const { row, asked, path } = sent
+async function review(builder: WorldBuilder, sent: Sent): Promise<void> {
+  const { tx, system } = builder.context
+  const { row, file, path } = sent
   const { id, partyId, walletId, createdAtMs, amountCents, agentId } = row
-  const reasons = reasonsOf(asked) ?? (await limitsPassed(tx, { partyId, agentId }, amountCents, createdAtMs))
+  const reasons = reasonsOf(file) ?? (await limitsPassed(tx, { partyId, agentId }, amountCents, createdAtMs))
   if (reasons.length === 0) {
     const why = `it passes no limit that the file has at ${timestamp(createdAtMs)}`
     mistake([...path, 'status'], `could not be reviewed, for ${why}: set a limit, or give approval.reasons`)
   }
   await insertPayment(tx, { ...row, status: 'IN_REVIEW' })
   const approval: ApprovalRow = {
-    id: asked.approval?.id ?? newId('apr', system, createdAtMs),
+    id: file.approval?.id ?? newId('apr', system, createdAtMs),
     partyId,
     walletId,
     paymentId: id,
@@ -261,7 +265,7 @@ async function review(filling: Filling, sent: Sent): Promise<void> {
   await insertApproval(tx, approval, row)
 }
 
-function reasonsOf({ approval }: Asked): LimitReason[] | undefined {
+function reasonsOf({ approval }: FilePayment): LimitReason[] | undefined {
   return approval?.reasons?.map(({ limit, limitAmount, actualAmount }) => {
     return { type: 'limitExceeded', limitType: limit, limitAmount, actualAmount, currency: 'USD' }
   })

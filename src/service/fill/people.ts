@@ -12,18 +12,22 @@ import { savePassword } from '../store/passwords.ts'
 import { createUser } from '../store/users.ts'
 import { attachAgent } from '../store/wallet-agents.ts'
 import { findWallet, insertWallet, updateWallet } from '../store/wallets.ts'
-import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
 import type { User } from './passwords.ts'
+import { found, type WorldBuilder } from './world-builder.ts'
 
 type Agent = NonNullable<WorldParty['agents']>[number]
 
 /** Inserts a party with its wallets and their opening balances. */
-export async function insertAccount(filling: Filling, index: number, openings: Map<string, number>): Promise<void> {
-  const { tx } = filling.ground
-  const { party, id, wallets } = filling.account(index)
+export async function insertAccount(
+  builder: WorldBuilder,
+  index: number,
+  openings: Map<string, number>,
+): Promise<void> {
+  const { tx } = builder.context
+  const { party, id, wallets } = builder.account(index)
   const path = ['parties', index]
-  const createdAtMs = filling.past(party.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(party.createdAt, builder.beganMs, [...path, 'createdAt'])
   await insertParty(tx, {
     id,
     partyType: party.type,
@@ -38,13 +42,13 @@ export async function insertAccount(filling: Filling, index: number, openings: M
   })
   if (party.compliance !== undefined) {
     const at = { createdAtMs, updatedAtMs: createdAtMs }
-    const row = { id: filling.id('cmp', undefined, createdAtMs), partyId: id, status: party.compliance, version: 1 }
+    const row = { id: builder.id('cmp', undefined, createdAtMs), partyId: id, status: party.compliance, version: 1 }
     await insertComplianceCase(tx, { ...row, ...at })
   }
   for (const wallet of wallets) {
     await insertWallet(tx, wallet)
     const cents = openings.get(wallet.id) ?? 0
-    if (cents > 0) await filling.post(funded(wallet.id, cents), [wallet], wallet.createdAtMs, null)
+    if (cents > 0) await builder.post(funded(wallet.id, cents), [wallet], wallet.createdAtMs, null)
   }
 }
 
@@ -56,35 +60,35 @@ function standing({ status, compliance, issuedCardsEnabled }: WorldParty) {
 }
 
 /** Inserts the users and agents of a party. */
-export async function insertActors(filling: Filling, index: number): Promise<void> {
-  const { users = [], agents = [] } = filling.account(index).party
-  for (const [at, user] of users.entries()) await insertUser(filling, index, user, at)
-  for (const [at, agent] of agents.entries()) await addAgent(filling, index, agent, at)
+export async function insertActors(builder: WorldBuilder, index: number): Promise<void> {
+  const { users = [], agents = [] } = builder.account(index).party
+  for (const [at, user] of users.entries()) await insertUser(builder, index, user, at)
+  for (const [at, agent] of agents.entries()) await addAgent(builder, index, agent, at)
 }
 
-async function insertUser(filling: Filling, index: number, user: User, at: number): Promise<void> {
-  const { tx, passwords } = filling.ground
-  const { id: partyId, userIds } = filling.account(index)
+async function insertUser(builder: WorldBuilder, index: number, user: User, at: number): Promise<void> {
+  const { tx, passwords } = builder.context
+  const { id: partyId, userIds } = builder.account(index)
   const path = ['parties', index, 'users', at]
   const email = user.email.toLowerCase()
   const id = found(userIds[at])
-  const createdAtMs = filling.past(user.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(user.createdAt, builder.beganMs, [...path, 'createdAt'])
   const provenAt = [...path, 'secondFactorAt']
-  const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : filling.past(user.secondFactorAt, 0, provenAt)
+  const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : builder.past(user.secondFactorAt, 0, provenAt)
   const name = user.name ?? user.ref ?? email
   const { role, status = 'ACTIVE' } = user
   await createUser(tx, { id, partyId, role, status, name, email, mfaVerifiedAtMs, createdAtMs })
   if (user.password !== undefined) await savePassword(tx, { userId: id, hash: found(passwords.get(user)) })
 }
 
-async function addAgent(filling: Filling, index: number, agent: Agent, at: number): Promise<void> {
-  const { tx, clockMs } = filling.ground
-  const { id: partyId, party, agentIds } = filling.account(index)
+async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: number): Promise<void> {
+  const { tx, clockMs } = builder.context
+  const { id: partyId, party, agentIds } = builder.account(index)
   const path: Path = ['parties', index, 'agents', at]
   const { lastActiveAt } = agent
   // The handle of a deleted agent is free for others.
   const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
-  const createdAtMs = filling.past(agent.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(agent.createdAt, builder.beganMs, [...path, 'createdAt'])
   const id = found(agentIds[at])
   await insertAgent(tx, {
     id,
@@ -95,38 +99,38 @@ async function addAgent(filling: Filling, index: number, agent: Agent, at: numbe
     slug,
     handle: slug === null ? null : `@${party.handle}-${slug}`,
     limits: limitsColumn(agent.limits),
-    createdBy: filling.userId(index, agent.createdBy),
+    createdBy: builder.userId(index, agent.createdBy),
     createdAtMs,
-    lastActiveAtMs: lastActiveAt === undefined ? null : filling.past(lastActiveAt, 0, [...path, 'lastActiveAt']),
+    lastActiveAtMs: lastActiveAt === undefined ? null : builder.past(lastActiveAt, 0, [...path, 'lastActiveAt']),
   })
   const usual = { wallet: undefined, permissions: delegable, isDefault: true }
   const attachments = agent.wallets ?? [usual]
   const chosen = attachments.findIndex(({ isDefault }) => isDefault === true)
   for (const [number, { wallet, permissions }] of attachments.entries()) {
     const isDefault = number === Math.max(0, chosen) ? 1 : 0
-    const walletId = filling.wallet(index, wallet).id
+    const walletId = builder.wallet(index, wallet).id
     const attachment = { partyId, walletId, agentId: id, isDefault, attachedAtMs: createdAtMs } as const
     await attachAgent(tx, attachment, [...new Set(permissions)])
   }
   if (agent.status === 'ACTIVE') return
-  const revokedAtMs = filling.past(agent.revokedAt, clockMs, [...path, 'revokedAt'], createdAtMs)
-  const happen = async () => {
+  const revokedAtMs = builder.past(agent.revokedAt, clockMs, [...path, 'revokedAt'], createdAtMs)
+  const apply = async () => {
     await retireAgent({ tx, nowMs: revokedAtMs }, found(await findAgent(tx, partyId, id)), null)
   }
-  filling.history.add({ atMs: revokedAtMs, path, postings: [], happen })
+  builder.history.add({ atMs: revokedAtMs, path, postings: [], apply })
 }
 
 /** Ends the invitations and cards of parties that are stopped when the world begins. */
-export async function stopParties({ ground: { tx, clockMs }, accounts }: Filling): Promise<void> {
+export async function stopParties({ context: { tx, clockMs }, accounts }: WorldBuilder): Promise<void> {
   for (const { id, party } of accounts) {
     if (isStopped(standing(party).status)) await stopParty(tx, id, clockMs)
   }
 }
 
 /** Sets the wallets' statuses at the beginning of the world; during the history, all wallets are active. */
-export async function setWalletStatuses(filling: Filling, index: number): Promise<void> {
-  const { tx } = filling.ground
-  const { party, id, wallets } = filling.account(index)
+export async function setWalletStatuses(builder: WorldBuilder, index: number): Promise<void> {
+  const { tx } = builder.context
+  const { party, id, wallets } = builder.account(index)
   for (const [at, { status }] of (party.wallets ?? []).entries()) {
     if (status === 'active') continue
     const before = found(await findWallet(tx, id, found(wallets[at]).id))

@@ -17,8 +17,8 @@ import {
   startBilling,
 } from '../rules/subscriptions.ts'
 import { insertSubscription, type SubscriptionRecord, saveBilling } from '../store/subscriptions.ts'
-import type { Filling } from './filling.ts'
 import type { Path } from './history.ts'
+import type { WorldBuilder } from './world-builder.ts'
 
 type Subscription = NonNullable<WorldParty['subscriptions']>[number]
 type Event = NonNullable<Subscription['history']>[number]
@@ -34,30 +34,30 @@ const dayMs = 24 * 60 * 60 * 1000
 const mostSteps = 10_000
 
 /** Plans a party's subscriptions, each with all payments due before the world begins. */
-export function planSubscriptions(filling: Filling, index: number): void {
-  for (const [at, subscription] of (filling.account(index).party.subscriptions ?? []).entries()) {
-    planSubscription(filling, index, subscription, ['parties', index, 'subscriptions', at])
+export function planSubscriptions(builder: WorldBuilder, index: number): void {
+  for (const [at, subscription] of (builder.account(index).party.subscriptions ?? []).entries()) {
+    planSubscription(builder, index, subscription, ['parties', index, 'subscriptions', at])
   }
 }
 
-function planSubscription(filling: Filling, index: number, file: Subscription, path: Path): void {
-  const { tx, system, clockMs } = filling.ground
-  const wallet = filling.wallet(index, file.wallet)
-  const paidAtMs = file.paidAt === undefined ? undefined : filling.past(file.paidAt, clockMs, [...path, 'paidAt'])
-  const createdAtMs = filling.past(file.createdAt, paidAtMs ?? clockMs, [...path, 'createdAt'])
+function planSubscription(builder: WorldBuilder, index: number, file: Subscription, path: Path): void {
+  const { tx, system, clockMs } = builder.context
+  const wallet = builder.wallet(index, file.wallet)
+  const paidAtMs = file.paidAt === undefined ? undefined : builder.past(file.paidAt, clockMs, [...path, 'paidAt'])
+  const createdAtMs = builder.past(file.createdAt, paidAtMs ?? clockMs, [...path, 'createdAt'])
   if (paidAtMs !== undefined && paidAtMs < createdAtMs) {
     mistake([...path, 'paidAt'], `must not be before ${timestamp(createdAtMs)}, when it was created`)
   }
   const terms = termsOf(file, path)
   const open = paidAtMs === undefined ? file.checkoutExpiresAt : null
-  const billing = startBilling(createdAtMs, open === null ? null : filling.moment(open, createdAtMs + dayMs))
+  const billing = startBilling(createdAtMs, open === null ? null : builder.moment(open, createdAtMs + dayMs))
   let record: SubscriptionRecord = {
-    id: filling.id('sub', file.id, createdAtMs),
+    id: builder.id('sub', file.id, createdAtMs),
     partyId: wallet.partyId,
     walletId: wallet.id,
-    paymentIntentId: filling.id('pmi', file.paymentIntentId, createdAtMs),
+    paymentIntentId: builder.id('pmi', file.paymentIntentId, createdAtMs),
     mandateId: null,
-    agentId: filling.agent(index, file.agent)?.id ?? null,
+    agentId: builder.agent(index, file.agent)?.id ?? null,
     instanceId: file.instanceId ?? null,
     status: billing.status,
     terms,
@@ -68,15 +68,15 @@ function planSubscription(filling: Filling, index: number, file: Subscription, p
     createdAtMs,
     updatedAtMs: createdAtMs,
   }
-  filling.history.add({ atMs: createdAtMs, path, postings: [], happen: () => insertSubscription(tx, record) })
-  for (const { atMs, path: where, ...billed } of stepsOf(filling, { terms, billing, file, paidAtMs, path })) {
+  builder.history.add({ atMs: createdAtMs, path, postings: [], apply: () => insertSubscription(tx, record) })
+  for (const { atMs, path: where, ...billed } of stepsOf(builder, { terms, billing, file, paidAtMs, path })) {
     const postings = billed.charges.map(({ amount }) => subscriptionPaid(wallet.id, amount))
-    const happen = async () => {
+    const apply = async () => {
       const isNew = record.mandateId === null && billed.billing.anchorMs !== null
       const mandateId = isNew ? (file.mandateId ?? newId('mdt', system, atMs)) : record.mandateId
       record = await saveBilling(tx, system, { before: { ...record, mandateId }, billed })
     }
-    filling.history.add({ atMs, path: where, postings, happen })
+    builder.history.add({ atMs, path: where, postings, apply })
   }
 }
 
@@ -98,7 +98,7 @@ interface Told {
 }
 
 /** Yields the subscription's events in order. */
-function* stepsOf(filling: Filling, { terms, billing: first, file, paidAtMs, path }: Told): Generator<Step> {
+function* stepsOf(builder: WorldBuilder, { terms, billing: first, file, paidAtMs, path }: Told): Generator<Step> {
   let billing = first
   let count = 0
   function* until(untilMs: number): Generator<Step> {
@@ -118,13 +118,13 @@ function* stepsOf(filling: Filling, { terms, billing: first, file, paidAtMs, pat
   let lastMs = paidAtMs ?? first.updatedAtMs
   for (const [at, event] of (file.history ?? []).entries()) {
     const eventPath = [...path, 'history', at]
-    lastMs = filling.past(event.at, lastMs, [...eventPath, 'at'], lastMs)
+    lastMs = builder.past(event.at, lastMs, [...eventPath, 'at'], lastMs)
     yield* until(lastMs)
     const billed = happened(terms, billing, event, lastMs, eventPath)
     billing = billed.billing
     yield { ...billed, atMs: lastMs, path: eventPath }
   }
-  yield* until(filling.ground.clockMs)
+  yield* until(builder.context.clockMs)
 }
 
 function happened(terms: Terms, billing: Billing, event: Event, atMs: number, path: Path): Billed {

@@ -16,7 +16,7 @@ import type { PasswordHashes } from './passwords.ts'
 
 type FileWallet = NonNullable<WorldParty['wallets']>[number]
 
-interface Ground {
+interface Context {
   tx: Transaction
   system: System
   environment: Environment
@@ -40,8 +40,8 @@ export interface Account {
 const dayMs = 24 * 60 * 60 * 1000
 
 /** A world being written to the database: its parties and their history. */
-export class Filling {
-  readonly ground: Ground
+export class WorldBuilder {
+  readonly context: Context
   readonly names: Names
   readonly history = new History()
   readonly accounts: readonly Account[]
@@ -49,9 +49,9 @@ export class Filling {
   readonly beganMs: number
   readonly #idsAt = new Map<string, number>()
 
-  constructor(ground: Ground) {
-    const { world, clockMs } = ground
-    this.ground = ground
+  constructor(context: Context) {
+    const { world, clockMs } = context
+    this.context = context
     this.names = new Names(world)
     requireDate(clockMs, ['clock'])
     const firstMs = momentsIn(world.parties, ['parties']).reduce((earliestMs, { text, path }) => {
@@ -93,19 +93,19 @@ export class Filling {
     const key = `${prefix} ${atMs}`
     const others = this.#idsAt.get(key) ?? 0
     this.#idsAt.set(key, others + 1)
-    return newId(prefix, this.ground.system, atMs + others)
+    return newId(prefix, this.context.system, atMs + others)
   }
 
   /** Returns a time given in the file, without bounds. */
   moment(text: string | undefined, otherwiseMs: number): number {
-    return text === undefined ? otherwiseMs : momentMs(text, this.ground.clockMs)
+    return text === undefined ? otherwiseMs : momentMs(text, this.context.clockMs)
   }
 
   /**
    * Returns the time of a past event, which must lie between the earliest possible time and the beginning of the world.
    */
   past(text: string | undefined, otherwiseMs: number, path: Path, sinceMs = Number.NEGATIVE_INFINITY): number {
-    const { clockMs } = this.ground
+    const { clockMs } = this.context
     const atMs = this.moment(text, otherwiseMs)
     if (atMs > clockMs) mistake(path, `must not be after ${timestamp(clockMs)}, when the world begins`)
     if (atMs < sinceMs) mistake(path, `must not be before ${timestamp(sinceMs)}, got ${timestamp(atMs)}`)
@@ -160,7 +160,7 @@ export class Filling {
 
   /** Posts an entry between wallets. */
   async post(posting: Posting, wallets: readonly WalletRow[], nowMs: number, sourceId: string | null): Promise<void> {
-    const { tx, system } = this.ground
+    const { tx, system } = this.context
     await postBetween(tx, system, wallets, [{ posting, nowMs, sourceId }])
   }
 }
