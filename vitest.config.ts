@@ -2,10 +2,10 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isDeep } from './test/support/depth.ts'
 
-/** These need hosts that `npm run test:hosts` installs. */
+/** Tests with the hosts that `npm run test:hosts` installs. */
 const needHosts = ['test/hosts/**']
 
-/** These install the package, kill processes, or take every client through every door: they run with all depth only. */
+/** Tests of the deep run only: they install the package, kill processes, or try every client at every entry point. */
 const deepOnly = [
   'test/activity/many-parties.test.ts',
   'test/adversary/{half-sent,memory}.test.ts',
@@ -26,15 +26,15 @@ const deepOnly = [
   'test/secrets/reports.test.ts',
   'test/simulate/command.test.ts',
   'test/webhooks/all-arrive.test.ts',
-  // What these look at in a browser, others ask for without one; a browser of the quick run opens the console, decides, and
-  // has the pages' script.
+  // Other tests cover these pages without a browser. In the quick run, a browser opens the console, decides, and runs the
+  // pages' script.
   'test/approvals/browser.test.ts',
   'test/console/*browser.test.ts',
   'test/decisions/browser.test.ts',
   'test/mcp-apps/{agent-card,approval,card-purchase}.test.ts',
   'test/pages/{checkout,connect,home-browser,hostile-shops-browser,library,links-browser,oauth-browser,shops-browser}.test.ts',
   'test/rehearse/report-browser.test.ts',
-  // What these start as a command, others call in one process; the quick run starts `serve`, stdio, `setup` and `rehearse`.
+  // Other tests call these commands within one process. The quick run starts `serve`, stdio, `setup` and `rehearse`.
   'test/auth/commands.test.ts',
   'test/bridge/floods.test.ts',
   'test/client/exactly-once.test.ts',
@@ -46,7 +46,7 @@ const deepOnly = [
 
 const skipped = [...needHosts, ...(isDeep ? [] : deepOnly)]
 
-/** Rules, schemas, documents and other pure code: they need no database, no server and no bundle. */
+/** Tests of rules, schemas, documents and other pure code, which need no database, no server and no bundle. */
 const unit = [
   'test/*.test.ts',
   'test/auth/{signed-in,token-store}.test.ts',
@@ -70,7 +70,7 @@ const unit = [
   'test/worlds/{parse,schema}.test.ts',
 ]
 
-/** These take minutes: begun last, they would run alone in the end. */
+/** Tests that take minutes. They start first, because otherwise they would run alone in the end. */
 const longest = [
   'test/webhooks/all-arrive.test.ts',
   'test/client/exactly-once.test.ts',
@@ -98,14 +98,14 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
+    // Much longer than any test takes, even on a busy machine, but a hanging test still fails.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
-    // Each worker loads the modules anew. A fourth one pays in the deep run only, where many tests wait for browsers, processes
-    // and PostgreSQL.
+    // Each worker loads the modules itself, so a fourth one pays only in the deep run, where many tests wait for browsers,
+    // processes and PostgreSQL.
     maxWorkers: isDeep ? 4 : 3,
-    // Nothing in the product is shared but by being passed on, so files may share the loaded modules.
+    // The product's modules have no state of their own, so test files may share the loaded modules.
     isolate: false,
     sequence: { sequencer: LongestFirst },
     projects: [

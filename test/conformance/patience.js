@@ -1,5 +1,5 @@
-// Loaded into the conformance tool: timeouts of up to two seconds become six times as long. A timeout acts by itself,
-// for example by hanging up; a plain pause between two steps resolves a promise and stays unchanged.
+// The conformance tool loads this file, which makes its timeouts of up to two seconds six times as long. A timeout does
+// something, such as hanging up. A plain pause between two steps only resolves a promise, and stays unchanged.
 const { setTimeout: setTimer } = globalThis
 const isPause = (callback) => String(callback).includes('[native code]')
 
