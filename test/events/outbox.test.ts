@@ -6,7 +6,7 @@ import { expectRefusal } from '../request/refusals.ts'
 import { merchant, weekly } from '../subscriptions/merchant.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { toldTo } from './told.ts'
+import { toldTo } from './outbox-events.ts'
 
 onEachDatabase('the outbox', (database) => {
   let world: World

@@ -6,7 +6,7 @@ import { merchant } from '../subscriptions/merchant.ts'
 import { inState } from '../subscriptions/states.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { toldTo } from './told.ts'
+import { toldTo } from './outbox-events.ts'
 
 type Purchase = (typeof cardTransactionStatuses)[number]
 

@@ -4,7 +4,7 @@ import { createPersonSite } from '../pages/person-site.ts'
 import { payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { postgres } from '../support/databases.ts'
-import { holding } from '../support/held.ts'
+import { holdLocks } from '../support/locks.ts'
 import { addParty } from '../support/world.ts'
 import { asking, done } from './asking.ts'
 
@@ -31,7 +31,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one
 
   // The card payment found the request open, and now waits for the requester's wallet.
   const walletId = asked.relationships.wallet.data.id
-  const held = await holding(world.url, `select 1 from wallets where id = '${walletId}' for update`)
+  const held = await holdLocks(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)
   await held.stopped(1)
   const paid = done(await world.post(`/payment-requests/${asked.id}/fulfill`, { paymentSource }, { key })).json.data

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
-import { hearStatements } from '../support/statements.ts'
+import { recordStatements } from '../support/statements.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 /** Creates the records that an operation needs. Returns a function that calls the operation. */
@@ -93,7 +93,7 @@ describe.each(databases)('on $name', (database) => {
         const first = await (await prepare(world))()
         expect(first.status, `${name}: ${first.text}`).toBeLessThan(300)
         const call = await prepare(world)
-        const heard = hearStatements()
+        const heard = recordStatements()
         try {
           expect((await call()).status).toBeLessThan(300)
         } finally {

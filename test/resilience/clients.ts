@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Intent, Journal, perform } from '../ledger/journal.ts'
-import { apartFromLoad } from '../support/slowdown.ts'
+import { idleMachineMs } from '../support/slowdown.ts'
 
 /** The time within which every request must be answered, whatever happens to the database. */
 export const answerWithinMs = 10_000
@@ -46,7 +46,7 @@ export class Clients {
       const startMs = performance.now()
       const response = await perform(this.#url, intent)
       const text = await response.text()
-      this.slowestMs = Math.max(this.slowestMs, apartFromLoad(performance.now() - startMs, answerWithinMs))
+      this.slowestMs = Math.max(this.slowestMs, idleMachineMs(performance.now() - startMs, answerWithinMs))
       if (response.status === 200) return text
       expectAdvice(response.status, text)
       if (response.status === 503) this.refused += 1

@@ -3,7 +3,7 @@ import { agentSecret } from '../ledger/journal.ts'
 import type { Served } from '../packaging/served.ts'
 import { postgres } from '../support/databases.ts'
 import { openRoute, type Route } from '../support/route.ts'
-import { apartFromLoad } from '../support/slowdown.ts'
+import { idleMachineMs } from '../support/slowdown.ts'
 import { answerWithinMs, Clients } from './clients.ts'
 import { serveOn } from './processes.ts'
 
@@ -37,7 +37,7 @@ const read = () =>
   )
 
 function expectWithin(startMs: number, promisedMs: number): void {
-  expect(apartFromLoad(performance.now() - startMs, promisedMs)).toBeLessThan(promisedMs)
+  expect(idleMachineMs(performance.now() - startMs, promisedMs)).toBeLessThan(promisedMs)
 }
 
 test.each([

@@ -15,6 +15,6 @@ function slowdown(): number {
  * Returns the time that a step would have taken on an idle machine. Measures the load only if the step took longer than
  * promised.
  */
-export function apartFromLoad(tookMs: number, promisedMs: number): number {
+export function idleMachineMs(tookMs: number, promisedMs: number): number {
   return tookMs < promisedMs ? tookMs : tookMs / slowdown()
 }

@@ -7,21 +7,21 @@ const framing = /^(begin|commit|rollback|savepoint|release|set )/i
 type Call = (this: unknown, ...given: never[]) => unknown
 
 /** Records the text of every statement that this process runs on SQLite or PostgreSQL, until `stop` is called. */
-export function hearStatements(): { texts: string[]; stop(): void } {
+export function recordStatements(): { texts: string[]; stop(): void } {
   const texts: string[] = []
   const { all, run, get } = StatementSync.prototype
   const { query } = pg.Client.prototype
-  const hearing = (call: Call, textOf: (by: unknown, first: unknown) => string) =>
+  const recording = (call: Call, textOf: (by: unknown, first: unknown) => string) =>
     function (this: unknown, ...given: never[]) {
       const text = textOf(this, given[0])
       if (!framing.test(text)) texts.push(text)
       return Reflect.apply(call, this, given)
     }
-  const ofSqlite = (call: Call) => hearing(call, (by) => (by as StatementSync).sourceSQL)
+  const ofSqlite = (call: Call) => recording(call, (by) => (by as StatementSync).sourceSQL)
   Object.assign(StatementSync.prototype, { all: ofSqlite(all), run: ofSqlite(run), get: ofSqlite(get) })
   const textOf = (_client: unknown, first: unknown) =>
     typeof first === 'string' ? first : (first as { text: string }).text
-  Object.assign(pg.Client.prototype, { query: hearing(query as Call, textOf) })
+  Object.assign(pg.Client.prototype, { query: recording(query as Call, textOf) })
   return {
     texts,
     stop: () => {

@@ -108,7 +108,7 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   if (draws && filled) draws.count = filled.drawn
-  const unheard = new Set<string>()
+  const unread = new Set<string>()
   const drop = async () => {
     // As when a process ends, because entries of runs are written in the background.
     await service.runLog.flush()
@@ -116,10 +116,10 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     const bugs = alarms.filter((line) => line.startsWith('Bug:'))
     if (bugs.length > 0) throw new Error(bugs.join('\n'))
     // In the quick run, the test that reads the refusal may be skipped.
-    if (unheard.size > 0 && (isDeep || database.name === 'sqlite'))
-      throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
+    if (unread.size > 0 && (isDeep || database.name === 'sqlite'))
+      throw new Error(`The test did not read these refusals:\n${[...unread].join('\n')}`)
   }
-  const calls = caller(service, String(agentKey), unheard)
+  const calls = caller(service, String(agentKey), unread)
   return { store, environment, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
 }
 
@@ -159,14 +159,14 @@ async function seedFile(): Promise<Seeded> {
  * something else. 503 is exempt: a busy machine may answer it to any of many simultaneous requests, and it changes
  * nothing.
  */
-function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
+function trackRefusal(answer: Answer, request: string, unread: Set<string>): Answer {
   if (answer.status < 400 || answer.status === 503) return answer
   const what = `${request}: ${answer.status} ${answer.text}`
-  unheard.add(what)
+  unread.add(what)
   return new Proxy(answer, {
     get: (target, name, receiver) => {
       // `await` reads `then`, which doesn't count as reading the answer.
-      if (name !== 'then') unheard.delete(what)
+      if (name !== 'then') unread.delete(what)
       return Reflect.get(target, name, receiver)
     },
   })
@@ -189,7 +189,7 @@ export async function anotherProcess(world: World, system: FakeSystem): Promise<
   return { ...world, store, service, system, logged, drop, ...caller(service, world.agentKey, new Set()) }
 }
 
-function caller(service: Service, agentKey: string, unheard: Set<string>) {
+function caller(service: Service, agentKey: string, unread: Set<string>) {
   let count = 0
   const send: World['send'] = async (method, path, sent = {}) => {
     const { key = agentKey, idempotencyKey, instanceId, attributes } = sent
@@ -204,7 +204,7 @@ function caller(service: Service, agentKey: string, unheard: Set<string>) {
     )
     const { status, headers: answered } = response
     const text = await response.text()
-    return heard({ status, headers: answered, text, json: JSON.parse(text) }, `${method} ${path}`, unheard)
+    return trackRefusal({ status, headers: answered, text, json: JSON.parse(text) }, `${method} ${path}`, unread)
   }
   const get: World['get'] = (path, sent) => send('GET', path, sent)
   const post: World['post'] = (path, attributes, sent) => send('POST', path, { ...sent, attributes })

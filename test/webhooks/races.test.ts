@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
-import { holding } from '../support/held.ts'
+import { holdLocks } from '../support/locks.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Hooks, hooksOf } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -41,7 +41,7 @@ test('a resent event gets its own turn while another turn ends', async () => {
   const delivering = hooks.deliver()
   await expect.poll(() => sent).toBe(1)
   // The resend has added its delivery, but has not committed yet.
-  const held = await holding(world.url, 'lock table "activity" in exclusive mode')
+  const held = await holdLocks(world.url, 'lock table "activity" in exclusive mode')
   const again = resend()
   await held.stopped(1)
   answer.resolve()
@@ -57,7 +57,7 @@ test('a resent event gets its turn while an unwanted event is read', async () =>
   await hooks.deliver()
   const renamed = await world.send('PATCH', '/parties/me', { key: world.apiKey, attributes: { displayName: 'New' } })
   expect(renamed.status, renamed.text).toBe(200)
-  const held = await holding(world.url, 'select 1 from webhooks for update')
+  const held = await holdLocks(world.url, 'select 1 from webhooks for update')
   const again = resend()
   await held.stopped(1)
   const delivering = hooks.deliver()

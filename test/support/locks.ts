@@ -5,7 +5,7 @@ import { expect } from 'vitest'
  * Runs a statement in a PostgreSQL transaction and keeps its locks, so that requests block there until the test
  * releases them. `stopped` waits until that many statements block; `release` commits, and they continue in order.
  */
-export async function holding(url: string, statement: string) {
+export async function holdLocks(url: string, statement: string) {
   const [holder, watcher] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]
   await Promise.all([holder.connect(), watcher.connect()])
   await holder.query('begin')
