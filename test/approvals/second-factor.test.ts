@@ -173,7 +173,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('five wrong codes by a visitor with the address lock nobody out', async () => {
+  test('five wrong codes by a visitor with the address lock no user out', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     for (let count = 0; count < 8; count++) {

@@ -119,7 +119,7 @@ test.each([
   expect(message).toContain(`payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in`)
 })
 
-test('a connection that was never made carried out nothing', async () => {
+test('if no connection was made, nothing was carried out', async () => {
   const { ask } = await bridged(`http://127.0.0.1:${await freePort()}/mcp`)
   expect((await ask('tools/call')).error.message).toBe(
     'No answer came from the endpoint (the connection was refused). Nothing was carried out. Check that the address is right and that a server listens there, then send it again.',

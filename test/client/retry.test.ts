@@ -109,7 +109,7 @@ describe('bounds and waits', () => {
     },
   )
 
-  test('a Retry-After beyond the remaining time fails at once with that answer', async () => {
+  test('a Retry-After beyond the remaining time fails immediately with that answer', async () => {
     const { client, seen, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '61' })])
     const error = await thrown(client.operations.issueAgentCard(issue))
     expect(error).toMatchObject({ code: 'rate_limited', status: 429, retryAfterSeconds: 61, attempts: 1 })

@@ -10,7 +10,7 @@ import { type Deciding, deciding, pendingOf } from './deciding.ts'
 
 const [earlier, , , pinned] = hosts
 
-onEachDatabase('a call that nobody at the host can decide on', (database) => {
+onEachDatabase('a call that no person at the host can decide', (database) => {
   let on: Deciding
   beforeAll(async () => {
     on = await deciding(database)

@@ -98,7 +98,7 @@ onEachDatabase('the outbox', (database) => {
       await events('own transfer.created tfr', 'own transfer.completed tfr')()
     })
 
-    test('for a card and its purchases, whoever made them', async () => {
+    test('for a card and its purchases, by any caller', async () => {
       const agentOf = async () => [
         ...new Set((await told.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
       ]

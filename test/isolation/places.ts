@@ -24,8 +24,8 @@ import {
 export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
 
 /**
- * A party and the keys that create its resources: its own, or those of the agent that acts for it as a customer that
- * granted everything.
+ * A party, and the keys that create its resources. For the customer that granted everything, that is the key of the
+ * agent that acts for it; otherwise the party's own.
  */
 export interface Place {
   name: PlaceName

@@ -25,7 +25,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   })
 
   let runs = 0
-  /** Connects a host in a run of its own. `kept` returns that run's entries, without the requests to the API. */
+  /** Connects a host in a new run. `kept` returns that run's entries, without the requests to the API. */
   async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)

@@ -139,7 +139,7 @@ onEachDatabase('a connection', (database) => {
     },
   )
 
-  test('that nobody uses for 60 days ends', async () => {
+  test('that is unused for 60 days ends', async () => {
     vi.setSystemTime(Date.now() + 60 * dayMs)
     await expect(refresh(connected.tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
   })

@@ -85,7 +85,7 @@ describe('introspection', () => {
     expect(await ask(again.tokens.access_token)).toMatchObject(inactive)
   })
 
-  test('a token with the grant of another user or application is inactive, whoever signed it', async () => {
+  test('reports a token with the grant of another user or application as inactive, even if correctly signed', async () => {
     const forger = await createForger(world, connected.tokens.access_token)
     expect((await ask(await forger.sign())).json).toMatchObject({ active: true })
     for (const claims of [{ sub: `usr_${'0'.repeat(32)}` }, { client_id: `ocl_${'0'.repeat(32)}` }]) {

@@ -17,7 +17,8 @@ import {
 import { address, openBrowser } from './browser.ts'
 
 /**
- * A thief and the owner present the same token to two processes at once: at most one succeeds, and only for a moment.
+ * A thief and the owner may present the same token to two processes simultaneously. At most one succeeds, and only for
+ * a moment.
  */
 onEachDatabase('two simultaneous uses of', (database) => {
   let world: World

@@ -66,7 +66,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect(after.text).not.toContain('<form')
   })
 
-  test('is claimed from its own page only, by somebody at this machine, in the state that it was shown in', async () => {
+  test('is claimed only from its own page, on this machine, and in the state that the page showed', async () => {
     const { id, link } = await pay()
     const token = tokenOn((await page(link)).text)
     expect((await claim(link, 'f'.repeat(64))).status).toBe(403)

@@ -60,7 +60,7 @@ test.each([
   ['invalid_client', 'is not known here'],
   ['something_new', 'a request that can’t be answered'],
   ['toString', 'a request that can’t be answered'],
-])('tells a person what went wrong: %s', (code, words) => {
+])('explains what went wrong: %s', (code, words) => {
   const page = devicePages.failed({ code, description: 'redirect_uri is <odd>' })
   expect(page).toContain(words)
   expect(page).toContain(`<code>${code}</code> (<bdi>redirect_uri is &lt;odd&gt;</bdi>)`)

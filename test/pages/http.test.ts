@@ -292,7 +292,7 @@ describe('the checkout over HTTP', () => {
     await production.drop()
   })
 
-  test('a failing page tells a person so, without internal details', async () => {
+  test('a failing page says so, without internal details', async () => {
     const broken = await createWorld(sqlite)
     const lost = await subscribe(broken)
     await broken.drop()
@@ -368,7 +368,7 @@ onEachDatabase('a checkout', (database) => {
     expect(world.logged.join('\n')).not.toMatch(/_secret_|_manage_/)
   })
 
-  test('paid many times at once is charged once', async () => {
+  test('that is paid many times simultaneously is charged once', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const before = await balance(world)
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(world, 'pay', { clientSecret, ...card })))

@@ -45,10 +45,10 @@ test('a QR code equals the one of other encoders, within its quiet zone', async 
 test.each([
   [150, 45],
   [520, 77],
-])('a text of %i bytes takes %i modules', async (length, size) => {
+])('a text of %i bytes needs %i modules', async (length, size) => {
   expect((await drawn(length)).split('\n')).toHaveLength(size)
 })
 
-test('a longer text has none', async () => {
+test('a longer text has no QR code', async () => {
   expect(String(await qrImage(text(521)))).toBe('')
 })

@@ -48,7 +48,7 @@ onEachDatabase('the compliance case of a party', (database) => {
   const partyStatus = async () => ok(await world.get('/parties/me')).json.data.attributes.status
   const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
 
-  test('is null until somebody asks, and then counts its versions', async () => {
+  test('is null until it is requested, and then counts its versions', async () => {
     expect(ok(await read()).json).toStrictEqual({ data: null })
     const first = ok(await decide('submitted')).json.data
     expect(first).toStrictEqual({

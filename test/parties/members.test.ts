@@ -130,7 +130,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(owners).toHaveLength(1)
   })
 
-  test('an administrator removes no owner, a member nobody, and nobody the members of others', async () => {
+  test('are not removed by callers without the right: administrators remove no owner, and members nobody', async () => {
     const [owner, admin, member] = [await add(), await add({ role: 'ADMIN' }), await add({ role: 'MEMBER' })]
     expectRefusal(await remove(owner.userId, admin.token), 'forbidden')
     expectRefusal(await remove(admin.userId, member.token), 'forbidden')

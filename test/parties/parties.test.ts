@@ -159,7 +159,7 @@ onEachDatabase('the party itself', (database) => {
       },
     )
 
-    test('taken twice at once it has one owner', async () => {
+    test('has one owner if two parties take it simultaneously', async () => {
       const other = await addParty(world)
       const answers = await Promise.all([take('wanted'), take('wanted', other.apiKey)])
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])

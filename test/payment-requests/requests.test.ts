@@ -130,7 +130,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id)).toBe('EXPIRED')
   })
 
-  test('to somebody unknown is paid by them when they join', async () => {
+  test('to an unknown payer is paid by them when they join', async () => {
     const id = idOf(await requests.ask(700, { type: 'phone', value: '+14155550199' }, { payerName: 'Bo' }))
     const before = await money.balance()
     const paid = done(await requests.playFulfillment(id)).json.data

@@ -37,7 +37,7 @@ onEachDatabase('money', (database) => {
     await fc.assert(property, { numRuns: isDeep ? 30 : database === sqlite ? 3 : 2, examples: [[pastTheDay]] })
   })
 
-  test('is neither made nor lost when parties pay each other at once', async () => {
+  test('is neither created nor lost when parties pay each other simultaneously', async () => {
     const { parties } = await start(world, funds, limits)
     const [left, right] = parties
     const self = payer(world)

@@ -10,7 +10,7 @@ const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointe
 
 const named = { email: 'other@example.com', phone: '+14155550123', handle: 'other' } as const
 
-onEachDatabase('a payment to somebody by name', (database) => {
+onEachDatabase('a payment to a named recipient', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -83,7 +83,7 @@ onEachDatabase('a payment', (database) => {
     await world.drop()
   })
 
-  test('to a party arrives at once, as both sides see it', async () => {
+  test('to a party arrives immediately, and both sides see it', async () => {
     const answer = ok(
       await self.pay(
         1500,

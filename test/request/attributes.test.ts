@@ -104,7 +104,7 @@ onEachDatabase('attributes', (database) => {
     expectRefusal(answer, 'invalid_value', { source: { pointer: '/data/attributes/merchant/mcc' } })
   })
 
-  test('takes the bounds', async () => {
+  test('accepts the limits of each range', async () => {
     for (const expiresInMinutes of [5, 1440]) {
       const name = 'x'.repeat(100)
       const answer = await world.post('/agent-cards', {

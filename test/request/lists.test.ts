@@ -80,7 +80,7 @@ onEachDatabase('lists', (database) => {
   })
 
   test.each(['/agent-cards', '/card-transactions', '/wallets', '/customers'])(
-    '%s takes a limit of 1 to 100',
+    '%s accepts a limit of 1 to 100',
     async (path) => {
       for (const limit of ['0', '101', '-1', '1.5', 'abc', '', 'NaN', 'Infinity', '9'.repeat(30), 'null', '5,5']) {
         const answer = await world.get(`${path}?limit=${encodeURIComponent(limit)}`)

@@ -52,7 +52,7 @@ onEachDatabase('the upkeep deletes outdated rows:', (database) => {
     expect(await count(world.store, table)).toBe(before - outdated)
   })
 
-  test('but no client that somebody connected', async () => {
+  test('but no client that a user connected', async () => {
     const createdAtMs = world.system.now() - 2 * day
     await insert(world, 'oauthRecords', 2, (number) => ({ model: 'Client', uid: `client ${number}`, createdAtMs }))
     await insert(world, 'oauthGrants', 1, () => ({ clientId: 'client 1' }))

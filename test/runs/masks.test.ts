@@ -212,7 +212,7 @@ describe('records of hostile requests', () => {
       expect(text.startsWith(String(answer))).toBe(true)
     })
 
-    test('nobody else gets an entry of the request of a stranger', async () => {
+    test("a stranger's request adds no entry for other parties", async () => {
       const stranger = await addParty(world)
       const cardId = await world.issueCard({}, { instanceId: 'mine' })
       const before = await entriesOf(world, 'mine')

@@ -64,7 +64,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + 1)
   })
 
-  test('moves at most ten years at once', async () => {
+  test('moves at most ten years in one call', async () => {
     const tenYears = 10 * 366 * day
     const to = new Date(start + tenYears * second + 1).toISOString()
     expectRefusal(await advance({ to }), 'invalid_value', { status: 422, source: { pointer: '/data/attributes/to' } })
@@ -82,12 +82,12 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + 40 * second)
   })
 
-  test('advances by every one of many calls at once', async () => {
+  test('advances by each of many simultaneous calls', async () => {
     await Promise.all(Array.from({ length: 30 }, () => advance({ seconds: 60 })))
     expect(await now()).toBe(start + 30 * 60 * second)
   })
 
-  test('is moved to a time by one of many calls at once', async () => {
+  test('is moved to a time by one of many simultaneous calls', async () => {
     const to = '2026-01-15T13:00:00.000Z'
     const answers = await Promise.all(Array.from({ length: 20 }, () => advance({ to })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])

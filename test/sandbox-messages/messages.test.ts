@@ -22,7 +22,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
   const list = async (query = '', sent: Sent = owner) => ok(await world.get(`/simulations/messages${query}`, sent)).json
   const messagesTo = async (to: string, sent?: Sent) => (await list(`?to=${encodeURIComponent(to)}`, sent)).data
 
-  test('a payment to somebody without an account sends a message without its link', async () => {
+  test('a payment to a recipient without an account sends a message without its link', async () => {
     const to = unknown()
     const answer = ok(await acting.pay(1250, { type: 'email', value: to.toUpperCase() }))
     const { id, attributes } = answer.json.data
@@ -150,7 +150,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect([...first.data, ...next.data].map(({ attributes }: Message) => attributes.to)).toEqual([byAgent, byParty])
   })
 
-  test('a name chosen by somebody is on one line', async () => {
+  test('a name chosen by a user is on one line', async () => {
     const { partyId } = await world.whoami()
     await acting.setParty(partyId, { displayName: 'Evil\nBcc: all\u202e' })
     const to = unknown()

@@ -106,7 +106,7 @@ onEachDatabase('over a reset', (database) => {
     await world.drop()
   })
 
-  test('a wait for a removed record is answered at once', async () => {
+  test('a wait for a removed record is answered immediately', async () => {
     const cardId = await world.issueCard()
     const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=50`)
     await system.sleepers(1)

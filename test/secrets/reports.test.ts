@@ -95,7 +95,7 @@ describe('a rehearsal', () => {
   test.each([
     ['its answer', ''],
     ['the reason of its failure', ' >&2; exit 3'],
-  ])('tells no secret that a command has in %s', async (_, more) => {
+  ])('shows no secret that a command has in %s', async (_, more) => {
     const file = join(folder, 'samples.txt')
     await writeFile(file, secretTexts.map(({ text }) => `It is ${text}, so.\n`).join(''))
     const command = `cat "${file}"${more} # ${secretTexts[0]?.text}`

@@ -99,7 +99,7 @@ onEachDatabase('an order', (database) => {
     expect(await back(tickets.attributes.orderId)).toEqual([409, 'The shop takes no returns'])
   })
 
-  test('changes are in the outbox, and nobody waits for a finished shop', async () => {
+  test('puts its changes into the outbox, and ends all waits when the shop is finished', async () => {
     const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
     await letPass(world, 2 * dayMs)
     const again = await world.get(`/simulations/shop-orders/${attributes.orderId}?waitSeconds=50`)

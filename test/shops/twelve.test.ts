@@ -13,7 +13,7 @@ onEachDatabase('every shop of the package', (database) => {
   afterEach(() => world.drop())
 
   test.each(Object.entries(ownShops))(
-    '%s takes no more than was agreed, and holds nothing for ever',
+    '%s charges no more than was agreed, and holds nothing forever',
     async (_, shop) => {
       const checkout = await buy(world, shop)
       let { orderId } = checkout.attributes

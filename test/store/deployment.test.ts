@@ -29,7 +29,7 @@ onEachDatabase('a database', (database) => {
   const service = (environment: Environment, at = store) =>
     createService({ store: at, system, environment, rateLimit: 1_000, log })
 
-  test('belongs to the environment of its first start, whichever of two at once that is', async () => {
+  test('belongs to the environment of its first start, even if two start simultaneously', async () => {
     expect(await store.read(heldEnvironment)).toBeUndefined()
     const other = await openStore({ url, system: patient() })
     const both = await Promise.all([holdEnvironment(store, 'sandbox'), holdEnvironment(other, 'production')])

@@ -4,7 +4,7 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import { onEachDatabase } from '../support/databases.ts'
 
 onEachDatabase('a new database', (database) => {
-  test('is made once by processes that open it at the same time, with one root key', async () => {
+  test('is created once by processes that open it at the same time, with one root key', async () => {
     const { url, drop } = await database.createEmpty()
     try {
       const stores = await Promise.all([1, 2, 3].map(() => openStore({ url, system: realSystem })))

@@ -129,13 +129,13 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     await dropPatient()
   })
 
-  test('loses none of 200 changes that are made to one wallet at once', async () => {
+  test('loses none of 200 simultaneous changes to one wallet', async () => {
     await store.transaction((tx) => addWallet(tx))
     const done = await countDone(times(200, () => orRefused(store.transaction(addCent))))
     expect(await availableCents(store)).toBe(done)
   })
 
-  test('loses none of the changes that two stores make to one wallet at once', async () => {
+  test('loses none of the simultaneous changes by two stores to one wallet', async () => {
     const other = await openStore({ url, system: realSystem })
     await store.transaction((tx) => addWallet(tx))
     const done = await countDone(
@@ -170,7 +170,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     await other.close()
   })
 
-  test('lets several stores create the schema of one new database at once', async () => {
+  test('lets several stores simultaneously create the schema of a new database', async () => {
     const empty = await createEmpty()
     const stores = await times(4, () => openStore({ url: empty.url, system: realSystem }))
     await times(4, async (index) => stores[index]?.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))

@@ -211,7 +211,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     await expect(real).rejects.toMatchObject({ message: expect.stringMatching(/test cards/) })
   })
 
-  test('a double click, and two payers at once, pay once', async () => {
+  test('a double click, and two simultaneous payers, pay once', async () => {
     const { id, secret } = await opened()
     const results = await Promise.all(Array.from({ length: 20 }, () => page.pay(secret, visa)))
     expect(new Set(results.map(({ result }) => result))).toEqual(new Set(['paid']))
@@ -288,7 +288,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 })
 
-onEachDatabase('what a checkout leaves in the database', (database) => {
+onEachDatabase('the records of a checkout contain', (database) => {
   let world: World
   let stored: string
   const secrets: string[] = []

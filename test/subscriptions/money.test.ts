@@ -86,7 +86,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect((await balance(`?customerPartyId=${customerPartyId}`)).total).toBe(102_000)
   })
 
-  test('50 checkouts at once of one subscription charge once', async () => {
+  test('50 simultaneous checkouts of one subscription charge once', async () => {
     const id = await shop.create()
     const answers = await Promise.all(Array.from({ length: 50 }, () => shop.checkout(id)))
     expect(statuses(answers)).toEqual([200, ...Array<number>(49).fill(409)])
@@ -94,7 +94,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect((await balance()).total).toBe(251_000)
   })
 
-  test('a checkout repeated with its key is replayed and charges once, at once or later', async () => {
+  test('a checkout repeated with its key is replayed and charges once, simultaneously or later', async () => {
     const id = await shop.create()
     const sent = { idempotencyKey: 'checkout' }
     const answers = await Promise.all(Array.from({ length: 20 }, () => shop.checkout(id, 'approves', sent)))

@@ -25,7 +25,7 @@ const card = fc.record({
   bought: fc.option(fc.tuple(fc.constantFrom('captured', 'partially_captured', 'reversed', 'declined'), purchase)),
 })
 
-/** Returns a card as a world file has it, with a purchase that ended at once. */
+/** Returns a card as a world file has it, with a purchase that ends immediately. */
 function cardOf({ issued, bought, ...fields }: typeof card extends fc.Arbitrary<infer C> ? C : never) {
   const purchases = (bought ? [bought] : []).map(([status, { part, back }]) => ({
     amount: 1_000,
