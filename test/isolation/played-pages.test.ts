@@ -26,8 +26,8 @@ const joining = async ({ site: { world }, played, player }: Stage) => {
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 
 /**
- * Every route with a form: the answers that it can give for a party, or why it gives none. A new route fails until it
- * has an entry.
+ * Every route with a form, with the answers that it can give for a party, or the reason why it gives none. A new route
+ * fails until it has an entry.
  */
 const routes: Record<string, readonly Answering[] | string> = {
   'POST /connect/:token': [

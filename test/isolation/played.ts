@@ -32,7 +32,7 @@ export interface Stage {
   played: Played
 }
 
-/** A request that plays another party, sent by the player's agent or by an API key of it. */
+/** A request that plays another party, sent with the player's agent key or API key. */
 export type Play = (stage: Stage) => Promise<{ path: string; attributes?: object }>
 
 let people = 0

@@ -59,7 +59,7 @@ export async function openSite(answer: RequestListener): Promise<Site> {
     fetch: async (input, init) => {
       const { origin, pathname } = new URL(String(input))
       if (origin !== siteAddress) throw new Error(`There is no site at ${origin}.`)
-      // The dispatcher contains the guard against private addresses, and this site has one.
+      // Leaves out the dispatcher, because its guard would refuse this site's private address.
       const { dispatcher: _, ...rest } = init as RequestInit & { dispatcher?: unknown }
       return fetch(`http://127.0.0.1:${port}${pathname}`, rest)
     },
