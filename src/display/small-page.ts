@@ -1,4 +1,4 @@
-import { lonePage, lonePolicy } from './lone-page.ts'
+import { standalonePage, standalonePolicy } from './standalone-page.ts'
 import { baseStyle } from './style.ts'
 
 interface SmallPage {
@@ -15,10 +15,10 @@ export function smallPage({ heading, lines }: SmallPage): { page: string; header
   const style = baseStyle()
   const said = lines.map((line) => `<p>${line}</p>`).join('\n')
   return {
-    page: lonePage({ title: heading, style, body: `<main>\n<h1>${heading}</h1>\n${said}\n</main>` }),
+    page: standalonePage({ title: heading, style, body: `<main>\n<h1>${heading}</h1>\n${said}\n</main>` }),
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': `${lonePolicy(style)}; frame-ancestors 'none'`,
+      'Content-Security-Policy': `${standalonePolicy(style)}; frame-ancestors 'none'`,
       'Referrer-Policy': 'no-referrer',
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { html, raw } from 'hono/html'
 import type { Html } from '../../display/html.ts'
-import { lonePage } from '../../display/lone-page.ts'
+import { standalonePage } from '../../display/standalone-page.ts'
 import { baseStyle, partsStyle } from '../../display/style.ts'
 import type { Results, ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
@@ -41,7 +41,7 @@ ${[howToAllow(scenarios), notJudged(scenarios)].map((told) => (told === '' ? '' 
 ${scenarios.map((one) => scenarioPart(one, shown))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
 </main>`
-  return lonePage({
+  return standalonePage({
     title: `Rehearsal of ${lineText(agent)}`,
     style: `${baseStyle()}${partsStyle()}${ownFile('report.css')}`,
     script: ownFile('report.js'),

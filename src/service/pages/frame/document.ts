@@ -1,6 +1,6 @@
 import { html, raw } from 'hono/html'
 import type { Html } from '../../../display/html.ts'
-import { brand } from '../../../display/lone-page.ts'
+import { brand } from '../../../display/standalone-page.ts'
 import type { AssetPath } from './assets.ts'
 
 export type { Html }

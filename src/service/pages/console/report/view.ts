@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { lonePage } from '../../../../display/lone-page.ts'
+import { standalonePage } from '../../../../display/standalone-page.ts'
 import { baseStyle, partsStyle } from '../../../../display/style.ts'
 import { table } from '../../../../display/table.ts'
 import type { RunReport } from '../../../rules/run-report.ts'
@@ -53,7 +53,7 @@ export function downloads(runId: string): Html {
 
 /** Returns a report as a self-contained HTML file without a script. The data that `verify` reads follows it. */
 export function reportDocument(report: RunReport, madeAt: string): string {
-  return lonePage({
+  return standalonePage({
     title: titleOf(report),
     style: `${baseStyle()}${partsStyle()}`,
     body: `${html`<main class="full">

@@ -6,7 +6,7 @@ import { markColor } from './tokens.ts'
 /** The mark and the product name, shown at the top of a page. */
 export const brand = `<div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span></div>`
 
-interface LonePage {
+interface StandalonePage {
   title: string
   style: string
   script?: string
@@ -15,12 +15,12 @@ interface LonePage {
 }
 
 /** Returns a self-contained document: it loads nothing, so it can be saved, sent and opened anywhere. */
-export function lonePage({ title, style, script, body }: LonePage): string {
+export function standalonePage({ title, style, script, body }: StandalonePage): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${lonePolicy(style, script)}">
+<meta http-equiv="Content-Security-Policy" content="${standalonePolicy(style, script)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -38,7 +38,7 @@ ${script === undefined ? '' : `<script>${script}</script>\n`}</body>
 }
 
 /** Returns a policy that allows only the document's own style, its own script and the mark. */
-export function lonePolicy(style: string, script?: string): string {
+export function standalonePolicy(style: string, script?: string): string {
   return [
     "default-src 'none'",
     `style-src 'sha256-${sha256Base64(style)}'`,
