@@ -1,5 +1,5 @@
 import { money } from '../core/money.ts'
-import { elapsed } from './moments.ts'
+import { elapsed } from './times.ts'
 
 /** A labelled position on an axis, as a share of its length. */
 export interface Tick {
