@@ -10,13 +10,13 @@ import { mountRuns } from './runs/routes.ts'
 import { drawSandbox } from './sandbox/pushed.ts'
 import { createSandboxReads } from './sandbox/read-sandbox.ts'
 import { mountSandbox } from './sandbox/routes.ts'
-import { type ConsoleDependencies, notThere, showAt } from './shown.ts'
+import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.ts'
 
 /** Redirects a shortened console address to the console. */
 const elsewhere: Show<ConsoleDependencies> = (c, pages, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
     ? leadTo(c, '/console')
-    : notThere(c, pages, signedIn, { text: 'The console has no such page.' })
+    : showNotFound(c, pages, signedIn, { text: 'The console has no such page.' })
 
 /** Mounts the console, where a person watches their agents (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
@@ -30,5 +30,5 @@ export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
   mountMoney(app, pages, money)
   if (pages.environment === 'sandbox') mountSandbox(app, pages, sandbox)
   mountReports(app, pages)
-  showAt(app, '/console/*', pages, elsewhere)
+  servePage(app, '/console/*', pages, elsewhere)
 }

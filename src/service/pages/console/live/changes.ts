@@ -4,7 +4,7 @@ import { readTimes, settingsRevision } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
 import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 
 /** The interval at which the tables are polled for writes of other processes while a page is open. */
 const lookEveryMs = 1000

@@ -1,5 +1,5 @@
 import { findRun } from '../../../store/runs.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 
 /** The limit of topics on one stream: more than a page shows. */
 const mostTopics = 5

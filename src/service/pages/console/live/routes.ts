@@ -4,7 +4,7 @@ import type { Show } from '../../frame/answers.ts'
 import { signedInAt } from '../../frame/browser-session.ts'
 import { dataHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
-import { type ConsoleDependencies, orFailure } from '../shown.ts'
+import { type ConsoleDependencies, orFailure } from '../serve-page.ts'
 import { ownTopics } from './own-topics.ts'
 import { type Draw, Streams, type Told } from './streams.ts'
 

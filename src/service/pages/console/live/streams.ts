@@ -1,6 +1,6 @@
 import { deadline } from '../../../../core/system.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 import { Changes } from './changes.ts'
 
 /** Limits on streams for a party and for the process: more pages than a person or a team has open. */

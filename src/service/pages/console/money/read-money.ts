@@ -14,7 +14,7 @@ import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
 import type { UserRow } from '../../../store/schema/users.ts'
 import type { WalletRow } from '../../../store/schema/wallets.ts'
 import { findWallet, listWallets } from '../../../store/wallets.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 import { parsedWithoutCards, withoutCards } from '../without-cards.ts'
 import { type Step, stepsOf } from './plot.ts'
 

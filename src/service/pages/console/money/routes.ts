@@ -5,7 +5,7 @@ import type { Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer, versionOf } from '../console-page.ts'
-import { type ConsoleDependencies, notThere, showAt } from '../shown.ts'
+import { type ConsoleDependencies, servePage, showNotFound } from '../serve-page.ts'
 import { listsOf, waitingOf, walletsOf } from './parts.ts'
 import type { MoneyReads } from './read-money.ts'
 import { listsPart, moneyMain, waitingPart, walletMain, walletPart, walletsPart } from './view.ts'
@@ -18,8 +18,8 @@ interface MoneyPages extends ConsoleDependencies {
 /** Mounts the money pages: wallets, cards, purchases, payments, subscriptions, and pending decisions. */
 export function mountMoney(app: Hono, dependencies: ConsoleDependencies, reads: MoneyReads): void {
   const pages: MoneyPages = { ...dependencies, reads }
-  showAt(app, '/console/money', dependencies, (c, _, signedIn) => showMoney(c, pages, signedIn))
-  showAt(app, '/console/money/wallets/:walletId', dependencies, (c, _, signedIn) => showWallet(c, pages, signedIn))
+  servePage(app, '/console/money', dependencies, (c, _, signedIn) => showMoney(c, pages, signedIn))
+  servePage(app, '/console/money/wallets/:walletId', dependencies, (c, _, signedIn) => showWallet(c, pages, signedIn))
 }
 
 const showMoney: Show<MoneyPages> = async (c, pages, signedIn) => {
@@ -42,7 +42,7 @@ const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
   const [id, before] = [c.req.param('walletId') ?? '', c.req.query('before')]
   const wallet = await reads.wallet(signedIn.user, id, before ?? null)
   if (wallet === undefined) {
-    return notThere(c, pages, signedIn, { text: 'There is no such wallet of yours.', tab: 'money' })
+    return showNotFound(c, pages, signedIn, { text: 'There is no such wallet of yours.', tab: 'money' })
   }
   const content = walletPart(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
   if (c.req.query('part') === 'wallet') return partAnswer(c, content)

@@ -8,7 +8,7 @@ import type { Store } from '../../../store/engine/store.ts'
 import { findRun } from '../../../store/runs.ts'
 import type { ActivityRow } from '../../../store/schema/activity.ts'
 import type { RunRow } from '../../../store/schema/runs.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 import { type MadeReport, type ReportFormat, reportFile } from './report-file.ts'
 
 type Reads = Pick<Store, 'read'>

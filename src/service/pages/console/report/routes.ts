@@ -4,13 +4,13 @@ import { accountOf } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
 import { consoleHeaders, ownFileHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
-import { type ConsoleDependencies, noSuchRun, notThere, showAt } from '../shown.ts'
+import { type ConsoleDependencies, noSuchRun, servePage, showNotFound } from '../serve-page.ts'
 import { type ReportFormat, reportFormats } from './report-file.ts'
 import { fileOf, reportFor } from './report-page.ts'
 import { downloads, reportParts } from './view.ts'
 
 export function mountReports(app: Hono, pages: ConsoleDependencies): void {
-  showAt(app, '/console/runs/:runId/report', pages, showReport)
+  servePage(app, '/console/runs/:runId/report', pages, showReport)
 }
 
 const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
@@ -20,7 +20,7 @@ const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
   const format = reportFormats.find((name) => name === asked)
   const of = format === undefined ? 'page' : 'download'
   const made = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, of })
-  if (made === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
+  if (made === undefined) return showNotFound(c, pages, signedIn, { text: noSuchRun })
   if (format !== undefined) return sent(c, fileOf(store, made, format), { runId, format })
   const page = consolePage({
     title: 'Run report',

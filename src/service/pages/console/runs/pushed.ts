@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { EntryScope } from '../../../store/runs.ts'
 import type { Draw } from '../live/streams.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 import { runsTable } from './list-view.ts'
 import { createRunReads, type RunReads } from './read-runs.ts'
 import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.ts'

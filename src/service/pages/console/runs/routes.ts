@@ -9,7 +9,7 @@ import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer } from '../console-page.ts'
 import type { Told } from '../live/streams.ts'
-import { type ConsoleDependencies, type ConsolePath, noSuchRun, notThere, showAt } from '../shown.ts'
+import { type ConsoleDependencies, type ConsolePath, noSuchRun, servePage, showNotFound } from '../serve-page.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
 import { NewestEntries } from './newest.ts'
@@ -40,7 +40,7 @@ export function mountRuns(app: Hono, dependencies: ConsoleDependencies, told: To
     newest: new NewestEntries(told, dependencies.system),
   }
   const on = (path: ConsolePath, show: Show<RunPages>) =>
-    showAt(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
+    servePage(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
   on('/console', showRuns)
   on('/console/find', findOne)
   on('/console/requests/:id', findOne)
@@ -90,7 +90,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const scope = { partyId, runId, ...filter }
   if (c.req.query('newest') === '1') return showNewest(c, pages, signedIn, scope)
   const run = await reads.run(partyId, runId)
-  if (run === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
+  if (run === undefined) return showNotFound(c, pages, signedIn, { text: noSuchRun })
   if (c.req.query('part') === 'facts') return partAnswer(c, factsPart(run, await reads.now()))
   const isOldestFirst = c.req.query('order') === 'oldest'
   const from = given(c, isOldestFirst ? 'after' : 'before')
@@ -127,7 +127,7 @@ async function showNewest(
 ): Promise<Response> {
   const { reads, newest } = pages
   const drawn = await newest.of(scope, () => drawNewest(reads, scope))
-  if (drawn === undefined) return notThere(c, pages, signedIn, { text: noSuchRun })
+  if (drawn === undefined) return showNotFound(c, pages, signedIn, { text: noSuchRun })
   return c.html(drawn, 200, consoleHeaders)
 }
 
@@ -136,7 +136,7 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   const { partyId } = signedIn.user
   const entry = await reads.entry(partyId, c.req.param('entryId') ?? '')
   if (entry === undefined || entry.runId !== c.req.param('runId'))
-    return notThere(c, pages, signedIn, { text: noSuchRun })
+    return showNotFound(c, pages, signedIn, { text: noSuchRun })
   const { orderId } = entry.detail
   const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
   const shown = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }

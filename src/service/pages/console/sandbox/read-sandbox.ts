@@ -4,7 +4,7 @@ import { readTimes } from '../../../store/clock.ts'
 import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orders.ts'
 import { findWorld } from '../../../store/world.ts'
 import type { Viewer } from '../live/streams.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 import { parsedWithoutCards } from '../without-cards.ts'
 import { type Upcoming, withRecords } from './upcoming.ts'
 

@@ -6,7 +6,7 @@ import { runIdOf } from '../../../request/run-log.ts'
 import type { TimedKind } from '../../../rules/failed-effects.ts'
 import { dollars } from '../../frame/texts.ts'
 import type { Viewer } from '../live/streams.ts'
-import type { ConsoleDependencies } from '../shown.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
 import { parsedWithoutCards } from '../without-cards.ts'
 
 /** An upcoming event and its record. */

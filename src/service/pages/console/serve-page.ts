@@ -20,7 +20,7 @@ export const orFailure = failingAs({ page: 'a page of the console', headers: con
 export type ConsolePath = Extract<PageRoute, `GET /console${string}`> extends `GET ${infer Path}` ? Path : never
 
 /** Serves a console page to signed-in users. Everyone else signs in first and then returns to the page. */
-export function showAt(
+export function servePage(
   app: Hono,
   path: ConsolePath,
   pages: ConsoleDependencies,
@@ -29,7 +29,7 @@ export function showAt(
   // PostgreSQL texts cannot contain a NUL, so no name can either.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
-      ? notThere(c, pages, signedIn, { text: 'There is nothing of yours by this name.' })
+      ? showNotFound(c, pages, signedIn, { text: 'There is nothing of yours by this name.' })
       : show(c, pages, signedIn)
   pageRoutes(app, pages, orFailure)(`GET ${path}`, orNothing, { back: pathOf })
 }
@@ -45,7 +45,7 @@ interface Missing {
 }
 
 /** Renders a page for a missing address. The link may be for another person, who can sign in from here. */
-export function notThere(
+export function showNotFound(
   c: Context,
   { environment }: Pick<ConsoleDependencies, 'environment'>,
   signedIn: SignedIn,
