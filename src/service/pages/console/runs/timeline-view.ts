@@ -5,9 +5,9 @@ import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
-import { betweenText } from './between.ts'
 import { type FiltersShown, filtersForm } from './filters-view.ts'
 import type { EntrySeen, RunSeen } from './read-runs.ts'
+import { separatorText } from './separators.ts'
 import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './words.ts'
 
 interface TimelineShown extends FiltersShown {
@@ -72,7 +72,7 @@ export function gapPart(address: string, lastId: string): Html {
 function entriesOf({ run, entries, onward, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'nowMs'>): Html {
   if (entries.length === 0)
     return html`<p data-empty>${onward === null ? 'No entry fits.' : 'None of these entries fits.'}</p>`
-  return html`${entries.map((entry, at) => entryRow(run.id, entry, { between: betweenText(entries, at), nowMs }))}`
+  return html`${entries.map((entry, at) => entryRow(run.id, entry, { between: separatorText(entries, at), nowMs }))}`
 }
 
 function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'isOldestFirst'>): Html {

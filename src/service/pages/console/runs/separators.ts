@@ -8,7 +8,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 const jumpMs = 5 * minuteMs
 
 /** Returns the text between two entries of a timeline, for a new day or a moved clock. */
-export function betweenText(entries: readonly Moment[], at: number): string | null {
+export function separatorText(entries: readonly Moment[], at: number): string | null {
   const [entry, next] = [entries[at], entries[at + 1]]
   if (entry === undefined || next === undefined) return null
   const day = dayText(next.atMs) === dayText(entry.atMs) ? [] : [dayText(next.atMs)]
