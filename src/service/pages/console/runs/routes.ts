@@ -13,7 +13,7 @@ import { type ConsoleDependencies, type ConsolePath, noSuchRun, servePage, showN
 import { drawNewest, runsAtOnce } from './draw-runs.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
-import { NewestEntries } from './newest.ts'
+import { NewestEntries } from './newest-entries.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
 import { factsPart, timelineMain, timelinePart } from './timeline-view.ts'
 import { type TimeProblems, timeRange } from './times.ts'
