@@ -2,15 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   askedSection,
   cardsSection,
-  type PaymentTold,
-  type PurchaseTold,
+  type PaymentAttributes,
+  type PurchaseAttributes,
   paymentsSection,
   purchasesSection,
-  type TransferTold,
+  type TransferAttributes,
   transfersSection,
 } from '../../src/service/pages/console/money/lists-view.ts'
 import { balancePlot, balanceTable, type Step } from '../../src/service/pages/console/money/plot.ts'
-import type { Told } from '../../src/service/pages/console/money/read-money.ts'
+import type { Resource } from '../../src/service/pages/console/money/read-money.ts'
 import { subscriptionsSection } from '../../src/service/pages/console/money/subscriptions-view.ts'
 import { waitingPart, walletPart, walletsPart } from '../../src/service/pages/console/money/view.ts'
 import { likeOf } from '../../src/service/pages/console/money/words.ts'
@@ -22,11 +22,11 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 const createdAt = '2026-01-15T12:00:00.000Z'
 const cause = { agentId: 'agt_1', instanceId: 'a run', createdAt }
 const whose = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]) }
-const told = <Attributes>(attributes: Attributes, sender = ''): Told<Attributes> => ({
+const told = <Attributes>(attributes: Attributes, sender = ''): Resource<Attributes> => ({
   ...{ id: 'row_1', attributes },
   relationships: { sender: { data: { id: sender } } },
 })
-const list = <Attributes>(...rows: Told<Attributes>[]) => ({ rows, next: null })
+const list = <Attributes>(...rows: Resource<Attributes>[]) => ({ rows, next: null })
 /** The cells of each row, as texts. */
 const rowsOf = (text: unknown) =>
   [...String(text).matchAll(/<tr id[\s\S]*?<\/tr>/g)].map(([row]) =>
@@ -112,12 +112,12 @@ test("a movement has its sign and links to its run if it is the party's; older o
 })
 
 test('a purchase shows held, captured and refunded money, and the reason for a decline', () => {
-  const purchase = (change: Partial<PurchaseTold>) =>
-    told<PurchaseTold>({
+  const purchase = (change: Partial<PurchaseAttributes>) =>
+    told<PurchaseAttributes>({
       ...{ ...cause, kind: 'purchase', status: 'captured', amount: 900, merchant: { name: 'Books' } },
       ...{ held: 0, captured: 0, refunded: 0, decline: null, ...change },
     })
-  const shown = (change: Partial<PurchaseTold>) =>
+  const shown = (change: Partial<PurchaseAttributes>) =>
     rowsOf(purchasesSection(list(purchase(change)), whose))[0]?.slice(0, 6)
   expect(shown({ held: 1, captured: 2, refunded: 3 })).toEqual([
     'Books',
@@ -133,7 +133,7 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
 })
 
 test('a payment is outgoing or incoming; an incoming one links to no run', () => {
-  const payment: PaymentTold = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
+  const payment: PaymentAttributes = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
   const [out = [], into = []] = rowsOf(paymentsSection(list(told(payment, 'pty_1'), told(payment, 'pty_2')), whose))
   expect([out[3], into[3]]).toEqual(['out', 'in'])
   expect(out[5]).toContain('Shopper')
@@ -141,8 +141,8 @@ test('a payment is outgoing or incoming; an incoming one links to no run', () =>
 })
 
 test('a transfer shows its kind and why it failed or was returned', () => {
-  const transfer = (change: Partial<TransferTold>) =>
-    told<TransferTold>({
+  const transfer = (change: Partial<TransferAttributes>) =>
+    told<TransferAttributes>({
       ...{ ...cause, amount: 100, status: 'FAILED', description: null, type: 'deposit', failure: null, return: null },
       ...change,
     })
@@ -166,7 +166,9 @@ test('usable cards come first, each with its limit; empty lists are omitted', ()
 test('a subscription shows its interval, next payment and problems, and that there are more', () => {
   const terms = { description: 'Gym', every: { unit: 'month', count: 2 } }
   const nextPayment = { paymentNumber: 2, dueDate: '2026-03-01', amount: 2000 }
-  const subscription = { told: told({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }) }
+  const subscription = {
+    subscription: told({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }),
+  }
   const due = (paymentNumber: number, dueDate: string | null) =>
     told({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
   const payments = [due(3, '2026-03-01'), due(2, null), due(1, '2026-01-31')]

@@ -22,11 +22,11 @@ const elsewhere: Show<ConsoleDependencies> = (c, pages, signedIn) =>
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
   const [money, sandbox] = [createMoneyReads(pages), createSandboxReads(pages)]
   const drawRun = createRunDraw(pages)
-  const told = mountLive(app, pages, (viewer, topic) => {
+  const announcements = mountLive(app, pages, (viewer, topic) => {
     if (topic === 'money') return drawMoney(money, viewer)
     return topic === 'sandbox' ? drawSandbox(sandbox, viewer) : drawRun(viewer, topic)
   })
-  mountRuns(app, pages, told)
+  mountRuns(app, pages, announcements)
   mountMoney(app, pages, money)
   if (pages.environment === 'sandbox') mountSandbox(app, pages, sandbox)
   mountReports(app, pages)

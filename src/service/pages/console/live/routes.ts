@@ -6,12 +6,12 @@ import { dataHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
 import { type ConsoleDependencies, orFailure } from '../serve-page.ts'
 import { ownTopics } from './own-topics.ts'
-import { type Draw, Streams, type Told } from './streams.ts'
+import { type Announcements, type Draw, Streams } from './streams.ts'
 
 const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
 
 /** Mounts the stream that notifies console pages of changes and sends them the new content. */
-export function mountLive(app: Hono, pages: ConsoleDependencies, draw: Draw): Told {
+export function mountLive(app: Hono, pages: ConsoleDependencies, draw: Draw): Announcements {
   const streams = new Streams(pages, draw)
   // An EventSource does not reconnect after a 401; the page then asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)

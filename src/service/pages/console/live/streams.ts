@@ -37,9 +37,9 @@ interface Stream {
 }
 
 /** The time of the last message to the pages. */
-export interface Told {
+export interface Announcements {
   /** Content read before this time may lack a change that a page was notified of, or missed while disconnected. */
-  readonly toldMs: number
+  readonly announcedMs: number
 }
 
 /** The viewer of a page: parts are drawn with this user's access and this session's level of proof. */
@@ -69,15 +69,15 @@ const beatBytes = encoder.encode(': still here\n\n')
  * drawn and encoded once for all viewers and sent along, so each extra viewer costs only a write. Pages request
  * everything else themselves.
  */
-export class Streams implements Told {
+export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
   readonly #changes: Changes
   readonly #streams = new Set<Stream>()
   readonly #ofParty = new Map<string, number>()
   readonly #draw: Draw
-  #telling: ReturnType<typeof deadline> | undefined
-  #lastToldMs = Number.NEGATIVE_INFINITY
-  #toldMs = Number.NEGATIVE_INFINITY
+  #pending: ReturnType<typeof deadline> | undefined
+  #lastAnnouncedMs = Number.NEGATIVE_INFINITY
+  #announcedMs = Number.NEGATIVE_INFINITY
 
   constructor(dependencies: ConsoleDependencies, draw: Draw) {
     this.#dependencies = dependencies
@@ -92,8 +92,8 @@ export class Streams implements Told {
     })
   }
 
-  get toldMs(): number {
-    return this.#toldMs
+  get announcedMs(): number {
+    return this.#announcedMs
   }
 
   /** Returns the shortest interval between messages to a page, in milliseconds. */
@@ -155,7 +155,7 @@ export class Streams implements Told {
       heartbeat = deadline(heartbeatMs, () => void beat())
     }
     this.#streams.add(stream)
-    this.#toldMs = this.#dependencies.system.elapsed()
+    this.#announcedMs = this.#dependencies.system.elapsed()
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void beat())
     gone.addEventListener('abort', () => stream.close())
@@ -181,36 +181,36 @@ export class Streams implements Told {
         isAnyDue = true
       }
     }
-    if (isAnyDue) this.#tellSoon()
+    if (isAnyDue) this.#announceSoon()
   }
 
-  #tellSoon(): void {
+  #announceSoon(): void {
     // Changes that follow within this time go into the same message.
-    const inMs = Math.max(gatherMs, this.#lastToldMs + this.paceMs - this.#dependencies.system.elapsed())
-    this.#telling ??= deadline(inMs, () => void this.#tell())
+    const inMs = Math.max(gatherMs, this.#lastAnnouncedMs + this.paceMs - this.#dependencies.system.elapsed())
+    this.#pending ??= deadline(inMs, () => void this.#announce())
   }
 
-  async #tell(): Promise<void> {
-    this.#lastToldMs = this.#dependencies.system.elapsed()
-    this.#toldMs = this.#lastToldMs
-    const told = new Map<string, { viewer: Viewer; topic: string; streams: Stream[] }>()
+  async #announce(): Promise<void> {
+    this.#lastAnnouncedMs = this.#dependencies.system.elapsed()
+    this.#announcedMs = this.#lastAnnouncedMs
+    const batches = new Map<string, { viewer: Viewer; topic: string; streams: Stream[] }>()
     for (const stream of this.#streams) {
       const { viewer } = stream
       for (const topic of stream.due) {
         const key = `${viewer.user.id} ${viewer.isProven} ${topic}`
-        const one = told.get(key) ?? { viewer, topic, streams: [] }
+        const one = batches.get(key) ?? { viewer, topic, streams: [] }
         one.streams.push(stream)
-        told.set(key, one)
+        batches.set(key, one)
       }
       stream.due.clear()
     }
-    await Promise.all([...told.values()].map((one) => this.#tellOne(one)))
-    this.#telling = undefined
-    if ([...this.#streams].some(({ due }) => due.size > 0)) this.#tellSoon()
+    await Promise.all([...batches.values()].map((one) => this.#announceTopic(one)))
+    this.#pending = undefined
+    if ([...this.#streams].some(({ due }) => due.size > 0)) this.#announceSoon()
   }
 
-  async #tellOne(told: { viewer: Viewer; topic: string; streams: readonly Stream[] }): Promise<void> {
-    const { viewer, topic, streams } = told
+  async #announceTopic(batch: { viewer: Viewer; topic: string; streams: readonly Stream[] }): Promise<void> {
+    const { viewer, topic, streams } = batch
     const drawn = await this.#draw(viewer, topic).catch((error) => {
       this.#dependencies.log.warn({ err: error }, 'what changed for the console was not drawn')
       return []

@@ -5,7 +5,7 @@ import { type Column, table } from '../../../../display/table.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
-import type { ListTold, Told } from './read-money.ts'
+import type { Resource, ResourceList } from './read-money.ts'
 import { type ListName, likeOf, merchantName, statusText } from './words.ts'
 
 interface Cause {
@@ -14,14 +14,14 @@ interface Cause {
   createdAt: string
 }
 
-export interface CardTold extends Cause {
+export interface CardAttributes extends Cause {
   status: string
   merchant: { name: string }
   maximumAmount: number
   expiresAt: string
 }
 
-export interface PurchaseTold extends Cause {
+export interface PurchaseAttributes extends Cause {
   kind: 'purchase' | 'refund'
   status: string
   amount: number
@@ -32,19 +32,19 @@ export interface PurchaseTold extends Cause {
   decline: { code: string; detail: string } | null
 }
 
-export interface PaymentTold extends Cause {
+export interface PaymentAttributes extends Cause {
   amount: number
   status: string
   description: string | null
 }
 
-export interface TransferTold extends PaymentTold {
+export interface TransferAttributes extends PaymentAttributes {
   type: 'deposit' | 'withdrawal' | 'internal'
   failure: { reason: string | null } | null
   return: { reason: string | null } | null
 }
 
-export interface RequestTold extends PaymentTold {
+export interface RequestAttributes extends PaymentAttributes {
   payerName: string | null
   payerIdentifier: string
   requesterName: string | null
@@ -76,7 +76,7 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
 }
 
 /** Renders cards as tiles. The number appears only on the page that shows it once. */
-export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): Html {
+export function cardsSection({ rows, next }: ResourceList<CardAttributes>, whose: Whose): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
   )
@@ -87,7 +87,7 @@ export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): 
   return section('cards', 'Cards', content, next)
 }
 
-function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
+function cardItem({ id, attributes }: Resource<CardAttributes>, whose: Whose): Html {
   const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
   return html`<li class="card ${state} box stack" id="${id}"><p><strong><bdi>${name}</bdi></strong></p>
@@ -98,15 +98,18 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
 }
 
 /** Columns that several lists share. */
-const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
-const amountColumn: Column<Told<{ amount: number }>> = {
+const statusColumn: Column<Resource<{ status: string }>> = {
+  name: 'Status',
+  of: (row) => status(row.attributes.status),
+}
+const amountColumn: Column<Resource<{ amount: number }>> = {
   name: 'Amount',
   isNumber: true,
   of: (row) => dollars(row.attributes.amount),
 }
-const whenColumn: Column<Told<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }
+const whenColumn: Column<Resource<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }
 
-const describedColumn = (name: string): Column<Told<{ description: string | null }>> => ({
+const describedColumn = (name: string): Column<Resource<{ description: string | null }>> => ({
   name,
   of: ({ attributes }) => html`<bdi>${foreignName(attributes.description ?? '', 'Without a description', 120)}</bdi>`,
 })
@@ -117,7 +120,7 @@ const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 const agentColumn = <Attributes extends Cause>(
   whose: Whose,
   what: (attributes: Attributes) => string,
-): Column<Told<Attributes>> => ({
+): Column<Resource<Attributes>> => ({
   name: 'Agent',
   of: ({ attributes }) => by(whose, attributes, what(attributes)),
 })
@@ -129,11 +132,11 @@ interface List<Attributes> {
   caption?: string
   /** The text shown if there are no rows. */
   none: string
-  columns: readonly [Column<Told<Attributes>>, ...Column<Told<Attributes>>[]]
+  columns: readonly [Column<Resource<Attributes>>, ...Column<Resource<Attributes>>[]]
 }
 
 function listSection<Attributes>(
-  { rows, next }: ListTold<Attributes>,
+  { rows, next }: ResourceList<Attributes>,
   { id, heading, caption = heading, none, columns }: List<Attributes>,
 ): Html {
   if (rows.length === 0) return section(id, heading, html`<p class="aside">${none}</p>`, next)
@@ -145,7 +148,7 @@ function listSection<Attributes>(
   )
 }
 
-export function purchasesSection(list: ListTold<PurchaseTold>, whose: Whose): Html {
+export function purchasesSection(list: ResourceList<PurchaseAttributes>, whose: Whose): Html {
   return listSection(list, {
     id: 'purchases',
     heading: 'Purchases',
@@ -167,9 +170,9 @@ export function purchasesSection(list: ListTold<PurchaseTold>, whose: Whose): Ht
   })
 }
 
-export function paymentsSection(list: ListTold<PaymentTold>, whose: Whose): Html {
-  const isOut = ({ relationships }: Told<PaymentTold>) => relationships.sender?.data?.id === whose.partyId
-  const agent = agentColumn<PaymentTold>(whose, ({ amount }) => `the payment of ${dollars(amount)}`)
+export function paymentsSection(list: ResourceList<PaymentAttributes>, whose: Whose): Html {
+  const isOut = ({ relationships }: Resource<PaymentAttributes>) => relationships.sender?.data?.id === whose.partyId
+  const agent = agentColumn<PaymentAttributes>(whose, ({ amount }) => `the payment of ${dollars(amount)}`)
   return listSection(list, {
     id: 'payments',
     heading: 'Payments',
@@ -187,7 +190,7 @@ export function paymentsSection(list: ListTold<PaymentTold>, whose: Whose): Html
 
 const kindsOfTransfers = { deposit: 'deposit', withdrawal: 'withdrawal', internal: 'between wallets' } as const
 
-export function transfersSection(list: ListTold<TransferTold>, whose: Whose): Html {
+export function transfersSection(list: ResourceList<TransferAttributes>, whose: Whose): Html {
   return listSection(list, {
     id: 'transfers',
     heading: 'Transfers',
@@ -206,7 +209,7 @@ export function transfersSection(list: ListTold<TransferTold>, whose: Whose): Ht
   })
 }
 
-export function requestsSection(list: ListTold<RequestTold>, whose: Whose): Html {
+export function requestsSection(list: ResourceList<RequestAttributes>, whose: Whose): Html {
   return listSection(list, {
     id: 'requests',
     heading: 'Payment requests',
@@ -223,7 +226,7 @@ export function requestsSection(list: ListTold<RequestTold>, whose: Whose): Html
 }
 
 /** Renders other parties' requests for this party's money. The runs that created them belong to those parties. */
-export function askedSection(list: ListTold<RequestTold>): Html {
+export function askedSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``
   return listSection(list, {
     id: 'asked',

@@ -5,9 +5,15 @@ import type { Html } from '../../frame/document.ts'
 import { versionOf } from '../console-page.ts'
 import type { Drawn, Viewer } from '../live/streams.ts'
 import { withoutCards } from '../without-cards.ts'
-import type { CardTold, PaymentTold, PurchaseTold, RequestTold, TransferTold } from './lists-view.ts'
+import type {
+  CardAttributes,
+  PaymentAttributes,
+  PurchaseAttributes,
+  RequestAttributes,
+  TransferAttributes,
+} from './lists-view.ts'
 import type { MoneyReads } from './read-money.ts'
-import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
+import type { SubscriptionAttributes, SubscriptionPaymentAttributes } from './subscriptions-view.ts'
 import { listsPart, type WaitingShown, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
@@ -23,16 +29,16 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
   const query = (name: ListName, filter: Record<string, string> = {}) => ({
     query: { limit: rowsAtOnce, ...filter, ...(list === name && cursor !== undefined ? { cursor } : {}) },
   })
-  const subscriptions = await reads.list<SubscriptionTold>(user, 'listSubscriptions', {
+  const subscriptions = await reads.list<SubscriptionAttributes>(user, 'listSubscriptions', {
     query: { limit: subscriptionsAtOnce },
   })
-  const cards = await reads.list<CardTold>(user, 'listAgentCards', query('cards'))
-  const purchases = await reads.list<PurchaseTold>(user, 'listCardTransactions', query('purchases'))
-  const payments = await reads.list<PaymentTold>(user, 'listPayments', query('payments'))
-  const transfers = await reads.list<TransferTold>(user, 'listTransfers', query('transfers'))
+  const cards = await reads.list<CardAttributes>(user, 'listAgentCards', query('cards'))
+  const purchases = await reads.list<PurchaseAttributes>(user, 'listCardTransactions', query('purchases'))
+  const payments = await reads.list<PaymentAttributes>(user, 'listPayments', query('payments'))
+  const transfers = await reads.list<TransferAttributes>(user, 'listTransfers', query('transfers'))
   const ended = { includeCompleted: 'true', includeCanceled: 'true' }
-  const requests = await reads.list<RequestTold>(user, 'listPaymentRequests', query('requests', ended))
-  const asked = await reads.list<RequestTold>(user, 'listIncomingPaymentRequests', query('asked'))
+  const requests = await reads.list<RequestAttributes>(user, 'listPaymentRequests', query('requests', ended))
+  const asked = await reads.list<RequestAttributes>(user, 'listIncomingPaymentRequests', query('asked'))
   const agents = [cards, purchases, payments, transfers, requests].flatMap(({ rows }) =>
     rows.flatMap((row) => row.attributes.agentId ?? []),
   )
@@ -45,10 +51,10 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
     asked,
     whose: { partyId: user.partyId, agents: await reads.ownAgents(user, [...new Set(agents)]) },
     subscriptions: await Promise.all(
-      subscriptions.rows.map(async (told) => {
-        const params = { subscriptionId: told.id }
-        const { rows } = await reads.list<SubscriptionPaymentTold>(user, 'listSubscriptionPayments', { params })
-        return { told, payments: rows }
+      subscriptions.rows.map(async (subscription) => {
+        const params = { subscriptionId: subscription.id }
+        const { rows } = await reads.list<SubscriptionPaymentAttributes>(user, 'listSubscriptionPayments', { params })
+        return { subscription, payments: rows }
       }),
     ),
     hasMoreSubscriptions: subscriptions.next !== null,

@@ -19,15 +19,15 @@ import { parsedWithoutCards, withoutCards } from '../without-cards.ts'
 import { type Step, stepsOf } from './plot.ts'
 
 /** A resource in an API response. */
-export interface Told<Attributes> {
+export interface Resource<Attributes> {
   id: string
   attributes: Attributes
   relationships: Record<string, { data: { id: string } | null } | undefined>
 }
 
 /** A page of a list of the API. It is empty if the user may not read the list. */
-export interface ListTold<Attributes> {
-  rows: readonly Told<Attributes>[]
+export interface ResourceList<Attributes> {
+  rows: readonly Resource<Attributes>[]
   next: string | null
 }
 
@@ -101,7 +101,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         return { ...seen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
     list: <Attributes>(user: UserRow, key: OperationKey, given: Given = {}) =>
-      listTold<Attributes>(pages, user, key, given),
+      readList<Attributes>(pages, user, key, given),
     approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, mostWaiting),
     decisions: ({ partyId }: UserRow): Promise<DecisionRecord[]> =>
       store.read(async (tx) => {
@@ -126,20 +126,20 @@ interface Given {
 }
 
 /** Returns a page of a list, as the API answers the user. */
-async function listTold<Attributes>(
+async function readList<Attributes>(
   pages: ConsoleDependencies,
   user: UserRow,
   key: OperationKey,
   { params = {}, query = {} }: Given,
-): Promise<ListTold<Attributes>> {
+): Promise<ResourceList<Attributes>> {
   const { cursor, ...rest } = query
   const { status, body } = await readAsUser(pages, user, key, { params, query })
   // With an invalid or outdated cursor, the list starts over.
-  if (status === 400 && cursor !== undefined) return listTold(pages, user, key, { params, query: rest })
+  if (status === 400 && cursor !== undefined) return readList(pages, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })
   const { data, meta } = parsedWithoutCards(body) as {
-    data: Told<Attributes>[]
+    data: Resource<Attributes>[]
     meta?: { pagination?: { nextCursor: string | null } }
   }
   return { rows: data, next: meta?.pagination?.nextCursor ?? null }

@@ -2,17 +2,17 @@ import { html } from 'hono/html'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
-import type { Told } from './read-money.ts'
+import type { Resource } from './read-money.ts'
 import { likeOf, statusText } from './words.ts'
 
-export interface SubscriptionTold {
+export interface SubscriptionAttributes {
   status: string
   terms: { description: string; every: { unit: string; count: number } }
   nextPayment: { paymentNumber: number; dueDate: string | null; amount: number } | null
   attention: { reason: string } | null
 }
 
-export interface SubscriptionPaymentTold {
+export interface SubscriptionPaymentAttributes {
   paymentNumber: number
   dueDate: string | null
   status: string
@@ -20,8 +20,8 @@ export interface SubscriptionPaymentTold {
 }
 
 export interface SubscriptionSeen {
-  told: Told<SubscriptionTold>
-  payments: readonly Told<SubscriptionPaymentTold>[]
+  subscription: Resource<SubscriptionAttributes>
+  payments: readonly Resource<SubscriptionPaymentAttributes>[]
 }
 
 /** Renders subscriptions with their calendars: paid, missed and due payments by date. */
@@ -34,7 +34,7 @@ ${
 }${hasMore ? html`<p class="aside">The newest ${subscriptions.length} of them. list_subscriptions tells all.</p>` : ''}</section>`
 }
 
-function subscriptionItem({ told: { id, attributes }, payments }: SubscriptionSeen): Html {
+function subscriptionItem({ subscription: { id, attributes }, payments }: SubscriptionSeen): Html {
   const { status, terms, nextPayment, attention } = attributes
   const { every, description } = terms
   const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
@@ -45,7 +45,9 @@ ${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.t
 }
 
 /** Renders a calendar sheet: the month, the day, and the payment's status. */
-function dayItem({ attributes: { dueDate, status, amount, paymentNumber } }: Told<SubscriptionPaymentTold>): Html {
+function dayItem({
+  attributes: { dueDate, status, amount, paymentNumber },
+}: Resource<SubscriptionPaymentAttributes>): Html {
   const [year = '', month = '', day = ''] = (dueDate ?? '').split('-')
   return html`<li class="sheet box ${likeOf(status)}"><time datetime="${dueDate ?? ''}"><span class="aside">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="state ${likeOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`
 }

@@ -16,20 +16,20 @@ import { reasonText } from '../ledger-words.ts'
 import { kindWords } from '../sandbox/words.ts'
 import {
   askedSection,
-  type CardTold,
+  type CardAttributes,
   cardsSection,
-  type PaymentTold,
-  type PurchaseTold,
+  type PaymentAttributes,
+  type PurchaseAttributes,
   paymentsSection,
   purchasesSection,
-  type RequestTold,
+  type RequestAttributes,
   requestsSection,
-  type TransferTold,
+  type TransferAttributes,
   transfersSection,
   type Whose,
 } from './lists-view.ts'
 import { balancePlot, balanceTable } from './plot.ts'
-import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
+import { mostPlotted, type ResourceList, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
 import { partAddress, walletName } from './words.ts'
 
@@ -46,12 +46,12 @@ export interface MoneyShown extends WalletsSeen {
   whose: Whose
   /** The address of the lists, at the pages shown. */
   lists: string
-  cards: ListTold<CardTold>
-  purchases: ListTold<PurchaseTold>
-  payments: ListTold<PaymentTold>
-  transfers: ListTold<TransferTold>
-  requests: ListTold<RequestTold>
-  asked: ListTold<RequestTold>
+  cards: ResourceList<CardAttributes>
+  purchases: ResourceList<PurchaseAttributes>
+  payments: ResourceList<PaymentAttributes>
+  transfers: ResourceList<TransferAttributes>
+  requests: ResourceList<RequestAttributes>
+  asked: ResourceList<RequestAttributes>
   subscriptions: readonly SubscriptionSeen[]
 }
 

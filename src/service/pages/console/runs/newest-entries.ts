@@ -1,6 +1,6 @@
 import type { System } from '../../../../core/system.ts'
 import type { EntryScope } from '../../../store/runs.ts'
-import type { Told } from '../live/streams.ts'
+import type { Announcements } from '../live/streams.ts'
 
 /** The limit of cached results: more runs and filters than are watched at the same time. */
 const mostKept = 500
@@ -10,12 +10,12 @@ const mostKept = 500
  * get the same result.
  */
 export class NewestEntries {
-  readonly #told: Told
+  readonly #announcements: Announcements
   readonly #system: Pick<System, 'elapsed'>
   readonly #kept = new Map<string, { readMs: number; newest: Promise<string | undefined> }>()
 
-  constructor(told: Told, system: Pick<System, 'elapsed'>) {
-    this.#told = told
+  constructor(announcements: Announcements, system: Pick<System, 'elapsed'>) {
+    this.#announcements = announcements
     this.#system = system
   }
 
@@ -27,7 +27,7 @@ export class NewestEntries {
     const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
     const key = JSON.stringify([partyId, runId, operation, outcome, agentId, fromMs, untilMs])
     const kept = this.#kept.get(key)
-    if (kept !== undefined && kept.readMs > this.#told.toldMs) return kept.newest
+    if (kept !== undefined && kept.readMs > this.#announcements.announcedMs) return kept.newest
     if (this.#kept.size >= mostKept) this.#kept.clear()
     const newest = draw()
     this.#kept.set(key, { readMs: this.#system.elapsed(), newest })

@@ -8,7 +8,7 @@ import { leadTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer } from '../console-page.ts'
-import type { Told } from '../live/streams.ts'
+import type { Announcements } from '../live/streams.ts'
 import { type ConsoleDependencies, type ConsolePath, noSuchRun, servePage, showNotFound } from '../serve-page.ts'
 import { drawNewest, runsAtOnce } from './draw-runs.ts'
 import { entryMain, entryPart } from './entry-view.ts'
@@ -33,11 +33,11 @@ const toolsIn = (environment: Environment) =>
     .sort()
 
 /** Mounts the list of runs, the timeline of a run, and the pages of its entries. */
-export function mountRuns(app: Hono, dependencies: ConsoleDependencies, told: Told): void {
+export function mountRuns(app: Hono, dependencies: ConsoleDependencies, announcements: Announcements): void {
   const pages: RunPages = {
     ...dependencies,
     reads: createRunReads(dependencies),
-    newest: new NewestEntries(told, dependencies.system),
+    newest: new NewestEntries(announcements, dependencies.system),
   }
   const on = (path: ConsolePath, show: Show<RunPages>) =>
     servePage(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))

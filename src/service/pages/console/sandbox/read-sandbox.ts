@@ -9,12 +9,12 @@ import { parsedWithoutCards } from '../without-cards.ts'
 import { type Upcoming, withRecords } from './upcoming.ts'
 
 /** A resource in an API response. */
-export interface Told<Attributes> {
+export interface Resource<Attributes> {
   id: string
   attributes: Attributes
 }
 
-export interface FaultTold {
+export interface FaultAttributes {
   operation: string | null
   path: string | null
   merchant: string | null
@@ -27,7 +27,7 @@ export interface FaultTold {
   hits: number | null
 }
 
-export interface SnapshotTold {
+export interface SnapshotAttributes {
   name: string
   now: string
   savedAt: string
@@ -50,13 +50,13 @@ export interface SandboxSeen extends ClockSeen {
   /** Undefined if the user does not manage the sandbox. */
   managed: Managed | undefined
   world: { digest: string | null; isRehearsal: boolean } | undefined
-  shops: readonly Told<{ name: string; about: string }>[]
+  shops: readonly Resource<{ name: string; about: string }>[]
   orders: readonly ShopOrderRecord[]
 }
 
 export interface Managed {
-  faults: readonly Told<FaultTold>[]
-  snapshots: readonly Told<SnapshotTold>[]
+  faults: readonly Resource<FaultAttributes>[]
+  snapshots: readonly Resource<SnapshotAttributes>[]
 }
 
 const ordersShown = 20
@@ -68,9 +68,9 @@ export function createSandboxReads(pages: ConsoleDependencies) {
   const list = async <Attributes>(
     { user }: Viewer,
     key: 'listSandboxFaults' | 'listSandboxSnapshots' | 'listShops',
-  ): Promise<readonly Told<Attributes>[] | undefined> => {
+  ): Promise<readonly Resource<Attributes>[] | undefined> => {
     const { status, body } = await readAsUser(pages, user, key, { params: {} })
-    return status === 200 ? (parsedWithoutCards(body) as { data: Told<Attributes>[] }).data : undefined
+    return status === 200 ? (parsedWithoutCards(body) as { data: Resource<Attributes>[] }).data : undefined
   }
   const clock = async (viewer: Viewer, { named = true } = {}): Promise<ClockSeen> => {
     // Effects that are due are applied first, so the next ones are still to come.
@@ -91,8 +91,8 @@ export function createSandboxReads(pages: ConsoleDependencies) {
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managed = async (viewer: Viewer): Promise<Managed | undefined> => {
     if (!(await mayManage(viewer))) return undefined
-    const faults = await list<FaultTold>(viewer, 'listSandboxFaults')
-    const snapshots = await list<SnapshotTold>(viewer, 'listSandboxSnapshots')
+    const faults = await list<FaultAttributes>(viewer, 'listSandboxFaults')
+    const snapshots = await list<SnapshotAttributes>(viewer, 'listSandboxSnapshots')
     return faults && snapshots && { faults, snapshots }
   }
   return {

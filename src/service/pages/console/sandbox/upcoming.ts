@@ -12,10 +12,10 @@ import { parsedWithoutCards } from '../without-cards.ts'
 /** An upcoming event and its record. */
 export interface Upcoming extends NextEvent {
   /** Null if the user may not read the record, or if it can only be read from a list. */
-  record: RecordTold | null
+  record: RecordSummary | null
 }
 
-interface RecordTold {
+interface RecordSummary {
   /** The event, if it depends on the record's status. */
   happens: string | null
   words: string
@@ -25,7 +25,7 @@ interface RecordTold {
 }
 
 /** The fields of a record in an API response; each record has some of these. */
-interface Told {
+interface RecordAttributes {
   amount: number
   held: number
   merchant: { name: string }
@@ -40,18 +40,18 @@ interface Told {
 interface Subject {
   key: OperationKey
   param: string
-  words: (told: Told) => string
-  happens?: (told: Told) => string
+  words: (attributes: RecordAttributes) => string
+  happens?: (attributes: RecordAttributes) => string
 }
 
 const named = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
-const asked = ({ amount, description }: Told) => `${dollars(amount)}, ${named(description)}`
+const asked = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${named(description)}`
 
 /**
  * Returns the next event of a subscription. A pending one waits for its payer; one that needs attention collects
  * nothing and misses its payments.
  */
-const subscriptionHappens = ({ status }: Told) =>
+const subscriptionHappens = ({ status }: RecordAttributes) =>
   status === 'pending'
     ? 'The checkout of a subscription ends'
     : status === 'needs_attention'
@@ -85,18 +85,18 @@ export function withRecords(
   { user }: Viewer,
   next: readonly NextEvent[],
 ): Promise<Upcoming[]> {
-  const recordOf = async ({ kind, id }: NextEvent): Promise<RecordTold | null> => {
+  const recordOf = async ({ kind, id }: NextEvent): Promise<RecordSummary | null> => {
     const subject = id.startsWith('pay_') ? payment : subjects[kind]
     if (subject === null) return null
     const { status, body } = await readAsUser(pages, user, subject.key, { params: { [subject.param]: id } })
     if (status !== 200) return null
-    const told = (parsedWithoutCards(body) as { data: { attributes: Told } }).data.attributes
-    const { instanceId } = told
+    const attributes = (parsedWithoutCards(body) as { data: { attributes: RecordAttributes } }).data.attributes
+    const { instanceId } = attributes
     const where =
       instanceId === undefined
         ? { address: `/console/money#${kind === 'subscription' ? id : 'requests'}`, at: 'Money' }
         : { address: `/console/runs/${runIdOf(user.partyId, instanceId)}`, at: 'its run' }
-    return { happens: subject.happens?.(told) ?? null, words: subject.words(told), ...where }
+    return { happens: subject.happens?.(attributes) ?? null, words: subject.words(attributes), ...where }
   }
   return Promise.all(next.map(async (event) => ({ ...event, record: await recordOf(event) })))
 }

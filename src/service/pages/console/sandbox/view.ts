@@ -9,7 +9,7 @@ import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
-import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
+import type { ClockSeen, FaultAttributes, Managed, Resource, SandboxSeen } from './read-sandbox.ts'
 import type { Upcoming } from './upcoming.ts'
 import { address, distance, faultWords, kindWords, partAddress, unproven, worldName } from './words.ts'
 
@@ -122,7 +122,7 @@ ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><b
 /** Renders the faults, a live part. */
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
-  const clearColumn: Column<Told<FaultTold>> = {
+  const clearColumn: Column<Resource<FaultAttributes>> = {
     name: 'Clear',
     isUnseen: true,
     of: ({ id, attributes: { origin } }) =>
@@ -138,7 +138,7 @@ export function faultsPart({ faults }: Managed, token: string): Html {
 ${removable.length > 1 ? form('clear', token, html`<button type="submit" class="quiet" id="clear-all">Clear all</button>`) : ''}`
 }
 
-const faultColumns: readonly [Column<Told<FaultTold>>, ...Column<Told<FaultTold>>[]] = [
+const faultColumns: readonly [Column<Resource<FaultAttributes>>, ...Column<Resource<FaultAttributes>>[]] = [
   { name: 'Rule', of: ({ id }) => html`<code>${id}</code>` },
   { name: 'Of', of: ({ attributes }) => html`<bdi>${foreignName(whereOf(attributes), 'everything', 120)}</bdi>` },
   {
@@ -159,7 +159,7 @@ const faultColumns: readonly [Column<Told<FaultTold>>, ...Column<Told<FaultTold>
   { name: 'Hit', isNumber: true, of: ({ attributes: { hits } }) => String(hits ?? '–') },
 ]
 
-const whereOf = ({ merchant, operation, path }: FaultTold) =>
+const whereOf = ({ merchant, operation, path }: FaultAttributes) =>
   merchant === null ? [operation, path].filter((one) => one !== null).join(' at ') : `authorizations at ${merchant}`
 
 const operations = Object.values(catalogue)
