@@ -29,7 +29,7 @@ export function failureWords(code: string): string {
 
 const failures = {
   invalid_request: 'The application sent a request that can’t be answered. Go back to it and start again.',
-  invalid_client: 'The application is not known here. Go back to it, and connect it anew.',
+  invalid_client: 'The application is not known here. Go back to it and connect it again.',
   invalid_client_metadata: 'The application describes itself in a way that is not accepted. Tell its maker.',
   invalid_redirect_uri: 'The application asks to be answered at an address that it did not register. Tell its maker.',
   invalid_scope: 'The application asks for a permission that does not exist. Tell its maker.',

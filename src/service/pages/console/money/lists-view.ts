@@ -231,7 +231,7 @@ export function askedSection(list: ResourceList<RequestAttributes>): Html {
   return listSection(list, {
     id: 'asked',
     heading: 'Asked of you',
-    caption: 'What others ask you to pay',
+    caption: 'Payments that others request from you',
     none: '',
     columns: [
       describedColumn('Request'),

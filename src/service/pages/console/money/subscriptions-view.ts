@@ -31,7 +31,7 @@ ${
   subscriptions.length === 0
     ? html`<p class="aside">There is no subscription yet.</p>`
     : html`<ul class="list">${subscriptions.map(subscriptionItem)}</ul>`
-}${hasMore ? html`<p class="aside">The newest ${subscriptions.length} of them. list_subscriptions tells all.</p>` : ''}</section>`
+}${hasMore ? html`<p class="aside">The newest ${subscriptions.length} of them. The tool list_subscriptions returns all.</p>` : ''}</section>`
 }
 
 function subscriptionItem({ subscription: { id, attributes }, payments }: SubscriptionSeen): Html {

@@ -68,7 +68,7 @@ function failedSection(failed: WalletsSeen['failed']): Html | '' {
   const item = ({ kind, recordId, attempts, retryAtMs }: (typeof failed)[number]) =>
     html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: <code>${recordId}</code><br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next try ${shortMomentOf(retryAtMs)}</span></li>`
   return html`<section aria-labelledby="failed"><h2 id="failed">Failed</h2>
-<p>These should have happened by now. Whoever runs the service finds the reason with <code>payments-mcp doctor</code>.</p>
+<p>These effects are overdue. The operator of the service finds the reason with <code>payments-mcp doctor</code>.</p>
 <ul class="list">${failed.map(item)}</ul></section>`
 }
 
@@ -79,7 +79,7 @@ export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & P
       wallet,
     ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="state bad">${wallet.status}</span>`}</h3>
 ${balances(wallet)}${balancePlot({ ...wallet, name: walletName(wallet.displayName) }, nowMs)}</li>`,
-  )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. list_wallets tells all.</p>` : ''}</section>`
+  )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. The tool list_wallets returns all.</p>` : ''}</section>`
 }
 
 function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCents' | 'heldCents'>): Html {

@@ -47,12 +47,12 @@ export function missing({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
     return [
-      `This tells of the first ${entries} entries and ${changes} changes of the run. payments-mcp report reads more of it.`,
+      `This report covers the first ${entries} entries and ${changes} changes of the run. payments-mcp report covers more.`,
     ]
   }
   if (evaluated.calls >= calls) return []
   return [
-    `${calls - evaluated.calls} of ${calls} calls are no longer kept as entries: questions, repeats, faults and refusals are those of the others. All else is told by the records.`,
+    `${calls - evaluated.calls} of ${calls} calls are no longer kept as entries, so questions, repeats, faults and refusals cover the other calls only. Everything else comes from the records.`,
   ]
 }
 
@@ -150,8 +150,8 @@ function moneyParts(report: RunReport): Section[] {
     {
       id: 'wallets',
       title: 'Balance effect',
-      note: 'What the cards, payments, requests and subscriptions of this run have moved until now, by their records.',
-      none: 'No wallet was moved.',
+      note: 'The amounts that the cards, payments, requests and subscriptions of this run have moved so far.',
+      none: 'No balance changed.',
       columns: ['Wallet', 'Available', 'Held'],
       amounts: [1, 2],
       rows: report.wallets.map(({ walletId, availableCents, heldCents }) => [
@@ -196,7 +196,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
     {
       id: 'customers',
       title: 'For customers',
-      note: 'What was asked for in their accounts. What came of it they see, and this report does not count it.',
+      note: 'The requests made in customers’ accounts. Only the customers see the results, and this report does not count them.',
       none: 'Nothing was done for a customer.',
       columns: ['Customer', 'Done', 'Refused', 'Cards', 'Intended', 'Payments', 'Amount'],
       amounts: [1, 2, 3, 4, 5, 6],
@@ -240,7 +240,7 @@ function peopleParts(report: RunReport): Section[] {
 }
 
 function troubleParts({ environment, repeats, faults, refusals }: RunReport): Section[] {
-  const ofSandbox = counted('faults', 'Faults of the sandbox', 'No fault befell it.', 'Fault', faults)
+  const ofSandbox = counted('faults', 'Faults of the sandbox', 'No fault hit a call of this run.', 'Fault', faults)
   return [
     counted('repeats', 'Repeats stopped', 'No call was repeated.', 'Answered', repeats),
     ...(environment === 'sandbox' ? [ofSandbox] : []),

@@ -54,7 +54,7 @@ function say(text, how) {
 }
 
 /** @param {HTMLElement} part */
-async function askAnew(part) {
+async function reload(part) {
   const answer = await answerAt(part.dataset.source ?? '')
   if (answer === undefined) return
   put(part, await answer.text())
@@ -100,7 +100,7 @@ function addNewer(list, text) {
 
 /** @param {HTMLElement} part */
 function refresh(part) {
-  const work = part.dataset.newer === undefined ? askAnew(part) : askNewer(part)
+  const work = part.dataset.newer === undefined ? reload(part) : askNewer(part)
   // If the server does not respond, the next change triggers another request.
   return work.catch(() => {})
 }
