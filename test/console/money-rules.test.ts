@@ -216,8 +216,8 @@ onEachDatabase('the pages of money are bounded', (database) => {
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
     for (let count = 0; count < 7; count++) ok(await world.post('/subscriptions', terms))
     const { text } = await owner.open('/console/money')
-    expect(text).toContain('The newest 20 of them. list_wallets')
-    expect(text).toContain('The newest 6 of them. list_subscriptions')
+    expect(text).toContain('The newest 20 of them. The tool list_wallets')
+    expect(text).toContain('The newest 6 of them. The tool list_subscriptions')
     const moved = [sourceWalletId, destWalletId].filter((id) => text.includes(`id="${id}"`))
     expect(text.match(/Nothing moved yet\./g)).toHaveLength(20 - moved.length)
     const first = await owner.open(`/console/money/wallets/${destWalletId}`)
