@@ -31,7 +31,7 @@ export interface ClientOptions {
   system?: System | undefined
   /** Gets a warning before each retry. */
   log?: Log | undefined
-  /** The time limit of one attempt, in milliseconds; all attempts together have 60,000. Default: 60,000. */
+  /** The time limit of one attempt, in milliseconds. Default: 60,000, also the limit of all attempts together. */
   attemptTimeoutMs?: number
 }
 
