@@ -44,9 +44,6 @@ const separators = String.raw`\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·�
 const apartBy = (some: string) => `(?:${quotedSign}|~(?![01])|[${some}]){0,8}`
 const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 
-/** Matches a text with as many digits in a row as a card number, in any script and with any separators. */
-export const mayHoldCardNumber = new RegExp(digitsApart(apartBy(separators)), 'u')
-
 /**
  * Matches an id, a hash, a day or a telephone number (ITU-T E.164: at most 15 digits), whose digits stay. It also
  * matches digits that may be a card number's, whatever letter precedes them.

@@ -18,9 +18,11 @@ const names = {
   harmless: words('idempotencykey publickey formtoken'),
 } as const
 
-/** A pattern of name parts. Every name of a secret has one, so a text without a match names no secret. */
-export const partsOfSecretNames =
-  'c[vs][vcn]|cid|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier|(?:security|verification)[^A-Za-z0-9"]{0,3}(?:code|value)'
+/** A pattern of the parts of names, one of which every name of a card's code has. */
+export const partsOfCodeNames = 'c[vs][vcn]|cid|(?:security|verification)[^A-Za-z"]*(?:code|value)'
+
+/** A pattern of the parts of names, one of which every name of a secret has. */
+export const partsOfSecretNames = `${partsOfCodeNames}|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier`
 
 /**
  * Attributes that the MCP server never answers, whatever the API answers. A client secret is for the payer's browser
@@ -28,7 +30,8 @@ export const partsOfSecretNames =
  */
 export const withheldFromModels: readonly string[] = ['clientSecret']
 
-const somePart = new RegExp(partsOfSecretNames, 'i')
+const codePart = new RegExp(partsOfCodeNames, 'i')
+const secretPart = new RegExp(partsOfSecretNames, 'i')
 
 /** Splits a name into words, in lower case and without trailing digits. */
 function wordsOf(name: string): string[] {
@@ -42,7 +45,7 @@ function wordsOf(name: string): string[] {
 
 /** Returns whether a field, parameter or header of this name holds a secret, whatever its value looks like. */
 export function isSecretName(name: string): boolean {
-  if (/^[A-Za-z]+$/.test(name) && !somePart.test(name)) return false
+  if (!secretPart.test(name)) return false
   const parts = wordsOf(name)
   const joined = parts.join('')
   if (names.harmless.has(joined)) return false
@@ -57,6 +60,7 @@ export function isSecretField(name: string, of: object): boolean {
 
 /** Returns whether a field of this name holds the code of a card. */
 export function isCodeName(name: string): boolean {
+  if (!codePart.test(name)) return false
   const parts = wordsOf(name)
   return (
     parts.some((word) => names.codeWords.has(word)) || /(?:security|verification)(?:code|value)$/.test(parts.join(''))
