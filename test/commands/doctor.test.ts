@@ -114,7 +114,7 @@ test('a sandbox that is served: its database, its port, its moved clock, its key
 test('effects that failed: how many, which, and why', () => {
   home = 'served'
   const path = readdirSync(join(folder, home), { recursive: true }).find((one) => /\.sqlite$/.test(String(one)))
-  const database = new DatabaseSync(join(folder, home, String(path)))
+  const database = new DatabaseSync(join(folder, home, String(path)), { timeout: 10_000 })
   const insert = `insert into "failedEffects" values ('pty_1', 'hold', ?, 3, 'Error: Bug: the wallet is gone.', 0, 4102444800000)`
   for (const id of ['ctx_1', 'ctx_2', 'ctx_3', 'ctx_4']) database.prepare(insert).run(id)
   const found = doctor().found['Due effects']

@@ -86,24 +86,28 @@ const statements = {
 describe.each(databases)('on $name', (database) => {
   test('an operation runs as many statements as its row says: a change that adds one says why', async () => {
     const world = await createWorld(database, { keepsRuns: false })
+    const expected: Record<string, number> = statements[database.name]
     const counts: Record<string, number> = {}
     try {
       for (const [name, prepare] of Object.entries(operations)) {
         // The first call of an operation also reads data that the process then keeps.
         const first = await (await prepare(world))()
         expect(first.status, `${name}: ${first.text}`).toBeLessThan(300)
-        const call = await prepare(world)
-        const heard = recordStatements()
-        try {
-          expect((await call()).status).toBeLessThan(300)
-        } finally {
-          heard.stop()
+        // A statement of this process that is not the call's, such as a heartbeat, may come between: then count again.
+        for (let round = 0; round < 3 && counts[name] !== expected[name]; round += 1) {
+          const call = await prepare(world)
+          const heard = recordStatements()
+          try {
+            expect((await call()).status).toBeLessThan(300)
+          } finally {
+            heard.stop()
+          }
+          counts[name] = Math.min(counts[name] ?? heard.texts.length, heard.texts.length)
         }
-        counts[name] = heard.texts.length
       }
     } finally {
       await world.drop()
     }
-    expect(counts).toEqual(statements[database.name])
+    expect(counts).toEqual(expected)
   })
 })
