@@ -374,7 +374,7 @@ const budget: Readonly<Record<string, number>> = {
   'src/client': 774,
   'src/commands': 4112,
   'src/config': 660,
-  'src/core': 2011,
+  'src/core': 2012,
   'src/display': 955,
   'src/mcp': 833,
   'src/mcp/answers': 357,
