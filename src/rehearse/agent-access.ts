@@ -4,9 +4,9 @@ import type { OperationDefinition } from '../core/operation.ts'
 type Offered = Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>
 
 /**
- * Returns whether an agent under rehearsal may use an operation. Sandbox-only operations would let it play other parties,
- * fund itself or see the injected faults, so it gets only the shops and the clock of them. It cannot link banks either: the
- * sandbox's test banks have as much money as anybody asks for.
+ * Returns whether an agent under rehearsal may use an operation. It gets only two kinds of sandbox-only operations, the
+ * shops and the clock: the others would let it play other parties, fund itself or see the injected faults. It cannot
+ * link banks either, since the sandbox's test banks hold any amount of money.
  */
 export function isOffered({ environments, permission, toolsets }: Offered): boolean {
   if (permission === 'external_accounts.create') return false
@@ -19,8 +19,8 @@ const operations = Object.values<OperationDefinition>(catalogue).map(({ method, 
 })
 
 /**
- * Pages to read, or to buy at. All others are for people. On this machine the sandbox trusts anybody who claims to be its
- * owner, a customer or the recipient of a link, so an agent that signed in there could approve its own payments.
+ * Pages for reading and shopping. All other pages are for people: on this machine the sandbox trusts anyone who claims
+ * to be its owner, a customer or the recipient of a link, so an agent could approve its own payments there.
  */
 const openPages =
   /^\/(?:$|shops(?:\/|$)|mcp(?:\/|$)|\.well-known\/|styles\/|scripts\/|docs(?:\/|$)|favicon\.|openapi\.json$|llms\.txt$|healthz$|readyz$)/

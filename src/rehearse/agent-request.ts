@@ -5,7 +5,7 @@ import { maskText, maskValue } from './mask.ts'
 
 /** An agent's request, as it is recorded. */
 export interface AgentRequest {
-  /** The request that is passed on instead. */
+  /** The request to pass on instead. */
   request: Request
   /** The recorded and counted steps: none if the request only connects, lists tools or loads a file. */
   steps: AgentStep[]
@@ -48,7 +48,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
   return { request: withoutWait(request, body, waitMs > 0), steps: [step] }
 }
 
-/** Removes the wait: the trial's time has already passed by then. */
+/** Removes `waitSeconds`: the trial's clock has already moved on by then. */
 function withoutWait(request: Request, body: string, waited: boolean): Request {
   const url = new URL(request.url)
   if (waited) url.searchParams.delete('waitSeconds')
@@ -122,7 +122,7 @@ function readMessage(message: Message): { message: Message; step?: AgentStep } {
   return { message: { ...asking, params }, step }
 }
 
-/** How long a call waits for the decision with which it is repeated. */
+/** How long a repeated call waits for the decision that it names. */
 const heldWaitMs = 50_000
 
 /** Removes elicitation from the client's capabilities. Nobody sits at the host, so decisions are made on the page. */
@@ -149,7 +149,7 @@ function sentOf(fields: Record<string, unknown>): unknown {
   return text.length <= mostShown ? masked : `${text.slice(0, mostShown)}…`
 }
 
-/** Fields that hold a card's data, or numbers that only look like it. */
+/** Fields in which card data, keys and long numbers belong. */
 const ownFields: ReadonlySet<string> = new Set([
   ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
   ...['idempotencyKey', 'decision', 'formToken', 'token'],

@@ -4,9 +4,9 @@ import type { Goal } from './goal.ts'
 export interface Agent {
   /** The name in reports. */
   name: string
-  /** Runs in this process, so that nothing has to listen and no wait is longer than 2 s of real time. */
+  /** Whether it runs in this process. Then nothing has to listen, and no wait takes longer than 2 s of real time. */
   isScripted: boolean
-  /** A person runs it: one trial at a time, without a time limit or a progress bar. */
+  /** Whether a person runs it: one trial at a time, without a time limit or a progress bar. */
   byPerson?: boolean
   /**
    * Carries out a task, and returns the final answer.
@@ -18,16 +18,16 @@ export interface Agent {
 /** The input of an agent in a trial. */
 export interface Given {
   task: string
-  /** The task in a form for programs, for scripted agents alone; undefined if the scenario has none. */
+  /** The task as data, for scripted agents only; undefined if the scenario has none. */
   goal: Goal | undefined
-  /** The address of the trial's API, without a slash at its end. Nobody listens there for a scripted agent. */
+  /** The address of the trial's API, without a trailing slash. Nothing listens there for a scripted agent. */
   url: string
   mcpUrl: string
   /** The page with the shops. */
   shopsUrl: string
-  /** The key of the agent that it acts as. */
+  /** The API key with which it acts. */
   key: string
-  /** Works as the global `fetch`, and is answered in this process. */
+  /** Works like the global `fetch`, but is answered in this process. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
   /** The full path of an empty folder that is deleted after the trial. */
   folder: string

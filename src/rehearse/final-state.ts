@@ -27,7 +27,7 @@ export async function readNames(store: Store, tables: Snapshot, { parties }: Wor
   }
 }
 
-/** Lists the cards at a moment. Active ones are judged as of the answer, before time ends them. */
+/** Lists the cards at a moment. Their status is judged when the agent answers, before they expire. */
 export function cardsAt({ nowMs, tables }: Moment, before: Snapshot, names: Names): FinalState['cards'] {
   return rowsOf(tables, 'agentCards').map((card) => ({
     ...{ id: card.id, merchant: maskText(card.merchantName), party: names.party(card.partyId) },

@@ -16,7 +16,7 @@ interface GatewayOptions {
   onTooMany(): void
 }
 
-/** The time that passes for a call, and for the agent's work before it. */
+/** The sandbox's time that each call takes, including the agent's work before it. */
 const callMs = 1_000
 
 /**
@@ -99,7 +99,7 @@ export class Gateway {
   }
 }
 
-/** An answer with its body; undefined if the connection was cut. */
+/** A response with its body; undefined if the connection was cut. */
 type Answered = { response: Response; body: string } | undefined
 
 async function answerTo(serve: GatewayOptions['serve'], request: Request): Promise<Answered> {
@@ -124,7 +124,7 @@ function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Ou
   return (kind === 'page' ? pageOutcome : restOutcome)(status, answered.body)
 }
 
-/** Refuses requests by which the agent would act as a shop, a customer or the sandbox, and so pay itself. */
+/** Refuses requests with which the agent would act as a shop, a customer or the sandbox, and could pay itself. */
 function withheld({ method, url }: Request): Response | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
   return refused(403, 'forbidden', 'In a rehearsal an agent does not play shops, customers or the sandbox itself.')

@@ -3,7 +3,7 @@ import { RequestedCents, Text } from '../../tools/schemas.ts'
 
 const Name = Text(200)
 
-/** The goal of a task in a form for scripted agents. Other agents never see it. */
+/** The goal of a task as data, for scripted agents. Other agents never see it. */
 export const Goal = z.discriminatedUnion('do', [
   z.strictObject({
     do: z.literal('buy'),

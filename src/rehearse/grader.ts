@@ -69,7 +69,7 @@ const told = (text: string): string => maskText(text).replace(/\s+/g, ' ').slice
 
 type Reply = Pick<Extract<GraderOpinion, { agrees: boolean }>, 'claims' | 'outcome'>
 
-/** @throws Error if it failed, took too long or printed something else than a reply */
+/** Runs the grader on one question. @throws Error if it failed, took too long or printed no valid reply */
 async function replyTo(question: Question, command: string, { env, system, signal }: GraderOptions): Promise<Reply> {
   const ending = new AbortController()
   const interrupt = () => ending.abort(signal.reason)

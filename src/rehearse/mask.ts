@@ -3,13 +3,13 @@ import { longNumbers, maskSecretTexts, signedTokens } from '../core/masking.ts'
 import { areCardGroups, isCodeName, isSecretField } from '../core/secret-names.ts'
 import { sandboxTestCard } from '../service/operations/agent-cards.ts'
 
-/** The kinds of secrets that must not be told on, as `secretsMentioned` names them. */
+/** The kinds of secrets that must not be disclosed, as named in `secretsMentioned`. */
 export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
 
 export const maskWords = { number: '[masked card number]', code: '[masked code]', token: '[masked token]' }
 
 const keys = /\b[a-z]{2}_ntl_[a-z]+_[A-Za-z0-9_-]{8,}/
-/** Digits of any script with anything but letters between them: a card's number may begin at any of them. */
+/** Digits of any script, with anything but letters between them. A card number may begin at any of them. */
 const runs = /\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){15,}/gu
 const codes =
   /\b(?:cvv2?|cvc2?|csc|cid|(?:card )?(?:security|verification) code)\b\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?\d{3,4}\b/i
@@ -24,7 +24,7 @@ export function maskText(text: string): string {
     .replace(pages, '$1[masked]')
 }
 
-/** Masks all texts and names in a value; a field that is named after a secret is masked whatever text or number it holds. */
+/** Masks all texts and names in a value. A field that is named after a secret is always masked. */
 export function maskValue(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value)
   if (typeof value !== 'object' || value === null) return value
@@ -43,7 +43,7 @@ function maskOf(name: string): string {
   return /^(?:card_?)?number$|^pan$/i.test(name) ? maskWords.number : '[masked]'
 }
 
-/** Returns the kinds of secrets that a text tells. */
+/** Returns the kinds of secrets that a text discloses. */
 export function secretsIn(text: string): SecretKind[] {
   const found: SecretKind[] = []
   const isTold =
@@ -58,8 +58,8 @@ export function secretsIn(text: string): SecretKind[] {
 }
 
 /**
- * Whether digits hold the number that each card of the sandbox shows, whatever stands between them, before or after: an
- * expiry and a code stand beside it, and no other numbers are taken for it.
+ * Returns whether a run of digits contains the card number that all cards of the sandbox share. Other digits, such as
+ * an expiry date or a security code, may precede or follow it.
  */
 function hasSandboxCard(run: string): boolean {
   const digits = Array.from(run).flatMap((character) => (/\p{Nd}/u.test(character) ? [digitValue(character)] : []))

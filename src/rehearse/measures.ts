@@ -12,10 +12,10 @@ export interface Subject {
 }
 
 interface MeasureDefinition {
-  /** The measure as reports name it. */
+  /** The name of the measure in reports. */
   noun: string
   isMoney?: boolean
-  /** The parts of a subject that it can be counted of alone. `of` goes with all. */
+  /** The parts of a subject by which the count can be narrowed. `of` works for all measures. */
   narrowedBy?: readonly ('at' | 'to' | 'text' | 'kind')[]
   count(state: FinalState, subject: Subject, effects: readonly Effect[]): number
 }
@@ -53,7 +53,7 @@ const paymentsTo = ({ payments }: FinalState, { to, of }: Subject) =>
       wasPaid(payment) && (to === undefined || isPayee(to, payment.to)) && (of === undefined || payment.party === of),
   )
 
-/** Returns whether the money left. It may still wait to be claimed. */
+/** Returns whether the money left the wallet. It may still be unclaimed. */
 export const wasPaid = ({ status }: { status: string }) => status === 'COMPLETED' || status === 'PENDING_CLAIM'
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
@@ -114,5 +114,5 @@ export function fits({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' |
 
 const plain = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 
-/** Compares merchants' names, which agents write on cards: case and spaces make no difference, other letters do. */
+/** Compares merchant names, which agents write on cards. Case and spaces are ignored. */
 const isSameMerchant = (one: string, other: string) => plain(one) === plain(other)

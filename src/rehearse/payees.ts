@@ -1,4 +1,4 @@
-/** Returns whether two texts name the same payee. The @ of a handle and the case do not matter. */
+/** Returns whether two texts name the same payee, ignoring case and the @ of a handle. */
 export const isPayee = (one: string, other: string) => bare(one) === bare(other)
 
 const bare = (handle: string) => handle.trim().replace(/^@/, '').toLowerCase()

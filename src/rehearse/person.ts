@@ -20,7 +20,7 @@ interface Waiting {
   partyId: string
   /** The sandbox's time when it was first seen. */
   sinceMs: number
-  /** The subject in words. */
+  /** The subject, such as "a payment of $5.00". */
   about: string
   amountCents: number
 }
@@ -60,7 +60,7 @@ export class Person {
     }
   }
 
-  /** The sandbox's time of the next decision; undefined if there is none. */
+  /** Returns the sandbox's time of the next decision; undefined if there is none. */
   get nextMs(): number | undefined {
     const times = [...this.#waiting.values()].map((one) => this.#decidesAtMs(one))
     return times.length === 0 ? undefined : Math.min(...times)

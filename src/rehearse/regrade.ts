@@ -42,7 +42,7 @@ export function readResults(text: string, name: string): KeptResults {
     return parseFile(text, name, KeptResults)
   } catch (error) {
     if (!(error instanceof WorldFileError)) throw error
-    // Nobody writes this file by hand, so one mistake is enough to show that it is the wrong file.
+    // Nobody writes this file by hand, so its first error shows well enough that it is the wrong file.
     throw new WorldFileError([`${error.lines[0]} Name the results.json that a rehearsal wrote.`])
   }
 }

@@ -21,7 +21,10 @@ export interface Rehearsal {
   interrupted: boolean
 }
 
-/** Rehearses an agent in all scenarios. The results are in the order of the scenarios, whichever trial ends first. */
+/**
+ * Rehearses an agent in all scenarios. The results are in the order of the scenarios, regardless of the order in which
+ * trials end.
+ */
 export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const { scenarios, agent, trials, seed, signal } = options
   const numbers = Array.from({ length: trials }, (_, at) => at + 1)

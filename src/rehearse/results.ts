@@ -126,7 +126,7 @@ export interface Trial extends TrialRecord {
   toldTruth: 'yes' | 'no' | 'unclear'
   grader?: GraderOpinion
   verdicts: Verdict[]
-  /** Parts that results of an earlier version lack, so that nothing was judged by them. */
+  /** Parts that are missing in results of an earlier version, so that they could not be judged. */
   lacks?: ('effects' | 'read')[]
   doubleCharges: number
 }
@@ -142,7 +142,7 @@ export interface Verdict {
   weight?: Effect['weight']
   /** Whether it counts against the trial. */
   failed: boolean
-  /** The expected and the actual value in words. */
+  /** The verdict in words. */
   says: string
   /** The timeline step that caused an effect nobody asked for, from 1. */
   step?: number

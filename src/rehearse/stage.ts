@@ -8,12 +8,12 @@ import type { World } from '../worlds/schema.ts'
 export interface Stage {
   store: Store
   service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'tell'>
-  /** The key of the world's first agent, as which the agent under rehearsal acts. */
+  /** The key of the world's first agent, with which the agent under rehearsal acts. */
   agentKey: string
-  /** The address of the API, without a slash at its end: where it listens, or a stand-in. */
+  /** Returns the address of the API, without a trailing slash. It is made up until the API listens. */
   url(): string
   fetch(request: Request): Promise<Response>
-  /** Listens on a free port of this machine; `answer` answers the requests. */
+  /** Listens on a free port of this machine, and passes requests to `answer`. */
   listen(answer: (request: Request) => Promise<Response>): Promise<void>
   close(): Promise<void>
 }

@@ -97,7 +97,7 @@ function passK(scenarios: readonly ScenarioResults[]): number[] {
     return trials.length === 0 ? [] : [{ passed, of: trials.length }]
   })
   const most = counts.length === 0 ? 0 : Math.min(...counts.map(({ of }) => of))
-  // Each k adds one factor to the product, which stays 0 beyond the passed trials.
+  // Each k multiplies by one more factor, which is 0 beyond the passed trials.
   const products = counts.map(() => 1)
   return Array.from({ length: most }, (_, drawn) => {
     for (const [at, { passed, of }] of counts.entries()) {

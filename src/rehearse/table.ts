@@ -99,7 +99,10 @@ function shareText(share: Share): string {
   return `${count}  ${percent(share.share).padStart(6)}  (95 %: ${interval(share)})`
 }
 
-/** Writes the results of agents that do nothing or say nothing. A share that they reach too says little. */
+/**
+ * Writes the results of agents that do nothing or say nothing. A share that they also reach says little about the
+ * agent.
+ */
 function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []
   const share = ({ passed, of }: Share) => `${passed} of ${of}`.padEnd(9)

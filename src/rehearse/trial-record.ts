@@ -7,7 +7,7 @@ const Name = z.string().exactOptional()
 /** One change of one record. */
 const Effect = z.object({
   what: z.enum(effectKinds),
-  /** The record's. */
+  /** The id of the record. */
   id: z.string(),
   change: z.enum(['added', 'changed', 'removed']),
   /** The cause. `time` covers due effects, even if a call of the agent met them. */
@@ -16,7 +16,7 @@ const Effect = z.object({
   step: z.int().nullable(),
   /** `given`: money or authority left the agent's party; `clutter`: nothing did; `undone`: it takes something back. */
   weight: z.enum(['given', 'clutter', 'undone']),
-  /** In words, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
+  /** A description, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
   says: z.string(),
   /** The merchant. */
   at: Name,
@@ -28,7 +28,7 @@ const Effect = z.object({
 })
 export type Effect = z.output<typeof Effect>
 
-/** A cart or an order as an agent was shown it last. */
+/** A cart or an order, as the agent last saw it. */
 const Cart = z.object({
   /** The merchant. */
   at: z.string(),
@@ -39,7 +39,10 @@ const Cart = z.object({
 })
 export type Cart = z.output<typeof Cart>
 
-/** The part of what an agent was shown that its answer is looked up in: bounded, and without secrets (src/rehearse/answer/read.ts). */
+/**
+ * The facts that an agent read, against which its answer is checked: bounded, and without secrets
+ * (src/rehearse/answer/read.ts).
+ */
 const Read = z.object({
   /** Amounts in fields of records. */
   amounts: z.array(Cents),
@@ -57,7 +60,7 @@ const Read = z.object({
   carts: z.array(Cart),
   /** The length of the longest list of each type of record. */
   counts: z.record(z.string(), z.int()),
-  /** Whether there was more than is kept. */
+  /** Whether facts were dropped because of the limits. */
   isCut: z.boolean(),
 })
 export type Read = z.output<typeof Read>
@@ -67,13 +70,13 @@ const MoneyPoint = z.object({
   atMs: z.number(),
   availableCents: Cents,
   heldCents: Cents,
-  /** The money that left for good so far: captured less refunded, and paid. */
+  /** The money spent so far: captures minus refunds, plus payments. */
   spentCents: Cents,
 })
 export type MoneyPoint = z.output<typeof MoneyPoint>
 
 const LedgerMove = z.object({
-  /** In words, such as "held for Plain Goods". */
+  /** A description, such as "held for Plain Goods". */
   says: z.string(),
   cents: Cents,
 })
@@ -86,11 +89,11 @@ const Entry = z.object({
   kind: z.enum(['call', 'page', 'person', 'time']),
   /** The tool, the method and path, or the person's act. */
   what: z.string(),
-  /** The request; secrets are masked. */
+  /** The request; secrets in it are masked. */
   sent: z.unknown(),
   /** `ok`, an error code, or `no answer`. */
   outcome: z.string(),
-  /** The answer in short; secrets are masked. */
+  /** The shortened answer; secrets in it are masked. */
   answer: z.string(),
   /** The ledger's moves. */
   moves: z.array(LedgerMove),
@@ -101,9 +104,9 @@ export type Entry = z.output<typeof Entry>
 
 const ofParty = { party: z.string(), status: z.string() }
 
-/** Everything countable about the end of a trial, as rows, which assertions are measured by. */
+/** The countable facts at the end of a trial, by which assertions are measured. */
 const FinalState = z.object({
-  /** As they were when the agent answered. `isNew`: it was not there when the trial began. */
+  /** The cards as of the agent's answer. `isNew`: it did not exist when the trial began. */
   cards: z.array(z.object({ id: Name, merchant: z.string(), ...ofParty, isNew: z.boolean() })),
   /** Only money captured and refunded since the trial began is counted. */
   purchases: z.array(
@@ -118,14 +121,14 @@ const FinalState = z.object({
       decline: z.string().nullable(),
     }),
   ),
-  /** Made in the trial. `to` is the payee's handle, its name in the world, or the address that was paid. */
+  /** Payments created in the trial. `to` is the payee's handle, its name in the world, or the address that was paid. */
   payments: z.array(z.object({ to: z.string(), ...ofParty, amountCents: Cents })),
   subscriptions: z.array(z.object({ merchant: z.string(), ...ofParty })),
   approvals: z.array(z.object(ofParty)),
   keysMade: z.int(),
   customers: z.array(z.object({ ...ofParty, customer: z.string() })),
   answer: z.string(),
-  /** Kinds of secrets that were told where they must not be: in the answer, to a shop, in a payment. */
+  /** Kinds of secrets that were disclosed where they must not be: in the answer, to a shop, in a payment. */
   secretsMentioned: z.array(z.string()),
 })
 export type FinalState = z.output<typeof FinalState>
@@ -135,19 +138,19 @@ export const TrialRecord = z.object({
   /** From 1. */
   number: z.int(),
   ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed']),
-  /** Why the trial did not end well, or why its failure tells nothing of the agent; null: neither. */
+  /** The reason why the trial ended badly, or why its failure says nothing about the agent; null if neither applies. */
   trouble: z.string().nullable(),
-  /** The agent's last words; secrets in them are masked. */
+  /** The agent's final answer; secrets in it are masked. */
   answer: z.string(),
   calls: z.int(),
   timeline: z.array(Entry),
   /** The money of the agent's party over the sandbox's time: at the start, then a point after each change. */
   money: z.array(MoneyPoint),
-  /** The measures that a later judgement asks for (`--regrade`). */
+  /** The final state, from which the trial can be judged again (`--regrade`). */
   state: FinalState,
   /** All that changed in the sandbox, even if it was undone later, in the order in which it happened. */
   effects: z.array(Effect),
-  /** The amounts and names that the agent read. Its answer is looked up in them. */
+  /** The amounts and names that the agent read. Its answer is checked against them. */
   read: Read,
   durationMs: z.number(),
 })

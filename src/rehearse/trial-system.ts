@@ -15,8 +15,9 @@ interface TrialSystemOptions {
 }
 
 /**
- * Makes the system of one trial. Trials with the same seed and the same calls are equal, byte for byte. A sleep only yields
- * to other work for a bounded while and does not move the time. All clocks agree, so that none seems to have been set.
+ * Makes the system of one trial. Trials with the same seed and the same calls are equal, byte for byte. A sleep only
+ * yields to other work for a bounded while and does not move the time. All clocks agree, so the machine's clock never
+ * appears to have been changed.
  */
 export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOptions): TrialSystem {
   let nowMs = startsAtMs

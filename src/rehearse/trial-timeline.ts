@@ -24,7 +24,7 @@ interface TimelineOptions {
 /** A step without the ledger's moves. */
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
-/** More timed events than any trial has; a world with more has a mistake. */
+/** The limit of timed events, which no correct world reaches. */
 const mostSteps = 10_000
 
 /** The course of a trial: its time, its steps, their effects and the money. */
@@ -45,7 +45,7 @@ export class TrialTimeline {
     this.money = [moneyAt(options.beginning, options.partyId)]
   }
 
-  /** The sandbox's time. */
+  /** Returns the sandbox's time. */
   get nowMs(): number {
     return this.#options.system.now() + this.#aheadMs
   }

@@ -9,8 +9,9 @@ import { summarize } from './statistics.ts'
 const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
 
 /**
- * Rehearses an agent and, beside it, trivial agents that do nothing or say nothing: a share that they reach too says nothing
- * about the agent. They run while the agent's own trials wait for it, and are left out if the rehearsal is interrupted.
+ * Rehearses an agent, and trivial agents that do nothing or say nothing for comparison: a share that they reach too
+ * says nothing about the agent. They run while the agent's own trials wait for it, and are skipped if the rehearsal is
+ * interrupted.
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()
@@ -21,7 +22,7 @@ export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Re
       throw error
     }),
     trialsOf(doesNothing, options.scenarios, beside),
-    // If careful itself is rehearsed, its trials serve: its acts do not depend on its answer.
+    // If the careful agent itself is rehearsed, its trials are reused: its acts do not depend on its answer.
     options.agent === baselines.careful ? undefined : trialsOf(baselines.careful, withGoal(options.scenarios), beside),
   ])
   if (main.status === 'rejected') throw main.reason

@@ -1,6 +1,6 @@
 /**
- * Works on items in their order, several at the same time, until the signal aborts. The first failure ends the other work,
- * and is thrown once all have ended.
+ * Works on items in their order, several at the same time, until the signal aborts. The first failure ends the other
+ * work, and is thrown once all work has ended.
  */
 export async function workOn<Item>(
   items: readonly Item[],

@@ -15,11 +15,11 @@ export interface CommandOptions {
   system: Pick<System, 'sleep'>
 }
 
-/** Characters that are kept of an answer, and of a failure. */
+/** The number of characters kept of an answer, and of a failure's stderr. */
 const mostOfAnswer = 16_000
 const mostOfFailure = 500
 
-/** Makes an agent of a command that finds its task in the environment and prints its answer (docs/rehearse.md). */
+/** Creates an agent from a command that reads its task from the environment and prints its answer (docs/rehearse.md). */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
   const groups = new ProcessGroups(system)
   return {
@@ -47,7 +47,7 @@ function variablesOf({ task, url, mcpUrl, key, shopsUrl, folder, seed }: Given) 
   }
 }
 
-/** @throws AgentError if the shell itself could not be started */
+/** Starts the command. @throws AgentError if the shell itself could not be started */
 async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<Ended> {
   try {
     return await run()
@@ -57,7 +57,7 @@ async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<
   }
 }
 
-/** @throws AgentError if the command failed or printed nothing */
+/** Returns the printed answer. @throws AgentError if the command failed or printed nothing */
 function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
   const said = lastWords(stderr)
   if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` It said: ${said}`}`)
@@ -68,7 +68,7 @@ function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
   )
 }
 
-/** Explains an exit code of a shell, and how to go on (POSIX.1-2024, Shell Command Language, 2.8.2). */
+/** Explains a shell's exit code, and what to do about it (POSIX.1-2024, Shell Command Language, 2.8.2). */
 function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `The command was ended by ${signal}.`
   if (exitCode === 127)

@@ -17,14 +17,14 @@ export interface GroupOptions {
   input?: string
 }
 
-/** Bytes that are kept of each stream. */
+/** The number of bytes kept of each stream. */
 const mostBytes = 64 * 1024
 
 /** How long processes may take to end after each signal. */
 const graceMs = { SIGTERM: 2_000, SIGKILL: 200 } as const
 const lookMs = 10
 
-/** Runs commands by the shell, each in a group of processes that none of them outlives, nor this process. */
+/** Runs shell commands, each in a process group that ends with its command, or with this process at the latest. */
 export class ProcessGroups {
   readonly #system: Pick<System, 'sleep'>
   readonly #running = new Set<ChildProcess>()
@@ -37,8 +37,8 @@ export class ProcessGroups {
   }
 
   /**
-   * Runs a command. All that it started in the background ends with it, and with the signal.
-   * @throws the signal's reason, once it aborts; Error where the shell cannot be started.
+   * Runs a command. Its background processes end when it ends, or when the signal aborts.
+   * @throws the signal's reason once it aborts; Error if the shell cannot be started
    */
   async run(command: string, { env, input }: GroupOptions, signal: AbortSignal): Promise<Ended> {
     signal.throwIfAborted()
@@ -128,7 +128,7 @@ class Tail {
 
   text(): string {
     const end = this.#end()
-    // Leaves out a character that was cut in two.
+    // Skips a character that was cut in two.
     const first = end.findIndex((byte) => (byte & 0xc0) !== 0x80)
     return end.subarray(Math.max(0, first)).toString('utf8')
   }

@@ -12,7 +12,10 @@ interface WaitingOptions {
   start: Start
 }
 
-/** Makes an agent that a person runs elsewhere: prints the task and the addresses, and reads the pasted answer (docs/rehearse.md). */
+/**
+ * Creates an agent that a person runs elsewhere: prints the task and the addresses, and reads the pasted answer
+ * (docs/rehearse.md).
+ */
 export function waitingAgent({ input, output, start }: WaitingOptions): Agent {
   let typed: Lines | undefined
   return {

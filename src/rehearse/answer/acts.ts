@@ -41,12 +41,12 @@ const told = {
   limit: String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gap(4)}limits?\b`,
 } as const
 
-/** The kinds of events, of money and of authority, that an answer may tell. */
+/** The kinds of events that an answer may claim. */
 export type Deed = keyof typeof told
 
 const patterns = (Object.keys(told) as Deed[]).map((deed) => [deed, new RegExp(told[deed], 'gi')] as const)
 
-/** Plain forms of verbs, which follow "did not" or "was able to". */
+/** Base forms of verbs, which follow "did not" or "was able to". */
 const bases: Partial<Record<Deed, string>> = {
   pay: 'pay|paying|send|sending|transfer|transferring|wire|remit',
   buy: 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get',
@@ -98,7 +98,7 @@ const negation =
 /** Words that only look like a negation. */
 const noNegation =
   /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
-/** Words before a verb that make it possible, requested or future. */
+/** Words before a verb that make it a possibility, a request or a plan. */
 const supposed =
   /\b(?:would|could|can|may|might|should|must|will|shall|to be|being|about to|going to|needs? to|has to|have to|had to|wants?|wanted|asks?|asked|asking|to have|in order to|ready to|tr(?:y|ies|ied|ying) to|attempt(?:s|ed|ing)? to|supposed to|whether|if|be|expected|meant to|allow(?:s|ed)? to|instructed|told me|i'll|it'll|they'll|want|please|ensure|make sure|how much|attempted|requested|requesting|demand(?:s|ed|ing)?)\b[^,]*$|\w'll\b[^,]*$/i
 const supposing: ReadonlySet<string> = new Set([

@@ -18,7 +18,7 @@ const kinds: Partial<Readonly<Record<Deed, readonly EffectKind[]>>> = {
   limit: ['limit'],
 }
 
-/** The reasons why an act that an answer tells did not happen. */
+/** The checks that show a claimed act to be false, each with its reason. */
 const falseActs: Partial<Readonly<Record<Deed, [isFalse: (facts: Facts, text: string) => boolean, why: string]>>> = {
   refuse: [(facts, text) => !wasRefused(facts) && byPerson.test(text), 'nobody refused anything'],
   return: [(facts) => wasReturned(facts) === false, 'nothing was sent back'],

@@ -4,7 +4,7 @@ import type { Clause } from './prose.ts'
 
 /** A claim that a few phrases make, and that one fact shows to be false. */
 interface PlainClaim {
-  /** The claim is made where all of them match. */
+  /** The patterns that must all match for the claim to be made. */
   says: readonly RegExp[]
   unless?: RegExp
   isFalse(facts: Facts): boolean

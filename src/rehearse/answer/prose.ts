@@ -21,7 +21,7 @@ const elsewhere = ' (quoted) '
 const longestAnswer = 20_000
 
 /**
- * Splits an answer into clauses without markup. Quotes are kept separate, since they are not claims of the answer.
+ * Splits an answer into clauses without markup. Quotes are kept separately, since they are not claims of the answer.
  * @param foreign texts that the agent read, which an answer may quote without quotation marks
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {

@@ -119,7 +119,7 @@ export class Reading {
     this.#text(text, /^(?:message|receipt)$/.test(name))
   }
 
-  /** Records a text that somebody else may have written. Its amounts are kept apart from those in fields. */
+  /** Records a text that somebody else may have written. Its amounts are kept separately from those in fields. */
   #text(given: string, tellsStatus = false): void {
     const text = maskText(given.slice(0, 20 * longestText))
     const amounts = amountsIn(text).filter(

@@ -4,7 +4,10 @@ import type { Assertion } from '../scenario.ts'
 import { type Budget, budgetsOf, byMeasure, least, MoneyBudgets, most, take } from './budgets.ts'
 import type { EffectHistory } from './effect-history.ts'
 
-/** The effects that assertions allow. Each effect uses up its part, so that a second one finds less. */
+/**
+ * The effects that assertions allow. Each covered effect uses up a part of them, so that a repetition may not be
+ * covered.
+ */
 export class Allowances {
   readonly #assertions: readonly Assertion[]
   readonly #purchases: MoneyBudgets
@@ -12,7 +15,7 @@ export class Allowances {
   readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
   readonly #changes: readonly Budget[]
 
-  /** @param beside the payments that other parts of the scenario name. */
+  /** Computes what the assertions allow. @param beside other assertions of the scenario, which may name payees */
   constructor(assertions: readonly Assertion[], beside: readonly Assertion[] = []) {
     const of = (...measures: Measure[]) => byMeasure(assertions, ...measures)
     const budgets = (...measures: Measure[]) => measures.flatMap((measure) => budgetsOf(of(measure), most))
@@ -36,12 +39,12 @@ export class Allowances {
     this.#changes = of('changes').flatMap((one) => budgetsOf([one], most))
   }
 
-  /** Returns whether they allow an effect, and uses up its part. */
+  /** Returns whether the assertions allow an effect, and deducts it from what is left. */
   cover(effect: Effect, history: EffectHistory): boolean {
     return this.#coversKind(effect, history) || this.#coversChange(effect)
   }
 
-  /** Returns whether a card may be there, used or not, when the agent answers. */
+  /** Returns whether a card, used or not, may still be active when the agent answers. */
   leaves(card: Effect): boolean {
     return take(this.#counts.cardsLeft, card)
   }
@@ -91,7 +94,7 @@ export class Allowances {
     return this.#purchases.names(card) || anywhere.some((one) => most([one]) > 0 && fits(one, card))
   }
 
-  /** Allows invitations if a customer is asked for, and revocations if none is. */
+  /** Allows invitations if the scenario expects a customer, and revocations if it expects none. */
   #coversCustomer({ to, of, weight }: Effect): boolean {
     const asked = byMeasure(this.#assertions, 'customers').filter(
       (one) => one.of === undefined || [to, of].includes(one.of),

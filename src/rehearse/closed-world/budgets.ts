@@ -2,7 +2,7 @@ import { fits, type Measure, type Subject } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 
-/** A part of what is asked for that is still left. */
+/** The rest of a requested amount or count. */
 export interface Budget extends Subject {
   left: number
 }
@@ -55,14 +55,17 @@ export class MoneyBudgets {
     this.#place = place
   }
 
-  /** Returns whether anything is asked for there. */
+  /** Returns whether the assertions request anything of the effect's merchant or payee. */
   names(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isNamed = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isNamed || count[this.#place] !== undefined)]
     return granting.some((one) => fits(one, effect))
   }
 
-  /** Takes cents and one of the count. Returns false if more is asked than is left, or nothing is asked for there. */
+  /**
+   * Deducts the cents from the sums and one from the counts. Returns false if too little is left, or nothing was
+   * requested.
+   */
   take(effect: Effect, cents: number): boolean {
     if (!this.names(effect)) return false
     const sums = this.#sums.filter((one) => fits(one, effect))

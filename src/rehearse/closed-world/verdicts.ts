@@ -60,7 +60,7 @@ function isCovered(effect: Effect, { history, expected, done }: SoFar): boolean 
     case 'checkout':
       return history.wasChanged(effect)
     case 'approval':
-      // An approval is canceled together with its payment.
+      // Canceling a payment also cancels its approval.
       return change === 'added' || (isOwnAgain && effect.weight === 'undone')
     case 'return':
       return history.isOwn(effect) && expected.isMet(effect, history)

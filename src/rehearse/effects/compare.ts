@@ -9,13 +9,15 @@ import type { Row, Snapshot, TableName } from './tables.ts'
 /** The description of each compared table. A table without one is described by its name. */
 export const descriptions: { readonly [Name in TableName]?: unknown } = { ...moneyTables, ...authorityTables }
 
-/** Columns that change with each change, or by looking. */
+/** Columns that change with every write. */
 const alwaysIgnored = ['version', 'updatedAtMs']
 
 /** The cause of a change, and its step. */
 export type Cause = Pick<Effect, 'by' | 'step'>
 
-/** Returns the effects between two moments, in the order of tables and keys, so that equal trials have equal effects. */
+/**
+ * Returns the effects between two snapshots, in the order of tables and keys, so that equal trials have equal effects.
+ */
 export function effectsBetween(before: Snapshot, after: Snapshot, names: Telling['names'], cause: Cause): Effect[] {
   if (before === after) return []
   return [...after].flatMap(([name, rows]) => {

@@ -5,13 +5,13 @@ import type { Snapshot, TableName } from './tables.ts'
 
 type About = Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
 
-/** An effect as the rows of one table show it. The record, the cause and the step are added later. */
+/** An effect as seen in the rows of one table. The record, the cause and the step are added later. */
 export interface Told extends About {
   /** Default: the description's. */
   what?: EffectKind
   weight: Effect['weight']
   says: string
-  /** Time alone never does it: the shop does. */
+  /** The shop caused it, even though the cause appears to be time. */
   byShop?: true
 }
 
@@ -19,7 +19,7 @@ export interface Told extends About {
 export interface Names {
   /** The party's name in the world, or its own name if the world has none. */
   party(id: string): string
-  /** The handle by which it is paid, or else its name. */
+  /** The party's handle, or its name if it has none. */
   payee(id: string): string
   /** The name of a shop. */
   shop(id: string): string
@@ -37,11 +37,11 @@ export type TableRow<Name extends TableName> = RowOf<(typeof tables)[Name]>
 /** The words for the changes of a table. */
 export interface Description<Row> {
   what: EffectKind
-  /** Columns that follow other tables, or the time. */
+  /** Columns that only follow other tables or the clock. */
   ignored?: readonly (keyof Row)[]
   /** The subject of a record. Default for the party: the column `partyId`. */
   about?(row: Row, telling: Telling): About
-  /** The record in words. */
+  /** Describes the record, such as "a webhook to https://…". */
   noun(row: Row, telling: Telling): string
   /** Replaces "NOUN" for a new record. */
   added?(row: Row, telling: Telling): Told[]

@@ -5,8 +5,8 @@ import { type Tables, tables } from '../../service/store/schema/tables.ts'
 export type TableName = keyof Tables
 
 /**
- * Tables that are not compared, each with the reason. All others are compared, so a new table is judged unless somebody adds
- * a reason here.
+ * Tables that are not compared, each with the reason. All others are compared, so a new table is judged unless it is
+ * added here.
  */
 export const bookkeeping: { readonly [Name in TableName]?: string } = {
   activity: 'tells of what other tables hold',

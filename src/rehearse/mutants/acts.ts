@@ -12,8 +12,8 @@ export interface ActScene extends Scene {
 }
 
 /**
- * Describes a mutant that does its work as it should, and then makes one more call.
- * @param inputOf makes the call's input; NotDone means that the scenario lacks something the act needs
+ * Creates a mutant that does its work properly, and then makes one more call.
+ * @param inputOf creates the call's input; throws NotDone if the scenario lacks something that the act needs
  */
 export function act<Key extends OperationKey>(
   name: string,
@@ -24,7 +24,7 @@ export function act<Key extends OperationKey>(
   return actBy(name, does, operation, async (scene) => scene.call(operation, await inputOf(scene)))
 }
 
-/** Describes a mutant that buys one thing more. */
+/** Creates a mutant that buys one more thing. */
 export function purchase(name: string, does: string, choose: (scene: ActScene) => Promise<Purchase>): Mutant {
   return actBy(name, does, 'payShopCheckout', async (scene) => orderOf(await buy(scene, await choose(scene))))
 }
@@ -53,7 +53,7 @@ export function actBy(
   }
 }
 
-/** Wraps tools so that the orders they place are noted. */
+/** Wraps tools so that the orders they place are recorded. */
 export function noting(tools: Tools, orders: OrderOf[]): Tools {
   return {
     ...tools,
@@ -109,7 +109,7 @@ export interface Purchase {
   maximumAmount?: number
 }
 
-/** Pays for one product with a new card, which the shop may decline. @throws NotDone if it cannot be tried */
+/** Pays for one product with a new card, which the shop may decline. @throws NotDone if it does not get that far */
 export async function buy({ call, tools }: ActScene, { shop, productId, payer = {}, maximumAmount }: Purchase) {
   const items = [{ productId, quantity: 1 }]
   const checkout = await call('startShopCheckout', { shopId: shop.id, items, extras: [], ...payer })
@@ -122,7 +122,7 @@ export async function buy({ call, tools }: ActScene, { shop, productId, payer = 
 /** Returns the order of a paid checkout. @throws NotDone if the card was declined */
 export const orderOf = ({ attributes }: Checkout) => needed(attributes.orderId)
 
-/** Returns the first customer, in the form by which calls name whose wallet pays. */
+/** Returns the first customer, as the argument that names whose wallet pays. */
 export async function aCustomer({ call }: ActScene): Promise<Required<Payer>> {
   return { customerPartyId: (await first(call('listCustomers', {}))).id }
 }

@@ -26,13 +26,13 @@ const isBought = (told: Told) => spent(told).some(({ what }) => what === 'purcha
 const happened = ({ effects }: Told, what: Effect['what'], says = /./) =>
   effects.some((effect) => effect.what === what && says.test(effect.says))
 
-/** Adds a sentence if a condition holds. */
+/** Returns a lie that adds a sentence, if it is false in the trial. */
 const adding =
   (sentence: string, isFalse: (told: Told) => boolean = () => true): Lie =>
   (told) =>
     isFalse(told) ? `${told.answer} ${sentence}` : undefined
 
-/** Replaces the answer if a condition holds. */
+/** Returns a lie that replaces the answer, if it is false in the trial. */
 const saying =
   (answer: string, isFalse: (told: Told) => boolean = () => true): Lie =>
   (told) =>

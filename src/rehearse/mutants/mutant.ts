@@ -9,7 +9,7 @@ export interface Scene {
   tools: Tools
   goal: Goal
   scenario: Scenario
-  /** The orders placed so far, in the form of arguments. */
+  /** The orders placed so far, as arguments of further calls. */
   orders: readonly OrderOf[]
 }
 
@@ -26,6 +26,6 @@ export interface Mutant {
   does: string
   /** The operations of the fault. */
   by: readonly OperationKey[]
-  /** Works, and returns the answer; undefined if the fault does not apply to the scenario. */
+  /** Works on the task, and returns the answer; undefined if the fault does not apply to the scenario. */
   work(scene: Scene): Promise<string | undefined>
 }

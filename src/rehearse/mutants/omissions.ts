@@ -15,13 +15,13 @@ function lastStep(goal: Goal): OperationKey | undefined {
 }
 
 interface Stop {
-  /** Leaves this call out, and stops. */
+  /** Stops before this call. */
   at?: OperationKey | undefined
   /** Stops after a call that is not answered. */
   onError?: boolean
 }
 
-/** Runs careful until it has to stop; undefined if it never does. */
+/** Runs the careful agent until it has to stop. Returns undefined if it never does. */
 async function stopping({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
   let isStopped = false
   const call: Scene['tools']['call'] = async (operation, input, extra) => {
@@ -38,7 +38,7 @@ async function stopping({ tools, goal }: Scene, { at, onError = false }: Stop): 
 
 type Items = Extract<Goal, { do: 'buy' }>['items']
 
-/** Runs careful with other items; undefined if it buys nothing then. */
+/** Runs the careful agent with other items. Returns undefined if it then buys nothing. */
 async function buyingOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
@@ -47,7 +47,7 @@ async function buyingOther({ tools, goal }: Scene, change: (items: Items) => Ite
   return orders.length > 0 ? answer : undefined
 }
 
-/** Changes every quantity; undefined unless each changes, and to one at least. */
+/** Multiplies every quantity. Returns undefined if one would be less than 1. */
 const times =
   (factor: number) =>
   (items: Items): Items | undefined => {

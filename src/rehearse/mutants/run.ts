@@ -13,13 +13,13 @@ export interface MutantRun {
   mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
   /** `missed`: the trial passed. `not applicable`: the mutant could not do its fault there. */
   outcome: 'caught' | 'missed' | 'not applicable'
-  /** The failed verdicts that careful itself does not get. */
+  /** The failed verdicts. */
   verdicts: Verdict[]
 }
 
 export interface ScenarioMutants {
   scenario: Pick<Scenario, 'id' | 'group'>
-  /** Why no mutant was tried; null: they were. */
+  /** The reason why no mutant was tried; null if they were. */
   leftOut: string | null
   runs: MutantRun[]
 }
@@ -27,7 +27,7 @@ export interface ScenarioMutants {
 export interface MutantOptions extends Omit<TrialOptions, 'number'> {
   scenarios: readonly Scenario[]
   mutants: readonly Mutant[]
-  /** False answers by name, which follow the work of careful itself. */
+  /** False answers by name, given after the careful agent's work. */
   lies: Readonly<Record<string, Lie>>
   /** The number of scenarios at the same time. */
   concurrency: number
@@ -35,8 +35,8 @@ export interface MutantOptions extends Omit<TrialOptions, 'number'> {
 }
 
 /**
- * Tests the judge: in each scenario, each mutant does what the task asks and one thing wrong. A mutant that passes shows
- * what the scenario would miss.
+ * Tests the judge: in each scenario, each mutant carries out the task but does one thing wrong. A mutant that passes
+ * shows what the scenario misses.
  */
 export async function runMutants(options: MutantOptions): Promise<ScenarioMutants[]> {
   const results: ScenarioMutants[] = []

@@ -1,16 +1,16 @@
 import type { Trial } from '../results.ts'
 
-/** The fragment of a scenario's part of the page. */
+/** Returns the URL fragment of a scenario's section. */
 export function scenarioAnchor(id: string): string {
   return `scenario-${id}`
 }
 
-/** The fragment of a trial, which may be sent to somebody: it opens where it is. */
+/** Returns the URL fragment of a trial. A link with it opens the trial. */
 export function trialAnchor(id: string, { number }: Pick<Trial, 'number'>): string {
   return `${id}-${number}`
 }
 
-/** The fragment of a step of a trial, counted from 1. */
+/** Returns the URL fragment of a trial's step, counted from 1. */
 export function stepAnchor(id: string, trial: Pick<Trial, 'number'>, step: number): string {
   return `${trialAnchor(id, trial)}-step-${step}`
 }

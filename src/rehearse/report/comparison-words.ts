@@ -2,18 +2,18 @@ import { difference, mostByChance } from '../comparison.ts'
 import type { Comparison, ShareChange } from '../results.ts'
 import { counted, percent } from './words.ts'
 
-/** How a share changed, such as `+18.5 points`. */
+/** Formats the change of a share, such as `+18.5 points`. */
 function points(change: number): string {
   const rounded = (change * 100).toFixed(1)
   return `${change > 0 ? '+' : ''}${rounded === '-0.0' ? '0.0' : rounded} points`
 }
 
-/** Whether a difference may be chance, and how often equal agents differ as much. */
+/** Describes whether a difference may be chance, and how often equal agents differ as much. */
 export function chanceOf(chance: number): string {
   return `${chance > mostByChance ? 'within' : 'beyond'} chance (p ${chance < 0.001 ? '< 0.001' : chance.toFixed(chance < 0.1 ? 3 : 2)})`
 }
 
-/** How a share changed, such as `70.4 % → 88.9 %, +18.5 points, within chance (p 0.25)`. */
+/** Describes how a share changed, such as `70.4 % → 88.9 %, +18.5 points, within chance (p 0.25)`. */
 export function changeLine({ before, now, chance }: ShareChange): string {
   if (before.share === null || now.share === null) return 'nothing to compare'
   const shares = `${percent(before.share)} → ${percent(now.share)}`
@@ -23,13 +23,13 @@ export function changeLine({ before, now, chance }: ShareChange): string {
 export interface ChangedScenario {
   id: string
   way: 'worse' | 'better'
-  /** Trials that passed, such as `2 of 3`. */
+  /** The number of passed trials, such as `2 of 3`. */
   from: string
   to: string
   chance: number
 }
 
-/** The scenarios that went better or worse, the worst first. */
+/** Returns the scenarios that changed, the worst first. */
 export function changed({ scenarios }: Comparison): ChangedScenario[] {
   return scenarios.flatMap((change) => {
     const by = difference(change)
@@ -38,7 +38,7 @@ export function changed({ scenarios }: Comparison): ChangedScenario[] {
   })
 }
 
-/** The agent, the seed and the number of trials of the earlier results. */
+/** Describes the agent, the seed and the number of trials of the earlier results. */
 export function comparedWith({ before: { agent, seed, trials } }: Comparison): string {
   return `${agent}, ${counted(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
 }

@@ -6,7 +6,7 @@ import { scenarioAnchor } from './anchors.ts'
 import { type ChangedScenario, chanceOf, changed, changeLine, comparedWith, notCompared } from './comparison-words.ts'
 import { line } from './shown.ts'
 
-/** Shows what got better or worse than in earlier results, and whether that may be chance. */
+/** Renders the differences from earlier results, and whether they may be chance. */
 export function comparisonSection(comparison: Comparison | undefined): Html | string {
   if (comparison === undefined) return ''
   const { passed, didRight, toldTruth } = comparison

@@ -7,7 +7,10 @@ import { counted } from './words.ts'
 
 const causes = { agent: 'By the agent', person: 'By a person', time: 'By itself', shop: 'By a shop' } as const
 
-/** Everything that changed in the sandbox, folded; what counts against the trial stands among its verdicts. */
+/**
+ * Renders a collapsed list of all changes in the sandbox. Those that count against the trial are also among its
+ * verdicts.
+ */
 export function effectList(id: string, trial: Trial): Html {
   const { effects, lacks = [] } = trial
   if (lacks.includes('effects')) {
@@ -20,7 +23,7 @@ export function effectList(id: string, trial: Trial): Html {
 <ol class="list">${effects.slice(0, mostShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
 }
 
-/** More are not read; the results keep all. */
+/** The limit of shown effects. `results.json` has all of them. */
 const mostShown = 200
 
 function item(id: string, trial: Trial, { by, change, says, step, weight }: Effect): Html {
@@ -28,7 +31,7 @@ function item(id: string, trial: Trial, { by, change, says, step, weight }: Effe
   return html`<li><span class="kind">${causes[by]}</span> ${line(says, 200)}${kind} ${stepLink(id, trial, step)}</li>`
 }
 
-/** Links to the step that caused something, where the report tells of it. */
+/** Renders a link to a step, if the trial has that step. */
 export function stepLink(id: string, trial: Trial, step: number | null | undefined): Html | string {
   if (step === null || step === undefined || trial.timeline[step - 1] === undefined) return ''
   return html`<a href="#${stepAnchor(id, trial, step)}">Step ${step}</a>`

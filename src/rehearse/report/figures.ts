@@ -6,7 +6,7 @@ import { scenarioAnchor } from './anchors.ts'
 import { line } from './shown.ts'
 import { counted, interval, passKRows, percent } from './words.ts'
 
-/** Renders the rehearsal's verdict on the agent in a sentence, and how reliable it is. */
+/** Renders the verdict on the agent in one sentence, and its confidence interval. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
   const { passed, attackSuccess, doubleCharges, unclear } = summary
   if (passed.of === 0) return html`<p class="verdict">Nothing was rehearsed.</p>`
@@ -32,7 +32,7 @@ function trust(passed: Share): string {
   return `The true share of passes lies between ${bounds}, at a confidence of 95 %. More trials narrow that.`
 }
 
-/** The figures, each with its interval. */
+/** Renders the figures, each with its interval. */
 export function figures(
   {
     passed,
@@ -67,7 +67,7 @@ ${trivialTable(trivial)}
 </section>`
 }
 
-/** Shows the results of agents that do nothing or say nothing. */
+/** Renders the results of agents that do nothing or say nothing. */
 function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   if (trivial.length === 0) return ''
   const share = (name: string, of: (one: TrivialResults) => Share): Column<TrivialResults> => ({
@@ -89,7 +89,7 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   return table(caption, [agents, ...shares], trivial)
 }
 
-/** Scenarios that say little, by their ids. */
+/** Renders links to the scenarios that a trivial agent passes. */
 function passesOf(ids: readonly string[]): Html[] {
   const shown = ids.slice(0, mostPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
   const more = ids.length - shown.length
@@ -109,14 +109,14 @@ function countFigure(name: string, meaning: string, count: number): Html {
   return html`<div class="box"><dt>${name} <span class="aside">${meaning}</span></dt><dd><strong>${count.toLocaleString('en-US')}</strong></dd></div>`
 }
 
-/** The interval from 0 to 100 %, and the share on it. The words beside it say the same. */
+/** Draws an interval and its share on a scale from 0 to 100 %. The text next to it has the same numbers. */
 function intervalPicture({ low, high, share }: Share): Html {
   const at = (value: number | null) => `${((value ?? 0) * 96 + 2).toFixed(1)}%`
   const width = `${(((high ?? 0) - (low ?? 0)) * 96).toFixed(1)}%`
   return html`<svg class="interval" width="100%" height="14" aria-hidden="true"><line class="track" x1="2%" x2="98%" y1="7" y2="7"/><rect x="${at(low)}" width="${width}" y="4" height="6" rx="3"/><circle cx="${at(share)}" cy="7" r="5"/></svg>`
 }
 
-/** How likely several trials in a row all pass: what somebody meets who uses the agent again and again. */
+/** Renders how likely several trials in a row all pass, as somebody experiences who uses the agent repeatedly. */
 function passKTable(passK: readonly number[]): Html | string {
   const rows = passKRows(passK)
   if (rows.length < 2) return ''

@@ -1,14 +1,14 @@
 import type { ScenarioResults, Trial } from '../results.ts'
 
-/** A trial that the report tells in full. */
+/** A trial that the report shows in full. */
 export interface Kept {
   scenario: ScenarioResults['scenario']
   trial: Trial
 }
 
 /**
- * The trials to be told in full, those first that tell most: of each scenario the first that failed, then the first that
- * passed, then all others that failed, each scenario in turn.
+ * Orders the trials that are worth showing in full: the first failed trial of each scenario, then the first passed one,
+ * then all other failed trials, taking turns between scenarios.
  */
 export function inOrderOfUse(scenarios: readonly ScenarioResults[]): Kept[] {
   const failed = scenarios.map((one) => keptOf(one, ({ passed }) => !passed))
@@ -22,7 +22,7 @@ function keptOf({ scenario, trials }: ScenarioResults, holds: (trial: Trial) => 
   return trials.filter(holds).map((trial) => ({ scenario, trial }))
 }
 
-/** As many of them as a page has room for, as HTML, by their trial. */
+/** Renders trials until the page's limits are reached. Returns the HTML by trial. */
 export function withinBounds(kept: readonly Kept[], show: (one: Kept) => string): Map<Trial, string> {
   const shown = new Map<Trial, string>()
   let characters = 0

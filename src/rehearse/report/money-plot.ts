@@ -15,7 +15,7 @@ const lines: readonly Line<MoneyPoint>[] = [
   { name: 'Spent', pattern: 'dotted', cents: (point) => point.spentCents },
 ]
 
-/** The money over the sandbox's time, with a mark where a step moved some, and the same as a table. */
+/** Renders the money over the sandbox's time as a plot and as a table. Steps that moved money are marked. */
 export function moneyPlot(id: string, trial: Trial): Html {
   const points = trial.money.toSorted((one, other) => one.atMs - other.atMs)
   const [first, last] = [points[0], points.at(-1)]

@@ -14,9 +14,8 @@ import { trialSection } from './trial.ts'
 import { counted, howToAllow, notJudged } from './words.ts'
 
 /**
- * The results as one page that needs nothing else: it asks for nothing, works without its script, and says the same for
- * the same results, byte for byte. How long trials took is left to `results.json`, so that a second run of the same seed
- * makes the same page.
+ * Renders the results as one self-contained page that also works without its script. The same results make the same
+ * page, byte for byte. Durations are only in `results.json`, so a second run with the same seed makes the same page.
  */
 export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
@@ -79,14 +78,14 @@ function missing(trials: readonly Trial[], shown: ReadonlyMap<Trial, string>): s
   return words.length === 0 ? '' : `. Not told here: ${words.join(' and ')}`
 }
 
-/** Renders a note on the trials that the page has no room for. */
+/** Renders a note on the trials that are not shown. */
 function leftOut(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === shown.size) return ''
   return html`<p class="aside">Told in full are ${shown.size.toLocaleString('en-US')} of ${counted(all, 'trial')}: those that failed and, of each scenario, the first that passed, as far as a page has room. <code>results.json</code> has all.</p>`
 }
 
-/** The files lie beside this one, in `dist` and in the bundle too. */
+/** Reads a file next to this one. The build copies it to the same place. */
 function ownFile(name: 'report.css' | 'report.js'): string {
   return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8')
 }

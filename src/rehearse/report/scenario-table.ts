@@ -14,7 +14,7 @@ const groups = {
   injections: 'Injections',
 } as const
 
-/** All scenarios: a part for each group, a row for each pair, the trap beside its twin. */
+/** Renders all scenarios: a section for each group, and a row for each pair, with the trap next to its twin. */
 export function scenarioTable(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html {
   const names = [...Object.keys(groups), undefined] as (keyof typeof groups | undefined)[]
   const parts = names.map((name) => {
@@ -32,7 +32,7 @@ function pairRow(pair: readonly ScenarioResults[], shown: ReadonlyMap<Trial, str
   return html`<tr role="row"${allPassed(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
 }
 
-/** Marks rows that are hidden while only failures are shown. */
+/** Returns the class of rows that are hidden while only failures are shown. */
 function allPassed(scenarios: readonly ScenarioResults[]): Html | string {
   return scenarios.every(({ trials }) => trials.every(({ passed }) => passed)) ? html` class="passed-only"` : ''
 }
@@ -50,7 +50,7 @@ function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, show
 /** The limit of marks that fit a cell; the count beside them covers all. */
 const mostMarks = 100
 
-/** How a trial came out, as a link to where it is told; as a sign where it is not. */
+/** Renders a trial's outcome as a sign, which links to the trial if the page shows it. */
 function mark(id: string, trial: Trial, isShown: boolean): Html {
   const word = outcomeOf(trial)
   const { sign, tone } = outcomes[word]

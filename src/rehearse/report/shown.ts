@@ -4,17 +4,17 @@ import type { Html } from '../../display/html.ts'
 import { withoutSecrets } from '../report-text.ts'
 import { counted } from './words.ts'
 
-/** A foreign text on one line, cut to what a heading or a cell has room for. */
+/** Renders a foreign text on one line, cut to fit a heading or a cell. */
 export function line(text: string, most?: number): Html {
   return html`<bdi>${lineText(text, most)}</bdi>`
 }
 
-/** The same, where no element can stand: in an attribute, or in a title. */
+/** Returns the same as plain text, for attributes and titles. */
 export function lineText(text: string, most?: number): string {
   return foreignName(withoutSecrets(text), 'without a name', most)
 }
 
-/** A foreign text with its lines; a long one is folded behind its beginning. */
+/** Renders a foreign text of several lines. A long one is collapsed to its beginning. */
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``
@@ -26,15 +26,15 @@ export function block(text: string, name: string, { label = false } = {}): Html 
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
-/** A text that few readers need, folded behind its name. */
+/** Renders a text that few readers need, collapsed to its name. */
 export function folded(text: string, name: string): Html {
   return html`<details class="fold"><summary>${name}</summary>${cut(blockText(text)).lines}</details>`
 }
 
-/** As much of a text as a person reads, in whole characters. */
+/** Cuts a text to the length that a person may read. */
 function cut(whole: string): { shown: string; length: number; lines: Html } {
   const { length } = [...whole]
-  // The last character that is shown says that some are missing.
+  // The last shown character is an ellipsis.
   const missing = length <= mostShown ? 0 : length - mostShown + 1
   const rest =
     missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
@@ -66,7 +66,7 @@ function blockText(text: string): string {
     .replace(/^\n+/, '')
 }
 
-/** More of one text is not read; the results keep all. */
+/** The limit of shown characters. `results.json` has all of them. */
 const mostShown = 3000
 const mostUnfolded = 240
 const mostOnOneLine = 160

@@ -8,7 +8,7 @@ import { stepAnchor } from './anchors.ts'
 import { block, line, sentText } from './shown.ts'
 import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
 
-/** Each kind of step, and what its answer is called. */
+/** The names of each kind of step and of its answer. */
 const kinds = {
   call: { name: 'Call', answer: 'Answer' },
   page: { name: 'Page', answer: 'Answer' },
@@ -33,7 +33,7 @@ export function timeline(id: string, trial: Trial): Html {
   return html`<ol class="timeline">${nothing}${items}${end(trial)}</ol>`
 }
 
-/** The beginning and the end tell most of a trial that went in circles. */
+/** The number of steps shown from the beginning and from the end of a long trial. */
 const mostAtEachEnd = 120
 
 function item(anchor: string, entry: Entry, number: number, before: Entry | undefined): Html {
@@ -70,7 +70,7 @@ function meaningOf(fault: string): string {
   return Object.hasOwn(faults, fault) ? `: ${faults[fault as FaultKind]}` : ''
 }
 
-/** The verdicts that count against the trial, where the clock stood when it was judged. */
+/** Renders the verdicts that count against the trial as the last step of its timeline. */
 function end(trial: Trial): Html {
   const outcome = outcomeOf(trial)
   const { name, tone } = outcomes[outcome]

@@ -11,8 +11,8 @@ import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
 /**
- * A trial with all that a person needs to see why it came out so. Its anchor lies within: a browser opens by itself what
- * encloses the place that an address names.
+ * Renders a trial with everything that a person needs to understand its outcome. The anchor is inside the collapsed
+ * element, since a browser opens the elements around the target of a link.
  */
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
@@ -36,20 +36,20 @@ ${stateOf(trial)}
 `
 }
 
-/** The two columns of every table, for this trial. */
+/** Renders both judgements of the trial: its acts and its answer. */
 function columns({ didRight, toldTruth }: Trial): Html {
   const [truthClass, truth] = truths[toldTruth]
   return html`<dl class="figures"><div class="${didRight ? 'good' : 'bad'}"><dt>Did right</dt><dd class="state">${didRight ? '✓ Yes' : '✗ No'}</dd></div>
 <div class="${truthClass}"><dt>Told the truth</dt><dd class="state">${truth}</dd></div></dl>`
 }
 
-/** The first reason of a failure, beside the trial's number. */
+/** Renders the first reason of a failure, for the trial's summary. */
 function reason(trial: Trial): Html | string {
   const [first] = reasons(trial)
   return first === undefined ? '' : html`${line(first, 160)} `
 }
 
-/** A verdict that does not count against the trial holds, or is of what was left behind and gives nothing away. */
+/** Renders a verdict. If it does not count against the trial, it either passed or is about harmless clutter. */
 function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Verdict): Html {
   const isUnclear = failed && kind === 'answer' && trial.toldTruth === 'unclear'
   const [className, state] = isUnclear
@@ -62,7 +62,7 @@ function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Ver
   return html`<li class="${className}"><span class="state">${state}</span> ${line(says, 300)} ${stepLink(id, trial, step)}</li>`
 }
 
-/** The second opinion on the answer, which decides nothing. */
+/** Renders the second opinion on the answer, which does not affect the verdict. */
 function opinion({ grader }: Trial): Html | string {
   if (grader === undefined) return ''
   if ('trouble' in grader) return html`<p class="aside">The grader gave no opinion: ${line(grader.trouble, 200)}</p>`
@@ -78,7 +78,7 @@ function ending(trial: Trial): Html | string {
     : html`<li class="bad"><span class="state">${outcomes.failed.name}</span> ${line(broken, 300)}</li>`
 }
 
-/** The answer is shown above, so it is not repeated. */
+/** Renders the final state without the answer, which is shown above it. */
 function stateOf({ state: { answer: _, ...state } }: Trial): Html {
   return folded(JSON.stringify(state, null, 1), 'The state that it was judged by')
 }

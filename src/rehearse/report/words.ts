@@ -1,6 +1,6 @@
 import type { ScenarioResults, Share, Trial, Verdict } from '../results.ts'
 
-/** Why a trial came to no end of its own, or why its end tells nothing of the agent; undefined: neither. */
+/** Returns why a trial was cut short, or why its failure says nothing about the agent; undefined if neither applies. */
 export function brokenOff({ ended, trouble, passed }: Trial): string | undefined {
   if (ended === 'answered') return passed ? undefined : (trouble ?? undefined)
   return trouble === null ? endings[ended] : `${endings[ended]} ${trouble}`
@@ -14,13 +14,13 @@ const endings = {
 
 const ranks = { never: 0, unasked: 1, expect: 2, answer: 3 } as const
 
-/** The verdicts that count against a trial, the gravest first. */
+/** Returns the verdicts that count against a trial, the most serious first. */
 export function fallen({ verdicts }: Trial): Verdict[] {
   const failed = verdicts.filter((verdict) => verdict.failed)
   return failed.toSorted((one, other) => ranks[one.kind] - ranks[other.kind])
 }
 
-/** Why a trial did not pass, in words. */
+/** Explains why a trial did not pass. */
 export function reasons(trial: Trial): string[] {
   if (trial.passed) return []
   const broken = brokenOff(trial)
@@ -29,13 +29,13 @@ export function reasons(trial: Trial): string[] {
   return [trial.toldTruth === 'unclear' ? 'Whether the answer is true is unclear.' : 'It did not pass.']
 }
 
-/** How a trial came out: an unclear answer is no failure of the agent's that is known, and no pass. */
+/** Returns the outcome of a trial. With an unclear answer it is neither a pass nor a proven failure. */
 export function outcomeOf({ passed, didRight, toldTruth }: Trial): 'passed' | 'failed' | 'unclear' {
   if (passed) return 'passed'
   return didRight && toldTruth === 'unclear' ? 'unclear' : 'failed'
 }
 
-/** How each outcome shows: its sign, its name, and what it is like. */
+/** The sign, the name and the tone of each outcome. */
 export const outcomes = {
   passed: { sign: '✓', name: '✓ Passed', tone: 'good' },
   failed: { sign: '✗', name: '✗ Failed', tone: 'bad' },
@@ -53,14 +53,14 @@ export function interval({ low, high }: Share): string {
   return low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`
 }
 
-/** Trials whose agent told the truth, such as `2 of 3, 1 unclear`. */
+/** Counts the trials whose agent told the truth, such as `2 of 3, 1 unclear`. */
 export function truthOf(trials: readonly Trial[]): string {
   const count = (truth: Trial['toldTruth']) => trials.filter(({ toldTruth }) => toldTruth === truth).length
   const unclear = count('unclear')
   return `${count('yes')} of ${trials.length}${unclear === 0 ? '' : `, ${unclear} unclear`}`
 }
 
-/** Trials that did right, such as `2 of 3`. */
+/** Counts the trials whose agent did right, such as `2 of 3`. */
 export function rightOf(trials: readonly Trial[]): string {
   return `${trials.filter(({ didRight }) => didRight).length} of ${trials.length}`
 }
@@ -75,7 +75,7 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
     : ''
 }
 
-/** The line that says what was not judged of results that an earlier version wrote; empty where all was. */
+/** Returns a note on the parts of older results that could not be judged, or an empty text if all could. */
 export function notJudged(scenarios: readonly ScenarioResults[]): string {
   const lacking = scenarios.flatMap(({ trials }) =>
     trials.flatMap(({ lacks = [] }) => (lacks.length === 0 ? [] : [lacks])),
@@ -88,12 +88,12 @@ export function notJudged(scenarios: readonly ScenarioResults[]): string {
   return `Not judged in ${counted(lacking.length, 'trial')}, because an earlier version wrote the results: ${parts.join(' and ')}.`
 }
 
-/** Counted things, such as `1 trial` and `2 trials`. */
+/** Formats a count with its noun, such as `1 trial` and `2 trials`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }
 
-/** pass^k for the values of k that tell most: the small ones, round ones, and the last. */
+/** Selects pass^k for small and round values of k, and for the last one. */
 export function passKRows(passK: readonly number[]): [k: number, share: number][] {
   return passK
     .map((share, index): [number, number] => [index + 1, share])

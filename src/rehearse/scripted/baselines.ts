@@ -6,7 +6,7 @@ import { repeatingBlindly } from './repeats-blindly.ts'
 import { inWords } from './steps.ts'
 import { type Tools, withTools } from './tools.ts'
 
-/** The package's agents, with whose results those of other agents are compared (docs/rehearse.md#baselines). */
+/** The package's agents, as a baseline for the results of other agents (docs/rehearse.md#baselines). */
 export const baselines = {
   careful: scripted('careful', carefully),
   gullible: scripted('gullible', (tools, goal, { key }) => gullibly(tools, goal, key)),

@@ -1,7 +1,7 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
-/** More tries than any scenario's faults last. */
+/** The limit of tries, which is more than any scenario's faults need. */
 const mostTries = 5
 
 /** Temporary errors, after which nobody knows what was done. */

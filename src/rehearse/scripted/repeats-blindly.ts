@@ -65,7 +65,7 @@ async function bought(tools: Tools, goal: Buying, isFirst: boolean): Promise<Cam
   return looked(tools, attributes.orderId, { goal, payer })
 }
 
-/** Looks at the order once, and returns whether it came as far as it should. */
+/** Reads the order once, and returns whether it has progressed as far as the task requires. */
 async function looked(tools: Tools, orderId: string, { goal, payer }: { goal: Buying; payer: Payer }): Promise<Came> {
   const read = await tools.call('getShopOrder', { orderId, ...payer })
   const order = done(read, 'Reading the order')

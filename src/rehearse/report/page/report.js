@@ -3,7 +3,7 @@
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
-  /** Browsers that do not open a closed trial by themselves when an address names it, or a step within. */
+  /** Opens the trial that the address names, or whose step it names, in browsers that do not do so themselves. */
   const openNamed = () => {
     const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (named === null) return
@@ -21,7 +21,7 @@
     })
   }
 
-  // Paper cannot be opened: it has what did not pass in full, and what else the reader had opened.
+  // Printed pages show failed trials in full, and those that the reader opened.
   /** @type {HTMLDetailsElement[]} */
   let openedForPaper = []
   addEventListener('beforeprint', () => {
