@@ -34,12 +34,31 @@ onEachDatabase('recorded answers', (database) => {
     })
   })
 
-  test('take less than two thirds of their length', async () => {
-    const answers = [await world.post('/agent-cards', card), await world.authorize(await world.issueCard(), 100)]
-    answers.push(await world.post('/agent-cards', { ...card, maximumAmount: -1 }))
+  test('are sealed only if they may hold a secret, and then take less than two thirds of their length', async () => {
+    const cardId = await world.issueCard()
+    const api = { key: world.apiKey }
+    const subscription = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+    const webhook = { url: 'https://hooks.example/', enabledEvents: ['wallet.created'] }
+    const secret = [
+      await world.post(`/agent-cards/${cardId}/details-page`, undefined),
+      await world.post('/subscriptions', subscription, api),
+      await world.post('/webhooks', webhook, api),
+      await world.post('/agent-cards', card),
+    ]
+    const plain = [
+      await world.post('/agent-cards', { ...card, merchant: { name: 'Books' } }),
+      await world.authorize(cardId, 100),
+      await world.post('/agent-cards', { ...card, maximumAmount: -1 }),
+    ]
+    expect([...secret, ...plain].map(({ status }) => status)).toEqual([200, 200, 201, 200, 200, 200, 422])
     const rows = await world.store.read(({ db }) => db.selectFrom('idempotencyRecords').selectAll().execute())
-    const lengths = rows.filter(({ answer }) => answer !== null).map(({ answer }) => answer?.byteLength ?? 0)
-    expect(lengths.length).toBeGreaterThan(answers.length)
-    expect(Math.max(...lengths)).toBeLessThan(Math.max(...answers.map(({ text }) => text.length)) * (2 / 3))
+    const stored = rows.map(({ answer }) => Buffer.from(answer ?? []).toString('utf8'))
+    for (const { text } of plain) expect(stored).toContain(`:${text}`)
+    for (const { text } of secret) expect(stored).not.toContain(`:${text}`)
+    const sealed = rows.flatMap(({ answer }) =>
+      answer === null || answer[0] === ':'.charCodeAt(0) ? [] : [answer.length],
+    )
+    expect(sealed.length).toBeGreaterThanOrEqual(secret.length)
+    expect(Math.max(...sealed)).toBeLessThan(Math.max(...secret.map(({ text }) => text.length)) * (2 / 3))
   })
 })

@@ -46,8 +46,10 @@ describe.each(databasesForLong)('nothing secret at rest or in words on $name', (
       cursor = json.meta.pagination.nextCursor
     }
     const { runs, runEntries, ...others } = Object.fromEntries(await allTables(world.store))
+    const answers = (others.idempotencyRecords ?? []).map(({ answer }) => Buffer.from((answer ?? []) as Uint8Array))
     return {
       'the rows': JSON.stringify(others),
+      'the recorded answers': answers.map((answer) => answer.toString('utf8')).join('\n'),
       'the runs': JSON.stringify([runs, runEntries]),
       'the log': world.logged.join('\n'),
       'the activity': activity,

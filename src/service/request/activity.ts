@@ -16,7 +16,7 @@ import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { ChangeContext } from './due-effects.ts'
 import type { Context } from './handler.ts'
-import { isSuccess, type Reply } from './reply.ts'
+import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Values } from './request-parsing.ts'
 
 /** The previous hash recorded in the first row of a chain. */
@@ -78,7 +78,7 @@ export async function recordActivity(context: Context, values: Values, reply: Re
     keyId: actor.keyId,
     instanceId,
     customerPartyId: partyId === actor.partyId ? null : partyId,
-    resourceIds: resourceIds(operation, values, isSuccess(reply) ? JSON.parse(reply.body) : undefined),
+    resourceIds: resourceIds(operation, values, isSuccess(reply) ? replyValue(reply) : undefined),
     status: reply.status,
     code: codeOf(reply),
   }
@@ -182,6 +182,6 @@ export function resourceIds(operation: OperationDefinition, values: Values, body
 
 function codeOf(reply: Reply): string | null {
   if (reply.status < 400) return null
-  const { errors } = JSON.parse(reply.body) as { errors: { code: ErrorCode }[] }
+  const { errors } = replyValue(reply) as { errors: { code: ErrorCode }[] }
   return errors[0]?.code ?? null
 }

@@ -23,6 +23,11 @@ export function maskText(text: string, most: number): Kept {
   return { text: kept.slice(0, most), cut: Math.max(0, text.length - most) }
 }
 
+/** Returns as much as is kept of a text that holds no secret. */
+export function cutText(text: string): Kept {
+  return { text: text.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
+}
+
 /**
  * JSON as it is kept: without the values of fields that are secret, and without what reads like a secret anywhere.
  * @param secretFields Fields that are secret in it besides.
@@ -30,9 +35,7 @@ export function maskText(text: string, most: number): Kept {
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
   const head = text.slice(0, longestKept + longestSecret)
-  if (secretFields.length === 0 && !mayHoldSecret(head)) {
-    return { text: head.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
-  }
+  if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
   const masking = { secret: new Set(secretFields), left: mostParts, characters: longestKept + longestSecret }
   const kept = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
   // Omitted parts are not counted by the character.

@@ -9,9 +9,9 @@ import type { ReportedEntry, RunDetail, RunOutcome } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
 import { resourceIds } from './activity.ts'
-import { maskJson, maskText } from './body-masking.ts'
+import { cutText, maskJson, maskText } from './body-masking.ts'
 import type { Done, Known, Parsed, Phase } from './phases.ts'
-import { isSuccess, type Reply } from './reply.ts'
+import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Note, RunLog } from './run-log.ts'
 
 /** Comes with a request that the MCP server repeats for a call that equals an earlier one. */
@@ -120,7 +120,7 @@ const longestLookedAt = 163_840
 /** The answer's value, where something is to be read in it: lists tell no amount, and are long. */
 function answered({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
-  return operation.result === 'page' && isSuccess(reply) ? undefined : parseJson(reply.body)
+  return operation.result === 'page' && isSuccess(reply) ? undefined : replyValue(reply)
 }
 
 function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
@@ -134,7 +134,10 @@ function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'rema
 
 function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
   if (reply === undefined) return {}
-  const { text, cut } = maskJson(reply.body, secretFields(operation), () => parseJson(reply.body))
+  const { text, cut } =
+    reply.mayTellSecret === false
+      ? cutText(reply.body)
+      : maskJson(reply.body, secretFields(operation), () => parseJson(reply.body))
   return { answer: text, ...(cut === 0 ? {} : { cut }) }
 }
 

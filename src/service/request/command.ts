@@ -164,7 +164,7 @@ export async function recordFailure(
     const { nowMs, earliestMs } = await readTimes(tx)
     const [{ record: earlier }, keys] = await Promise.all([ahead.rows, ahead.keys, ahead.locked])
     if ('replay' in claim(tx, mine, { record: earlier, keys }, { earliestMs })) return
-    await record({ tx, system, nowMs }, mine, reply, keys)
+    await record({ tx, system, nowMs, operation: context.operation }, mine, reply, keys)
     await recordActivity({ ...context, tx }, values, reply)
   })
 }

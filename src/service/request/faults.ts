@@ -13,7 +13,7 @@ import { recordAct } from './activity.ts'
 import { type Moment, readMoment } from './due-effects.ts'
 import { faultHeader, faultInHeader } from './fault-header.ts'
 import type { Actor } from './permission-checks.ts'
-import { isSuccess, type Reply } from './reply.ts'
+import { isSuccess, type Reply, replyValue } from './reply.ts'
 import { requireManager } from './sandbox-manager.ts'
 
 export interface FaultDependencies {
@@ -199,9 +199,9 @@ async function befallen(
 
 function emptied(reply: Reply): Reply {
   if (!isSuccess(reply)) return reply
-  const { meta } = JSON.parse(reply.body) as { meta: object }
-  const body = JSON.stringify({ data: [], meta: { ...meta, pagination: { hasMore: false, nextCursor: null } } })
-  return { ...reply, body }
+  const { meta } = replyValue(reply) as { meta: object }
+  const value = { data: [], meta: { ...meta, pagination: { hasMore: false, nextCursor: null } } }
+  return { status: reply.status, body: JSON.stringify(value), headers: reply.headers, value }
 }
 
 /** A request at the MCP door, as passed to `Service.faults.plan`. */

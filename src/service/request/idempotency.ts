@@ -10,9 +10,9 @@ import {
 } from '../store/idempotency-records.ts'
 import type { RootKeys } from '../store/root-keys.ts'
 import type { IdempotencyRecordRow } from '../store/schema/idempotency-records.ts'
-import type { ChangeContext } from './due-effects.ts'
-import { openedAnswer, sealedAnswer } from './recorded-answers.ts'
-import type { Reply } from './reply.ts'
+import type { Context } from './handler.ts'
+import { openedAnswer, plainAnswer, sealedAnswer } from './recorded-answers.ts'
+import { mayTellSecret, type Reply } from './reply.ts'
 
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
@@ -81,16 +81,17 @@ export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
 /** Records the answer under the key, so that a repeat of the request replays it; false for what is to run again. */
 export async function record(
-  { tx, system, nowMs }: ChangeContext,
+  { tx, system, nowMs, operation }: Pick<Context, 'tx' | 'system' | 'nowMs' | 'operation'>,
   mine: Claim,
-  { status, body }: Reply,
+  reply: Reply,
   keys: RootKeys,
 ): Promise<boolean> {
+  const { status, body } = reply
   if (notRecorded.includes(status)) return false
   const finished = {
     state: 'finished',
     status,
-    answer: sealedAnswer(keys, system, mine, body),
+    answer: mayTellSecret(operation, reply) ? sealedAnswer(keys, system, mine, body) : plainAnswer(body),
     finishedAtMs: nowMs,
   } as const
   await putIdempotencyRecord(tx, { ...hashesOf(mine), ...finished })

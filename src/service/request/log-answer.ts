@@ -4,7 +4,7 @@ import { loggedPath } from '../../core/logged-path.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Plan } from './faults.ts'
 import type { Actor } from './permission-checks.ts'
-import type { Reply } from './reply.ts'
+import { type Reply, replyValue } from './reply.ts'
 
 interface Answered {
   operation: OperationDefinition
@@ -14,6 +14,14 @@ interface Answered {
   plan: Plan
 }
 
+interface Refused {
+  errors: { code: unknown }[]
+}
+
+interface Told {
+  data?: { attributes?: { amount?: unknown; maximumAmount?: unknown } }
+}
+
 /** Logs an answer: changes and refusals at the usual level, reads at a more verbose one. */
 export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: number) {
   const { operation, incoming, supportId, actor, plan } = answered
@@ -21,14 +29,14 @@ export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: num
   const who = { supportId, partyId: actor?.partyId, agentId: actor?.agentId }
   const fields = { operation: name, status: reply.status, ms: Math.round(ms), ...who }
   if (reply.status >= 400) {
-    const code: unknown = JSON.parse(reply.body).errors[0]?.code
+    const code: unknown = (replyValue(reply) as Refused).errors[0]?.code
     // The tests fail on this line (test/support/world.ts). A fault answers whatever its rule says.
     if (!plan.fault && !declaresError(operation, reply.status, String(code)))
       log.error({ ...fields, code }, 'Bug: the operation does not declare this refusal')
     log.info({ ...fields, code, method: incoming.method, path: loggedPath(incoming.path) }, 'refused')
   } else if (effect === 'read') log.debug(fields, 'answered')
   else {
-    const { amount, maximumAmount } = JSON.parse(reply.body).data?.attributes ?? {}
+    const { amount, maximumAmount } = (replyValue(reply) as Told).data?.attributes ?? {}
     log.info({ ...fields, amount: amount ?? maximumAmount }, 'answered')
   }
 }

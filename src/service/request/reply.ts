@@ -1,7 +1,9 @@
 import type { z } from 'zod'
 import { type ErrorSource, Failure } from '../../core/errors.ts'
-import { maskForeignText, maskSecrets } from '../../core/masking.ts'
+import { parseJson } from '../../core/json.ts'
+import { maskForeignText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { type OperationDefinition, type Pagination, successStatus } from '../../core/operation.ts'
+import { secretFields } from '../../core/secret-fields.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
 /** An answer with its body as text: it is recorded, and replayed byte for byte. */
@@ -9,6 +11,25 @@ export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
+  /** The value of the body, if it was made here or was parsed before: see `replyValue`. */
+  value?: unknown
+  /** Set by `mayTellSecret`. */
+  mayTellSecret?: boolean
+}
+
+/** Returns the value of a reply's body. The activity, the run log and the log read it, and share it. */
+export function replyValue(reply: Reply): unknown {
+  reply.value ??= parseJson(reply.body)
+  return reply.value
+}
+
+/**
+ * Returns whether a reply may hold a secret, in a field that its operation declares as one or by its looks. The record under
+ * the key looks, and the run log looks no second time.
+ */
+export function mayTellSecret(operation: Pick<OperationDefinition, 'output'>, reply: Reply): boolean {
+  reply.mayTellSecret ??= secretFields(operation).length > 0 || mayHoldSecret(reply.body)
+  return reply.mayTellSecret
 }
 
 /** The result of a handler if the answer has a `meta`. */
@@ -35,7 +56,7 @@ export function success(operation: OperationDefinition, result: unknown): Reply 
     meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
   const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
   const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
-  return { status: successStatus(operation), body: JSON.stringify(answered), headers: {} }
+  return { status: successStatus(operation), body: JSON.stringify(answered), headers: {}, value: answered }
 }
 
 function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {
@@ -69,9 +90,11 @@ export function refusal(failure: Failure, supportId: string): Reply {
   }
   // Without it, clients that meet a 5xx wait for X-RateLimit-Reset, the end of the whole window.
   const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
+  const value = { errors: [error] }
   return {
     status,
-    body: JSON.stringify({ errors: [error] }),
+    body: JSON.stringify(value),
+    value,
     headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
   }
 }

@@ -11,7 +11,10 @@ export const idempotencyRecords = table({
   state: text as Column<'unresolved' | 'finished'>,
   status: nullable(integer),
   finishedAtMs: nullable(bigint),
-  /** Compressed, then sealed with the Idempotency-Key, so that only the key opens it. */
+  /**
+   * The text of the answer; if it may hold a secret, compressed, then sealed with the Idempotency-Key, so that only the key
+   * opens it.
+   */
   answer: nullable(bytes),
   $key: ['partyId', 'key'],
   $indexes: ['finishedAtMs'],
