@@ -4,6 +4,22 @@ import type { Config } from '../config/settings.ts'
 export const embeddedAddress = 'http://sandbox.invalid'
 
 /** Returns the address at which `serve` with this configuration listens. */
-export function servedAddress({ host, port }: Config): string {
+export function servedAddress({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** The health of the service at an address. It has no environment if another program answers there. */
+interface Health {
+  status?: string
+  environment?: string
+}
+
+/** Asks the service at an address for its health. Returns undefined if nothing answers there in time with JSON. */
+export async function healthAt(address: string): Promise<Health | undefined> {
+  try {
+    const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })
+    return (await answer.json()) as Health
+  } catch {
+    return undefined
+  }
 }

@@ -6,7 +6,7 @@ import { realSystem, sha256, timestamp } from '../core/system.ts'
 import { type Inspection, inspectDatabase } from '../service/store/engine/inspection.ts'
 import { oneLine, withoutPassword } from '../service/store/engine/open.ts'
 import { refusals } from '../service/store/engine/origin.ts'
-import { servedAddress } from './addresses.ts'
+import { healthAt, servedAddress } from './addresses.ts'
 import { checkActivity } from './check-activity.ts'
 import { checkWorld } from './check-world.ts'
 import { bad, clockFinding, type Finding, note, ok, orFinding } from './finding.ts'
@@ -123,17 +123,16 @@ async function checkPort(config: Config): Promise<Finding> {
   const address = servedAddress(config)
   const elsewhere = 'Stop it, or choose another port: PAYMENTS_PORT (--port).'
   if (port === 0) return ok('Port', 'any free port')
-  try {
-    const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })
-    const { status, environment } = (await answer.json()) as { status?: string; environment?: string }
-    if (environment === undefined) return bad('Port', `${address} is served by another program`, elsewhere)
-    if (status === 'ok') return ok('Port', `payments-mcp (${environment}) runs at ${address}`)
-    return bad('Port', `the payments-mcp at ${address} is ${status}`, 'Its log says why.')
-  } catch {
+  const health = await healthAt(address)
+  if (health === undefined) {
     const failure = await bindFailure(host, port)
     if (failure === undefined) return ok('Port', `${address} is free: ${commandLine('serve')} serves there`)
     return bad('Port', `payments-mcp cannot listen on ${address} (${failure})`, elsewhere)
   }
+  const { status, environment } = health
+  if (environment === undefined) return bad('Port', `${address} is served by another program`, elsewhere)
+  if (status === 'ok') return ok('Port', `payments-mcp (${environment}) runs at ${address}`)
+  return bad('Port', `the payments-mcp at ${address} is ${status}`, 'Its log says why.')
 }
 
 /** Returns the error code of listening there; undefined if it succeeds. */

@@ -10,8 +10,14 @@ export async function orExplainFailure(command: () => Promise<void>): Promise<vo
       await command()
     } catch (error) {
       if (!(error instanceof Failure || error instanceof ApiError)) throw error
-      process.stderr.write(`payments-mcp: ${foreignText(error.message)}\n`)
+      process.stderr.write(`payments-mcp: ${foreignText(error.message)}${isUnreached(error) ? nextStep : ''}\n`)
       process.exitCode = 1
     }
   })
 }
+
+const nextStep =
+  ' Check PAYMENTS_BASE_URL (--base-url), and that the service runs there; payments-mcp serve starts one on this machine.'
+
+const isUnreached = ({ code, message }: Failure | ApiError) =>
+  code === 'service_unavailable' && message.startsWith("Can't reach")

@@ -36,7 +36,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
     let [told, lost] = [0, 0]
     try {
       await api.ready()
-      tell(`${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
+      tell(`Ready. ${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
       const events = followEvents({ client: api.client, system: realSystem, since: flags.since, signal, troubled })
       for await (const event of events) {
         if (types !== undefined && !types.includes(event.attributes.eventType)) continue

@@ -2,6 +2,7 @@ import { ConfigError } from '../config/load.ts'
 import type { Logger } from '../config/log.ts'
 import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
+import { healthAt, servedAddress } from './addresses.ts'
 
 /** Listens; `named` names the settings of the port and the host. @throws ConfigError if that fails */
 export async function listenOrExplain(named: string, options: ListenOptions): Promise<Listener> {
@@ -16,8 +17,10 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
     }[code ?? '']
     if (reason === undefined) throw error
     const { host, port } = options
+    const { environment } = (code === 'EADDRINUSE' && (await healthAt(servedAddress({ host, port })))) || {}
+    const by = environment === undefined ? '' : ` by another payments-mcp (${environment}): use or stop that one`
     throw new ConfigError(
-      `${named} got ${port} on ${host}, which ${reason}; it accepts a free port on an address of this machine.`,
+      `${named} got ${port} on ${host}, which ${reason}${by}; it accepts a free port on an address of this machine.`,
     )
   }
 }

@@ -196,7 +196,7 @@ test.runIf(isDeep)('reports a used port in one line', async () => {
   expect(await second.ended).toBe(2)
   expect(second.said.stdout).toBe('')
   expect(second.said.stderr).toBe(
-    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use; it accepts a free port on an address of this machine.\n`,
+    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use by another payments-mcp (sandbox): use or stop that one; it accepts a free port on an address of this machine.\n`,
   )
 })
 

@@ -70,7 +70,7 @@ test('forwards events signed like a webhook, retries failures, and ends with the
     )
     expect(status, stderr).toBe(0)
     const source = 'the embedded sandbox in sqlite::memory: from the oldest'
-    const start = `payments-mcp: Following all events of ${source}; forwarding to ${url}, signed with the secret whsec_`
+    const start = `payments-mcp: Ready. Following all events of ${source}; forwarding to ${url}, signed with the secret whsec_`
     expect(stderr.slice(0, start.length)).toBe(start)
     expect(stderr).not.toContain('receiver-secret')
     const told = stdout.trim().split('\n')
@@ -115,7 +115,7 @@ test.each(
       expect(`${stdout}${stderr}`).toMatch(status === 400 ? /No\./ : /evt_/)
       expect(stdout + stderr).not.toMatch(/[^\n\P{Cc}]/u)
       expect(stderr.split('\n')[0]).toBe(
-        `payments-mcp: Following all events of ${url} from now on; without --forward-to they are only printed`,
+        `payments-mcp: Ready. Following all events of ${url} from now on; without --forward-to they are only printed`,
       )
     }
   } finally {

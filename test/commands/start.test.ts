@@ -144,7 +144,7 @@ describe('a start that cannot succeed ends with one line', () => {
   test.runIf(isDeep)('a port that is in use', async () => {
     const { url } = await served()
     const { exitCode, stderr } = await ended(process.execPath, [cli, 'serve'], { PAYMENTS_PORT: new URL(url).port })
-    expect(stderr).toMatch(/^payments-mcp: PAYMENTS_PORT .* in use.*\n$/)
+    expect(stderr).toMatch(/^payments-mcp: PAYMENTS_PORT .* in use by another payments-mcp \(sandbox\).*\n$/)
     expect(exitCode).toBe(2)
   })
 
