@@ -20,6 +20,9 @@ export interface PackageFacts {
   license: string
   engines: { node: string }
   keywords: string[]
+  homepage: string
+  bugs: string
+  repository: { type: string; url: string }
 }
 
 /** The generated parts of each document. */
@@ -51,7 +54,7 @@ export function withTables(path: string, text: string): string {
 
 /** Returns manifest.json of the bundle: MCPB manifest 0.3. */
 export function manifest(facts: PackageFacts): string {
-  const { name, version, description, license, engines, keywords } = facts
+  const { name, version, description, license, engines, keywords, homepage, bugs, repository } = facts
   return formatJson({
     manifest_version: '0.3',
     name,
@@ -59,6 +62,9 @@ export function manifest(facts: PackageFacts): string {
     version,
     description,
     author: { name: 'payments-mcp authors' },
+    homepage,
+    repository,
+    support: bugs,
     license,
     keywords,
     icon: iconFile,
@@ -101,13 +107,15 @@ export function manifest(facts: PackageFacts): string {
 export const iconFile = 'icon.png'
 
 /** Returns server.json for the registry of MCP servers, by its schema of 2025-12-11. */
-export function registryEntry({ name, mcpName, version }: PackageFacts): string {
+export function registryEntry({ name, mcpName, version, homepage, repository }: PackageFacts): string {
   return formatJson({
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
     name: mcpName,
     title: displayName,
     description: shortDescription,
     version,
+    websiteUrl: homepage,
+    repository: { url: repository.url.replace(/^git\+|\.git$/g, ''), source: 'github' },
     packages: [
       {
         registryType: 'npm',

@@ -42,6 +42,8 @@ const Entry = z.strictObject({
   title: z.string().min(1).max(100).optional(),
   description: z.string().min(1).max(100),
   version: Version,
+  websiteUrl: z.url().optional(),
+  repository: z.strictObject({ url: z.url(), source: z.string() }).optional(),
   packages: z.array(NpmPackage),
 })
 
