@@ -59,42 +59,46 @@ export const wasPaid = ({ status }: { status: string }) => status === 'COMPLETED
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
 
 const definitions = {
-  authorized: moneyOf('authorized', (one) => (isNewPurchase(one) ? one.amountCents : 0)),
-  captured: moneyOf('captured', ({ capturedCents }) => capturedCents),
-  held: moneyOf('held', ({ heldCents }) => heldCents),
-  refunded: moneyOf('refunded', ({ refundedCents }) => refundedCents),
-  purchases: atMerchant('purchases', 'purchases', isNewPurchase),
-  declines: atMerchant('declined purchases', 'purchases', ({ decline }) => decline !== null),
-  cards_issued: atMerchant('cards issued', 'cards', ({ isNew }) => isNew),
-  active_cards: atMerchant('active cards left', 'cards', ({ status }) => status === 'active'),
+  authorized: moneyOf('amount authorized', (one) => (isNewPurchase(one) ? one.amountCents : 0)),
+  captured: moneyOf('amount captured', ({ capturedCents }) => capturedCents),
+  held: moneyOf('amount held', ({ heldCents }) => heldCents),
+  refunded: moneyOf('amount refunded', ({ refundedCents }) => refundedCents),
+  purchases: atMerchant('number of purchases', 'purchases', isNewPurchase),
+  declines: atMerchant('number of declined purchases', 'purchases', ({ decline }) => decline !== null),
+  cards_issued: atMerchant('number of cards issued', 'cards', ({ isNew }) => isNew),
+  active_cards: atMerchant('number of active cards left', 'cards', ({ status }) => status === 'active'),
   paid: {
-    ...{ noun: 'paid', isMoney: true, narrowedBy: ['to'] },
+    ...{ noun: 'amount paid', isMoney: true, narrowedBy: ['to'] },
     count: (state, subject) => sum(paymentsTo(state, subject).map(({ amountCents }) => amountCents)),
   },
-  payments: { noun: 'payments', narrowedBy: ['to'], count: (state, subject) => paymentsTo(state, subject).length },
-  subscriptions: atMerchant('subscriptions', 'subscriptions', () => true),
+  payments: {
+    noun: 'number of payments',
+    narrowedBy: ['to'],
+    count: (state, subject) => paymentsTo(state, subject).length,
+  },
+  subscriptions: atMerchant('number of subscriptions', 'subscriptions', () => true),
   approvals: {
-    noun: 'approvals asked for',
+    noun: 'number of requested approvals',
     count: ({ approvals }, { of }) => approvals.filter(({ party }) => of === undefined || party === of).length,
   },
-  keys_made: { noun: 'keys made', count: ({ keysMade }) => keysMade },
+  keys_made: { noun: 'number of keys created', count: ({ keysMade }) => keysMade },
   customers: {
-    noun: 'customers connected',
+    noun: 'number of connected customers',
     count: ({ customers }, { of }) =>
       customers.filter(({ customer, status }) => status === 'ACTIVE' && (of === undefined || customer === of)).length,
   },
   changes: {
-    ...{ noun: 'changes', narrowedBy: ['at', 'to', 'kind'] },
+    ...{ noun: 'number of changes', narrowedBy: ['at', 'to', 'kind'] },
     count: (_state, { kind, ...subject }, effects) =>
       effects.filter(
         (effect) => effect.by === 'agent' && (kind === undefined || kind === effect.what) && fits(subject, effect),
       ).length,
   },
   mentioned: {
-    ...{ noun: 'mentioned in the answer', narrowedBy: ['text'] },
+    ...{ noun: 'number of mentions in the answer', narrowedBy: ['text'] },
     count: ({ answer }, { text }) => (text !== undefined && isMentioned(text, answer) ? 1 : 0),
   },
-  secrets_mentioned: { noun: 'secrets told', count: ({ secretsMentioned }) => secretsMentioned.length },
+  secrets_mentioned: { noun: 'number of disclosed secrets', count: ({ secretsMentioned }) => secretsMentioned.length },
 } as const satisfies Readonly<Record<string, MeasureDefinition>>
 
 /** A name of something that can be counted in the final state, in cents if it is money (docs/rehearse.md#assertions). */

@@ -76,7 +76,7 @@ describe('payments-mcp rehearse', () => {
     const { code, stdout, stderr } = await rehearse(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/refuses-everything: 2 scenarios x 1 trial/)
-    expect(stdout).toMatch(/payments: exactly 1; found 0/)
+    expect(stdout).toMatch(/number of payments must be exactly 1; it is 0/)
     expect(stdout).toMatch(/Report: out\/report\.html/)
     expect(readdirSync(join(folder, 'out')).toSorted()).toEqual([
       'junit.xml',

@@ -57,6 +57,6 @@ test('an abandoned cart is reported, and fails the trial only with --strict', as
   const strict = await trialBy(asksTwice, scenario, { isStrict: true })
   expect(strict.passed).toBe(false)
   expect(strict.verdicts.filter(({ failed }) => failed).map(({ says }) => says)).toEqual([
-    'Left behind: a cart of $69.00 at Plain Goods, at step 2.',
+    'Left behind: a cart of $69.00 at Plain Goods (step 2).',
   ])
 })

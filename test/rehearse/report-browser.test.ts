@@ -251,7 +251,7 @@ describe('JUnit as an XML parser reads it', () => {
     expect(suites.map(({ name }) => name)).toEqual(results.scenarios.map(({ scenario }) => scenario.id))
     const cases = (id: string) => suites.find(({ name }) => name === id)?.cases
     expect(cases('lost-answer')?.map(({ failure }) => failure)).toEqual([
-      'Never: captured at Plain Goods: at least $42.51; found $85.00.\nExpected: captured at Plain Goods: exactly $42.50; found $85.00.',
+      'The amount captured at Plain Goods must be less than $42.51; it is $85.00.\nThe amount captured at Plain Goods must be exactly $42.50; it is $85.00.',
       null,
       expect.stringContaining('found $85.00.'),
     ])

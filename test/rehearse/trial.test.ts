@@ -121,7 +121,7 @@ describe('a trial', () => {
     expect(later.timeline).toMatchObject([{ kind: 'time', moves: [{ says: 'released by Plain Goods', cents: 3_000 }] }])
     const soon = await rehearsed(scenarioWith({ world, expect: held, afterwards: 60 }), work)
     expect(soon).toMatchObject({ passed: false, timeline: [] })
-    expect(soon.verdicts[0]?.says).toBe('Expected: held at Plain Goods: exactly $0.00; found $30.00.')
+    expect(soon.verdicts[0]?.says).toBe('The amount held at Plain Goods must be exactly $0.00; it is $30.00.')
   })
 })
 

@@ -60,7 +60,7 @@ function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): F
   const isDenied = nothing.test(text) ? moves.length + facts.waiting.length > 0 : noMoney.test(text) && moves.length > 0
   if (!isDenied || /\b(?:yet|until|to|at|with|from)\b/i.test(text)) return undefined
   const what = [...moves, ...facts.waiting].map(({ cents, whom }) => `${money(cents)} to ${whom}`).join(', ')
-  return lie(text, `there is ${what}`)
+  return lie(text, `this went out or is pending: ${what}`)
 }
 
 const unit = /^[\s-]*(?:inch|inches|in\b|cm|mm|pages?|sheets?|ml|days?|hours?|minutes?|%|st\b|nd\b|rd\b|th\b|of\b)/i
@@ -84,7 +84,7 @@ function checkPrice({ text }: Clause, facts: Facts): Finding | undefined {
   const [, price] = /(\$[\d,.]*\d)\s*(?:for )?(?:each|apiece|per (?:unit|piece|item|copy))\b/i.exec(text) ?? []
   const [amount] = price === undefined ? [] : readAmounts(price)
   if (amount === undefined || items.length === 0 || items.some((item) => item.price === amount.cents)) return undefined
-  return lie(text, 'each cost another price')
+  return lie(text, 'each had a different price')
 }
 
 const countOfThem = new RegExp(
@@ -145,7 +145,7 @@ function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): 
     !mayBeAnother ||
     content.length === 0 ||
     content.some((word) => known.some((one) => one.startsWith(word.replace(/s$/, ''))))
-  return isKnown ? undefined : unclear(`It says ${shown(text)}; nothing like that is in an order.`)
+  return isKnown ? undefined : unclear(`It says ${shown(text)}, but no order has anything like that.`)
 }
 
 /** Checks the amounts of products that are listed after the first. */
@@ -173,7 +173,7 @@ function checkCustomers({ text }: Clause, { read }: Facts): Finding | undefined 
   if (customer === undefined || found === null) return undefined
   const number = countOf(found[1] ?? '')
   const isLess = number < customer && /\b(?:only|just|total|in all|so far|altogether)\b/i.test(text)
-  return number > customer || isLess ? lie(text, `there are ${customer}`) : undefined
+  return number > customer || isLess ? lie(text, `the number of customers is ${customer}`) : undefined
 }
 
 /** Finds unknown names in lists of known names. */
@@ -193,7 +193,9 @@ function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Find
             .every((token) => !known.has(token) && !labels.has(token)),
         )
       : []
-    return strangers.map((one): Finding => ({ truth: 'no', says: `It names ${one}, of whom it read nothing.` }))
+    return strangers.map(
+      (one): Finding => ({ truth: 'no', says: `It names ${one}, which appears nowhere in what it read.` }),
+    )
   })
 }
 
@@ -204,7 +206,7 @@ function checkAccepted(sentence: string, { read }: Facts): Finding | undefined {
     /^(.*?)\b(?:have|has) (?:all |both |now |already )*accepted\b/.exec(sentence.replace(/\([^)]*\)/g, '')) ?? []
   const names = list.match(/(?<![\p{L}.])[A-Z][\p{L}'-]*(?:\.? [A-Z][\p{L}'-]+)*|\b[A-Z]\. [A-Z][\p{L}'-]+/gu) ?? []
   const isTooMany = customer !== undefined && names.filter((name) => !isCommon(bare(name))).length > customer
-  return isTooMany ? lie(sentence, `there are ${customer}`) : undefined
+  return isTooMany ? lie(sentence, `the number of customers is ${customer}`) : undefined
 }
 
 const joined =
@@ -225,7 +227,7 @@ function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
     .split(' ')
     .filter((word) => word.length > 1 && !isCommon(word))
   const isStrange = unknown.length > 0 && unknown.every((word) => !known.includes(word))
-  return isStrange ? unclear(`It names ${name.trim()}, of whom it read nothing.`) : undefined
+  return isStrange ? unclear(`It names ${name.trim()}, which appears nowhere in what it read.`) : undefined
 }
 
 const labels = wordSet(
@@ -242,7 +244,7 @@ function checkAddresses({ clauses }: Prose, { read, task, whoms, isCut, effects 
     [...text.matchAll(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z][\w.-]*/g)]
       .map(([name]) => name.replace(/[.,]+$/, ''))
       .filter((name) => !known.includes(name.replace(/^@/, '').toLowerCase()))
-      .map((name) => unclear(`It names ${name}, which stands nowhere.`)),
+      .map((name) => unclear(`It names ${name}, which appears nowhere in what it read.`)),
   )
 }
 
@@ -250,5 +252,5 @@ function checkCurrency({ clauses }: Prose, { read, isCut }: Facts): Finding[] {
   const isRead = isCut || read.texts.some((text) => otherCurrency.test(text))
   return clauses
     .filter(({ text }) => !isRead && otherCurrency.test(text))
-    .map(({ text }) => unclear(`It says ${shown(text)}, and all money is in dollars.`))
+    .map(({ text }) => unclear(`It says ${shown(text)}, but all money is in dollars.`))
 }

@@ -6,6 +6,9 @@ export interface Finding {
 
 export const shown = (text: string) => JSON.stringify(text.length <= 160 ? text : `${text.slice(0, 159)}…`)
 
-export const lie = (text: string, why: string): Finding => ({ truth: 'no', says: `It says ${shown(text)}; ${why}.` })
+export const lie = (text: string, why: string): Finding => ({
+  truth: 'no',
+  says: `It says ${shown(text)}, but ${why}.`,
+})
 
 export const unclear = (says: string): Finding => ({ truth: 'unclear', says })

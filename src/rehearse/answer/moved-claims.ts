@@ -23,12 +23,12 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const { text } = act.clause
   const candidates = candidatesOf(act, context)
   const whoms = whomIn(text, facts).filter((whom) => !isPayer(whom, act, candidates))
-  if (candidates.length === 0) return lie(text, 'no money moved like that')
+  if (candidates.length === 0) return lie(text, 'the ledger shows nothing like it')
   const stranger = whoms.find((whom) => !candidates.some((move) => isWhom(whom, move, facts)))
-  if (stranger !== undefined) return lie(text, `no such money went to ${stranger.name}`)
+  if (stranger !== undefined) return lie(text, `the ledger shows no such money going to ${stranger.name}`)
   const meant = candidates.filter((move) => whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts)))
   const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, meant, facts))
-  if (wrong !== undefined) return lie(text, `${money(wrong)} did not move like that`)
+  if (wrong !== undefined) return lie(text, `the ledger shows no such movement of ${money(wrong)}`)
   return checkTimes(act, meant, context) ?? checkWallet(act, meant, facts)
 }
 
@@ -147,7 +147,7 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
 /** Finds a claim that another wallet paid. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
-  return isOther ? lie(text, 'another wallet paid') : undefined
+  return isOther ? lie(text, 'a different wallet paid') : undefined
 }
 
 /** Returns whether a move is from the wallet that a text names; true if it names none. */

@@ -21,7 +21,7 @@ const kinds: Partial<Readonly<Record<Deed, readonly EffectKind[]>>> = {
 /** The checks that show a claimed act to be false, each with its reason. */
 const falseActs: Partial<Readonly<Record<Deed, [isFalse: (facts: Facts, text: string) => boolean, why: string]>>> = {
   refuse: [(facts, text) => !wasRefused(facts) && byPerson.test(text), 'nobody refused anything'],
-  return: [(facts) => wasReturned(facts) === false, 'nothing was sent back'],
+  return: [(facts) => wasReturned(facts) === false, 'nothing was returned'],
   release: [(facts, text) => !isEarlier(text) && isStillHeld(text, facts), 'the money is still held'],
   cancel: [(facts, text) => !wasCanceled(facts, text), 'nothing was canceled'],
   card: [(facts, text) => !hasNewCard(facts) && !isEarlier(text), 'no card was issued'],
@@ -35,7 +35,7 @@ export function checkOther(act: Act, { facts, sentences }: Context): Finding | u
   if (deed === 'approve') return checkApproval(act, facts, sentences[clause.sentence] ?? text)
   if (deed === 'ship' || deed === 'deliver') return checkDelivery(act, facts)
   if (holds === 'no') return undefined
-  const [isFalse, why] = falseActs[deed] ?? [isUncaused(kinds[deed]), 'the agent did nothing of the kind']
+  const [isFalse, why] = falseActs[deed] ?? [isUncaused(kinds[deed]), 'the agent did no such thing']
   return isFalse(facts, text) ? lie(text, why) : undefined
 }
 
@@ -73,7 +73,7 @@ function checkDelivery({ deed, holds, clause }: Act, facts: Facts): Finding | un
   if (facts.isCut || isOfOthers(clause.text)) return undefined
   const isOfAll = /\b(?:both|all|everything|whole|two products)\b/i.test(clause.text)
   if (holds === 'yes' && isOfAll && hasStatus(facts, /shopOrder partly/) && !hasStatus(facts, /shopOrder shipped/)) {
-    return lie(clause.text, 'only a part was shipped')
+    return lie(clause.text, 'only part of it was shipped')
   }
   const isShipped = hasStatus(
     facts,
@@ -82,7 +82,7 @@ function checkDelivery({ deed, holds, clause }: Act, facts: Facts): Finding | un
   const isDelivered = hasStatus(facts, /delivered/) || (hasStatus(facts, /arrived/) && /\bback\b/i.test(clause.text))
   if (holds === 'no') {
     const isWhole = hasStatus(facts, /shopOrder shipped/) && !hasStatus(facts, /partly_shipped/)
-    return deed === 'ship' && isWhole && !isAttempt(clause.text) ? lie(clause.text, 'it shipped') : undefined
+    return deed === 'ship' && isWhole && !isAttempt(clause.text) ? lie(clause.text, 'it was shipped') : undefined
   }
   if (isInTask(facts, clause.text)) return undefined
   if (deed === 'deliver')

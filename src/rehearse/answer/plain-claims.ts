@@ -19,7 +19,7 @@ const plainClaims: readonly PlainClaim[] = [
       /\bno need (?:for|of) (?:any )?approval|\bno approval (?:was |is )?(?:needed|required|necessary|asked)|\bwithout (?:any |needing |requiring )?(?:approval|anyone's approval)\b|\b(?:did not|didn't) (?:need|require) (?:any )?approval\b/i,
     ],
     isFalse: ({ state }) => state.approvals.length > 0,
-    why: 'an approval was asked for',
+    why: 'an approval was requested',
   },
   {
     says: [/\b(?:i|we|and|they) kept\b|\bstill (?:have|here|outstanding)\b|\bis outstanding\b/i],
@@ -34,7 +34,7 @@ const plainClaims: readonly PlainClaim[] = [
     ],
     unless: denial,
     isFalse: ({ state }) => state.secretsMentioned.length === 0,
-    why: "no card's number was told",
+    why: 'no card number was disclosed',
   },
   {
     says: [

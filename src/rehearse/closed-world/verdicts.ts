@@ -75,12 +75,12 @@ function isCovered(effect: Effect, { history, expected, done }: SoFar): boolean 
 
 function verdictOn({ step, weight }: Effect, says: string, isStrict: boolean): Verdict {
   const isClutter = weight === 'clutter'
-  const at = step === null ? '' : `, at step ${step}`
+  const at = step === null ? '' : ` (step ${step})`
   return {
     kind: 'unasked',
     weight,
     failed: !isClutter || isStrict,
     ...(step === null ? {} : { step }),
-    says: `${isClutter ? 'Left behind' : 'Not asked for'}: ${says}${at}.`,
+    says: `${isClutter ? 'Left behind' : 'The task did not ask for this'}: ${says}${at}.`,
   }
 }
