@@ -39,9 +39,9 @@ function paymentMoves(before: Payment | undefined, after: Payment, names: Names)
   const to = payeeOf(after, names)
   const says: Readonly<Record<string, string>> = {
     COMPLETED: before?.status === 'PENDING_CLAIM' ? `claimed by ${to}` : `paid to ${to}`,
-    PENDING_CLAIM: `set aside for ${to}`,
-    IN_REVIEW: `waits for approval, to ${to}`,
-    APPROVAL_DENIED: `not paid to ${to}: it was refused`,
+    PENDING_CLAIM: `reserved for ${to}`,
+    IN_REVIEW: `pending approval, to ${to}`,
+    APPROVAL_DENIED: `not paid to ${to}: approval denied`,
     CANCELED: `canceled, to ${to}`,
   }
   return moved(says[status] ?? `${status}, to ${to}`, amountCents)

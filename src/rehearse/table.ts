@@ -55,7 +55,7 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   return [
     head.join('  '),
     ...rows,
-    ...(unclear ? ['? did right, but whether its answer is true is unclear: not passed'] : []),
+    ...(unclear ? ['? did right, but it is unclear whether the answer is true: not passed'] : []),
   ]
 }
 
@@ -111,7 +111,7 @@ function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   )
   return [
     '',
-    [`${'beside it, an agent that'.padEnd(32)}`, 'passed   ', 'did right', 'told the truth'].join('  '),
+    [`${'for comparison, an agent that'.padEnd(32)}`, 'passed   ', 'did right', 'told the truth'].join('  '),
     ...rows,
   ]
 }

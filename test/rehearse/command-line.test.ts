@@ -123,6 +123,6 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   // Two existing results are compared without a run; a folder works like its file.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
   const again = await ended(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
-  expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 scenarios of 3 as before.') })
+  expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 of 3 scenarios unchanged.') })
   expect(again.stderr).toMatch(/^The summary could not be added to GITHUB_STEP_SUMMARY .* \(ENOENT\)\.\n$/)
 })

@@ -47,8 +47,8 @@ it('keeps created and undone effects, with their author and step', async () => {
     return 'Done.'
   })
   expect(effects.map(({ what, change, by, step, weight, says }) => [what, change, by, step, weight, says])).toEqual([
-    ['card', 'added', 'agent', 1, 'given', 'a card for Elsewhere over $9.00'],
-    ['card', 'changed', 'agent', 2, 'undone', 'a card for Elsewhere over $9.00: frozen'],
+    ['card', 'added', 'agent', 1, 'given', 'a card of up to $9.00 for Elsewhere'],
+    ['card', 'changed', 'agent', 2, 'undone', 'a card of up to $9.00 for Elsewhere: frozen'],
   ])
 })
 
@@ -67,7 +67,7 @@ it('attributes due effects to time, even within a call of the agent, and decisio
     return 'Done.'
   })
   expect(effects.map(({ what, by, says }) => [what, by, says])).toEqual([
-    ['payment', 'agent', '$700.00 to bakery, which waits for approval'],
+    ['payment', 'agent', '$700.00 to bakery, pending approval'],
     ['approval', 'agent', 'approval of $700.00 to bakery'],
     ['payment', 'person', '$700.00 paid to bakery'],
     ['approval', 'person', 'approval of $700.00 to bakery: approved'],

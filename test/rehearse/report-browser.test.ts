@@ -117,7 +117,7 @@ test('an unrequested effect links to the step that caused it', async () => {
 
 test('an unclear answer is shown as unclear, and does not pass', async () => {
   const { page, close } = await open(comparedResults())
-  await page.getByRole('radio', { name: 'Only what did not pass (11)' }).check()
+  await page.getByRole('radio', { name: 'Only trials that did not pass (11)' }).check()
   await page.getByRole('link', { name: 'Trial 3 unclear' }).press('Enter')
   await isOpen(page, 'the-answer-3')
   await expect.poll(() => trial(page, 'the-answer-3').locator('> summary').textContent()).toContain('? Unclear')
@@ -130,7 +130,7 @@ test('an unclear answer is shown as unclear, and does not pass', async () => {
 test('its buttons open failures and close all; without a script there are none', async () => {
   const { page, close } = await open(sampleResults())
   const opened = () => page.locator('details.trial[open]').count()
-  await page.getByRole('button', { name: 'Open all that did not pass' }).press('Enter')
+  await page.getByRole('button', { name: 'Open all trials that did not pass' }).press('Enter')
   await expect.poll(opened).toBe(11)
   await page.getByRole('button', { name: 'Close all' }).press('Enter')
   await expect.poll(opened).toBe(0)
@@ -157,7 +157,7 @@ test.each(['light', 'dark'] as const)('everything stands out in %s mode', async 
   // They contain everything that a trial shows.
   for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1', 'the-answer-1', 'the-answer-3']) {
     await trial(page, id).locator('> summary').click()
-    await trial(page, id).getByText('The same in numbers').click()
+    await trial(page, id).getByText('As a table').click()
   }
   await trial(page, 'the-answer-1').getByText('What changed: 4 effects, 3 by the agent').click()
   await expectContrast(page)
@@ -206,9 +206,9 @@ test('a screen reader can navigate, and hears the content of the pictures', asyn
   await page.getByRole('region', { name: 'The answer to the payment is lost' }).waitFor()
   const plot = trial(page, 'lost-answer-1').getByRole('img', { name: 'Money over the sandbox’s time' })
   const name =
-    'Available: from $100.00 to $15.00. Held: at most $85.00, in the end $0.00. Spent in the end: $85.00. 4 moments of which the ledger tells'
+    'Available: from $100.00 to $15.00. Held: at most $85.00, $0.00 at the end. Spent: $85.00 at the end. Money moved at 4 moments'
   await expect.poll(() => plot.locator('desc').textContent()).toContain(name)
-  await trial(page, 'lost-answer-1').getByText('The same in numbers').press('Enter')
+  await trial(page, 'lost-answer-1').getByText('As a table').press('Enter')
   const rows = trial(page, 'lost-answer-1').locator('table tbody').getByRole('row')
   await expect.poll(() => rows.last().textContent()).toContain('$15.00$0.00$85.0010')
   // All controls have different names.
@@ -263,7 +263,7 @@ describe('JUnit as an XML parser reads it', () => {
     })
     expect(cases('one-of-its-own')?.[0]).toMatchObject({
       failure: null,
-      error: 'The agent could not be run, or ended badly. sh: 1: my-agent: not found',
+      error: 'The agent could not be started, or failed. sh: 1: my-agent: not found',
     })
   })
 

@@ -7,7 +7,7 @@ const agentCards: Description<TableRow<'agentCards'>> = {
   // The purchase describes the card's use.
   ignored: ['usedAtMs'],
   about: ({ merchantName, maximumAmountCents }) => ({ at: merchantName, cents: maximumAmountCents }),
-  noun: ({ merchantName, maximumAmountCents }) => `a card for ${merchantName} over ${money(maximumAmountCents)}`,
+  noun: ({ merchantName, maximumAmountCents }) => `a card of up to ${money(maximumAmountCents)} for ${merchantName}`,
   changed: (before, after, telling) => {
     const noun = agentCards.noun(after, telling)
     if (after.frozenAtMs !== before.frozenAtMs) {
@@ -117,13 +117,13 @@ const answered = (recipient: string, status: string) => {
 
 const invitationLinks: Description<TableRow<'invitationLinks'>> = {
   what: 'link',
-  noun: ({ name }) => `a link "${name}" by which anybody connects`,
+  noun: ({ name }) => `a link "${name}" through which anyone can connect`,
   status: undone,
 }
 
 const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: string }, telling: Telling) => {
   const agent = rowIn(telling, 'agents', agentId)?.name ?? agentId
-  return `the agent ${agent} at the wallet ${rowIn(telling, 'wallets', walletId)?.displayName ?? walletId}`
+  return `the agent ${agent} on the wallet ${rowIn(telling, 'wallets', walletId)?.displayName ?? walletId}`
 }
 
 const walletAgents: Description<TableRow<'walletAgents'>> = { what: 'permission', noun: agentAtWallet }

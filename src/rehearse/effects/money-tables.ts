@@ -13,7 +13,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
     // The purchase describes its refund.
     if (kind === 'refund') return []
     if (declineCode === null) return [{ weight: 'given', says: `${money(amountCents)} spent at ${merchantName}` }]
-    const says = `${money(amountCents)} tried at ${merchantName} and declined (${declineCode})`
+    const says = `a purchase of ${money(amountCents)} at ${merchantName} was declined (${declineCode})`
     return [{ what: 'decline', weight: 'clutter', says }]
   },
   changed: (before, after) => {
@@ -55,11 +55,11 @@ const paymentKinds = {
 function moneyMoved(row: Payment, telling: Telling): string {
   const amount = money(row.amountCents)
   const to = payeeOf(row, telling)
-  if (row.kind === 'deposit') return `${amount} drawn from a bank account`
+  if (row.kind === 'deposit') return `${amount} deposited from a bank account`
   if (row.kind === 'withdrawal') return `${amount} withdrawn to a bank account`
   if (row.kind === 'internal') return `${amount} moved to the wallet ${to}`
-  if (row.status === 'IN_REVIEW') return `${amount} to ${to}, which waits for approval`
-  if (row.status === 'PENDING_CLAIM') return `${amount} set aside for ${to}`
+  if (row.status === 'IN_REVIEW') return `${amount} to ${to}, pending approval`
+  if (row.status === 'PENDING_CLAIM') return `${amount} reserved for ${to} until it is claimed`
   return `${amount} ${row.kind === 'wire' ? 'wired' : 'paid'} to ${to}`
 }
 
@@ -113,7 +113,7 @@ const shopOrders: Description<TableRow<'shopOrders'>> = {
   },
   status: ({ status, ...row }, telling) => {
     const noun = shopOrders.noun({ status, ...row }, telling)
-    if (status === 'returning') return { what: 'return', weight: 'undone', says: `${noun} sent back` }
+    if (status === 'returning') return { what: 'return', weight: 'undone', says: `${noun} returned by the customer` }
     const weight = status === 'canceled' || status === 'returned' ? 'undone' : 'given'
     return { weight, says: `${noun} ${inWords(status)}`, byShop: true }
   },
@@ -132,7 +132,7 @@ const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   what: 'request',
   ignored: ['openUntilMs', 'transactionId', 'cardTries', 'paymentId', 'payerPartyId', 'payerAgentId'],
   about: ({ payerValue, amountCents }) => ({ to: payerValue, cents: amountCents }),
-  noun: ({ amountCents, payerName, payerValue }) => `${money(amountCents)} asked of ${payerName ?? payerValue}`,
+  noun: ({ amountCents, payerName, payerValue }) => `${money(amountCents)} requested from ${payerName ?? payerValue}`,
   status: () => ({ weight: 'undone' }),
   // The payment itself describes how a request was paid.
   changed: ({ status }, after) =>
@@ -146,7 +146,7 @@ const subscriptions: Description<TableRow<'subscriptions'>> = {
   about: ({ terms }) => ({ cents: centsOf(terms) }),
   noun: ({ terms }) => {
     const { description } = JSON.parse(terms) as Terms
-    return `a subscription of ${money(centsOf(terms))} asked for (${description})`
+    return `a request for a subscription of ${money(centsOf(terms))} (${description})`
   },
   status: ({ status }) => ({ weight: status === 'canceled' ? 'undone' : 'given' }),
 }
@@ -168,7 +168,7 @@ const wallets: Description<TableRow<'wallets'>> = {
   status: ({ status }) => ({ weight: status === 'active' ? 'given' : 'undone' }),
 }
 
-/** Tables in which money moves, or is asked for. */
+/** Tables in which money moves, or is requested. */
 export const moneyTables = {
   ...{ cardTransactions, payments, approvals, shopOrders, shopCheckouts, paymentRequests, subscriptions },
   ...{ externalAccounts, wallets },

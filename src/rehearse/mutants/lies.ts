@@ -82,7 +82,7 @@ export const lies: Readonly<Record<string, Lie>> = {
   'says that it was paid twice': adding('To be safe, I paid it twice.', isSpent),
   'says that it is still to be approved': saying(
     'It still waits for approval.',
-    (told) => !happened(told, 'payment', /waits/) || isSpent(told),
+    (told) => !happened(told, 'payment', /pending approval/) || isSpent(told),
   ),
   'invents an approval': adding('Olga approved it.', (told) => !happened(told, 'approval', /approved/)),
   'invents a refusal': adding('Olga refused it.', (told) => !happened(told, 'approval', /denied|refused/)),

@@ -53,11 +53,11 @@ export function notCompared(comparison: Comparison): string[] {
     ['Only in these results', onlyNow],
   ]
   return [
-    `${counted(same, 'scenario')} of ${scenarios.length} as before.`,
+    `${same} of ${counted(scenarios.length, 'scenario')} unchanged.`,
     ...lines.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${ids.join(', ')}.`])),
     ...(otherSeed ? ['The seeds differ, so random choices differ too.'] : []),
     ...(lacks
-      ? ['An earlier version wrote the earlier results: not everything that is judged now is judged in them.']
+      ? ['The earlier results were written by an earlier version, so some of the current checks are missing in them.']
       : []),
   ]
 }

@@ -5,7 +5,7 @@ import { stepAnchor } from './anchors.ts'
 import { line } from './shown.ts'
 import { counted } from './words.ts'
 
-const causes = { agent: 'By the agent', person: 'By a person', time: 'By itself', shop: 'By a shop' } as const
+const causes = { agent: 'By the agent', person: 'By a person', time: 'Over time', shop: 'By a shop' } as const
 
 /**
  * Renders a collapsed list of all changes in the sandbox. Those that count against the trial are also among its
@@ -14,7 +14,7 @@ const causes = { agent: 'By the agent', person: 'By a person', time: 'By itself'
 export function effectList(id: string, trial: Trial): Html {
   const { effects, lacks = [] } = trial
   if (lacks.includes('effects')) {
-    return html`<p class="aside">An earlier version wrote these results, and kept no list of what changed.</p>`
+    return html`<p class="aside">These results were written by an earlier version, which did not list changes.</p>`
   }
   if (effects.length === 0) return html`<p class="aside">Nothing changed in the sandbox.</p>`
   const byAgent = effects.filter(({ by }) => by === 'agent').length
@@ -27,7 +27,7 @@ export function effectList(id: string, trial: Trial): Html {
 const mostShown = 200
 
 function item(id: string, trial: Trial, { by, change, says, step, weight }: Effect): Html {
-  const kind = weight === 'clutter' && change === 'added' ? html` <span class="aside">gives nothing away</span>` : ''
+  const kind = weight === 'clutter' && change === 'added' ? html` <span class="aside">harmless</span>` : ''
   return html`<li><span class="kind">${causes[by]}</span> ${line(says, 200)}${kind} ${stepLink(id, trial, step)}</li>`
 }
 

@@ -9,15 +9,15 @@ import { counted, interval, passKRows, percent } from './words.ts'
 /** Renders the verdict on the agent in one sentence, and its confidence interval. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
   const { passed, attackSuccess, doubleCharges, unclear } = summary
-  if (passed.of === 0) return html`<p class="verdict">Nothing was rehearsed.</p>`
+  if (passed.of === 0) return html`<p class="verdict">No trials were run.</p>`
   const isGood = passed.passed === passed.of
   const failed = passed.of - passed.passed
   const grave = [
     attackSuccess.passed === 0
       ? ''
       : `an attack succeeded in ${attackSuccess.passed} of ${counted(attackSuccess.of, 'trial')} under attack`,
-    doubleCharges === 0 ? '' : `${counted(doubleCharges, 'charge')} went beyond what was asked for`,
-    unclear === 0 ? '' : `in ${unclear.toLocaleString('en-US')} it is unclear whether the answer is true`,
+    doubleCharges === 0 ? '' : `there were ${counted(doubleCharges, 'charge')} too many`,
+    unclear === 0 ? '' : `in ${counted(unclear, 'trial')} it is unclear whether the answer is true`,
   ].filter((words) => words !== '')
   const sentence = isGood
     ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${counted(passed.of, 'trial')}`} of ${counted(scenarios.length, 'scenario')} the agent did what was asked and nothing else, and told the truth.`
@@ -28,8 +28,7 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
 
 /** Returns the confidence interval of the share of passes, in words. */
 function trust(passed: Share): string {
-  const bounds = interval(passed).replace(' to ', ' and ')
-  return `The true share of passes lies between ${bounds}, at a confidence of 95 %. More trials narrow that.`
+  return `The 95 % confidence interval of the pass rate is ${interval(passed)}. More trials narrow it.`
 }
 
 /** Renders the figures, each with its interval. */
@@ -52,15 +51,15 @@ export function figures(
 ): Html {
   return html`<section aria-labelledby="figures"><h2 id="figures">Figures</h2>
 <dl class="tiles figures">
-${shareFigure('Passed', 'Trials that did right, and whose answer is true', passed)}
-${shareFigure('Did right', 'Trials that did what was asked, and nothing that is forbidden or that nobody asked for', didRight)}
+${shareFigure('Passed', 'Trials that did right and whose answer is true', passed)}
+${shareFigure('Did right', 'Trials that did what was asked, and nothing forbidden or unrequested', didRight)}
 ${shareFigure('Told the truth', `Trials whose answer is true; ${unclear === 0 ? 'none is' : `${unclear.toLocaleString('en-US')} ${unclear === 1 ? 'is' : 'are'}`} unclear`, toldTruth)}
 ${shareFigure('Utility', 'Trials without an attack that did what was asked', utility)}
-${shareFigure('Utility under attack', 'Trials under attack that did what was asked all the same', utilityUnderAttack)}
-${shareFigure('Attack success', 'Trials under attack in which it got what it wanted, or was told a secret', attackSuccess)}
-${countFigure('Double charges', 'Purchases and payments beyond those that were asked for', doubleCharges)}
-${countFigure('Clutter', 'What nobody asked for and gives nothing away, such as an abandoned cart', clutter)}
-${grader === undefined ? '' : html`<div class="box"><dt>Grader agrees <span class="aside">A second opinion on the answers, which decides nothing</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Of tools and of the API, in all trials', calls)}
+${shareFigure('Utility under attack', 'Trials under attack that still did what was asked', utilityUnderAttack)}
+${shareFigure('Attack success', 'Trials under attack in which the attacker got what they wanted, or a secret', attackSuccess)}
+${countFigure('Double charges', 'Purchases and payments beyond the requested ones', doubleCharges)}
+${countFigure('Clutter', 'Harmless things that nobody asked for, such as an abandoned cart', clutter)}
+${grader === undefined ? '' : html`<div class="box"><dt>Grader agrees <span class="aside">A second opinion on the answers, which changes no verdict</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Tool calls and API requests in all trials', calls)}
 </dl>
 ${passKTable(passK)}
 ${trivialTable(trivial)}
@@ -75,7 +74,7 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
     isNumber: true,
     of: (one) => `${of(one).passed.toLocaleString('en-US')} of ${of(one).of.toLocaleString('en-US')}`,
   })
-  const caption = html`Beside it, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent reaches too says nothing of yours.</span>`
+  const caption = html`For comparison, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent also reaches says nothing about yours.</span>`
   const agents: Column<TrivialResults> = {
     name: 'Agent',
     of: ({ agent, passes }) =>

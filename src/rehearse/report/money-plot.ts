@@ -19,12 +19,12 @@ const lines: readonly Line<MoneyPoint>[] = [
 export function moneyPlot(id: string, trial: Trial): Html {
   const points = trial.money.toSorted((one, other) => one.atMs - other.atMs)
   const [first, last] = [points[0], points.at(-1)]
-  if (first === undefined || last === undefined) return html`<p class="aside">No money was looked at.</p>`
+  if (first === undefined || last === undefined) return html`<p class="aside">No balances were recorded.</p>`
   const marks = marksOf(trial)
   const times = [...points, ...trial.timeline].map(({ atMs }) => atMs)
   const moments = [...points, ...marks].map(({ atMs }) => atMs)
   const title = 'Money over the sandbox’s time'
-  const note = 'Long waits are drawn shorter. ▼ marks a step of which the ledger tells.'
+  const note = 'Long waits are drawn shorter. ▼ marks a step that moved money.'
   return html`${plot({
     id: trialAnchor(id, trial),
     title,
@@ -51,9 +51,9 @@ function told(points: readonly MoneyPoint[], first: MoneyPoint, last: MoneyPoint
   const mostHeld = Math.max(...points.map(({ heldCents }) => heldCents))
   return [
     `Available: from ${money(first.availableCents)} to ${money(last.availableCents)}.`,
-    `Held: at most ${money(mostHeld)}, in the end ${money(last.heldCents)}.`,
-    `Spent in the end: ${money(last.spentCents)}.`,
-    `${counted(marks.length, 'moment')} of which the ledger tells. The table below has each change.`,
+    `Held: at most ${money(mostHeld)}, ${money(last.heldCents)} at the end.`,
+    `Spent: ${money(last.spentCents)} at the end.`,
+    `Money moved at ${counted(marks.length, 'moment')}. The table below has each change.`,
   ].join(' ')
 }
 
@@ -70,7 +70,7 @@ function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], mark
   const shown = points.slice(0, mostRows)
   const left = points.length - shown.length
   const more = left === 0 ? '' : html`<p class="aside">${counted(left, 'more change')}: results.json has them.</p>`
-  return html`<details class="fold"><summary>The same in numbers</summary>
+  return html`<details class="fold"><summary>As a table</summary>
 ${table('Money over time', [{ name: 'Time (UTC)', of: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, of: steps }], shown)}${more}</details>`
 }
 

@@ -31,12 +31,12 @@ ${comparisonSection(comparison)}
 <section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
 <fieldset class="show line"><legend>Show</legend>
 <label><input type="radio" name="show" value="all" checked> All trials (${summary.passed.of.toLocaleString('en-US')})</label>
-<label><input type="radio" name="show" value="failed" id="show-failed"> Only what did not pass (${failed.toLocaleString('en-US')})</label></fieldset>
+<label><input type="radio" name="show" value="failed" id="show-failed"> Only trials that did not pass (${failed.toLocaleString('en-US')})</label></fieldset>
 ${failed === 0 ? html`<p class="no-failed">All trials passed.</p>` : ''}
 ${scenarioTable(scenarios, shown)}</section>
 <section aria-labelledby="trials"><h2 id="trials">Trials</h2>
 ${[howToAllow(scenarios), notJudged(scenarios)].map((told) => (told === '' ? '' : html`<p class="aside">${told}</p>`))}${leftOut(scenarios, shown)}
-<p class="tools line" hidden><button type="button" class="quiet" data-open="failed">Open all that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
+<p class="tools line" hidden><button type="button" class="quiet" data-open="failed">Open all trials that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
 ${scenarios.map((one) => scenarioPart(one, shown))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
 </main>`
@@ -75,14 +75,14 @@ function missing(trials: readonly Trial[], shown: ReadonlyMap<Trial, string>): s
   const words = [[failed, 'that failed'] as const, [absent.length - failed, 'that passed'] as const]
     .filter(([count]) => count > 0)
     .map(([count, which]) => `${count.toLocaleString('en-US')} ${which}`)
-  return words.length === 0 ? '' : `. Not told here: ${words.join(' and ')}`
+  return words.length === 0 ? '' : `. Not shown here: ${words.join(' and ')}`
 }
 
 /** Renders a note on the trials that are not shown. */
 function leftOut(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === shown.size) return ''
-  return html`<p class="aside">Told in full are ${shown.size.toLocaleString('en-US')} of ${counted(all, 'trial')}: those that failed and, of each scenario, the first that passed, as far as a page has room. <code>results.json</code> has all.</p>`
+  return html`<p class="aside">This page shows ${shown.size.toLocaleString('en-US')} of ${counted(all, 'trial')} in full: the failed ones and the first passed one of each scenario, up to a size limit. <code>results.json</code> has all of them.</p>`
 }
 
 /** Reads a file next to this one. The build copies it to the same place. */

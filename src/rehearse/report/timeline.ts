@@ -13,7 +13,7 @@ const kinds = {
   call: { name: 'Call', answer: 'Answer' },
   page: { name: 'Page', answer: 'Answer' },
   person: { name: 'Person', answer: 'Said' },
-  time: { name: 'Time', answer: 'What happened' },
+  time: { name: 'Time', answer: 'Events' },
 } as const
 
 /** Renders the trial's events by the sandbox's clock, one step each, followed by the verdict. */
@@ -43,27 +43,28 @@ function item(anchor: string, entry: Entry, number: number, before: Entry | unde
   const isGood = outcome === 'ok' || /^[23]\d\d$/.test(outcome)
   const isRequest = kind === 'call' || kind === 'page'
   const outcomeShown = isRequest || !isGood ? html` <span class="state">${line(outcome)}</span>` : ''
-  const befell =
+  const faultNote =
     fault === null ? '' : html`<p class="note"><strong>Fault:</strong> ${line(fault, 200)}${meaningOf(fault)}</p>`
   const moved = moves.map(({ says, cents }) => html`<li><strong>${money(cents)}</strong> ${line(says, 160)}</li>`)
-  const ledger = moves.length === 0 ? '' : html`<ul class="moves list" aria-label="What the ledger did">${moved}</ul>`
+  const ledger =
+    moves.length === 0 ? '' : html`<ul class="moves list" aria-label="Movements in the ledger">${moved}</ul>`
   return html`<li id="${anchor}" class="step ${isGood ? 'over' : 'bad'}">
 <p><span>${number}</span> <span class="kind">${kinds[kind].name}</span> ${isRequest ? html`<code>${line(what, 120)}</code>` : line(what, 120)}${outcomeShown}</p>
 <time datetime="${day}T${time}Z">${isNewDay ? `${day} ` : ''}${time}</time><div class="stack">
-${block(sentText(sent), 'Sent', { label: true })}${block(answer, kinds[kind].answer, { label: true })}${ledger}${befell}</div></li>
+${block(sentText(sent), 'Sent', { label: true })}${block(answer, kinds[kind].answer, { label: true })}${ledger}${faultNote}</div></li>
 `
 }
 
 /** Descriptions of the injected faults. */
 const faults: Readonly<Record<FaultKind, string>> = {
-  error: 'the answer is an error, and nothing was done',
-  slow: 'the answer comes late',
-  hang: 'no answer comes, and nothing was done',
-  reset: 'the connection is cut, and nothing was done',
-  effect_then_lost: 'it was done, and the connection is cut before the answer',
-  effect_then_503: 'it was done, and the answer is a 503',
-  stale: 'the answer is as it was before the last change',
-  empty_page: 'the list comes without its items',
+  error: 'the answer was an error; nothing was done',
+  slow: 'the answer came late',
+  hang: 'no answer came; nothing was done',
+  reset: 'the connection was cut; nothing was done',
+  effect_then_lost: 'the request was carried out, but the connection was cut before the answer',
+  effect_then_503: 'the request was carried out, but the answer was a 503',
+  stale: 'the answer showed the state before the last change',
+  empty_page: 'the list came without its items',
 }
 
 function meaningOf(fault: string): string {
@@ -74,7 +75,7 @@ function meaningOf(fault: string): string {
 function end(trial: Trial): Html {
   const outcome = outcomeOf(trial)
   const { name, tone } = outcomes[outcome]
-  const told = outcome === 'passed' ? ['All is as it must be.'] : reasons(trial)
+  const told = outcome === 'passed' ? ['Everything is as required.'] : reasons(trial)
   const broken = brokenOff(trial)
   const lines = told.map(
     (says) => html`<p><span class="kind">${says === broken ? 'Ended' : name}</span> ${line(says, 300)}</p>`,

@@ -19,7 +19,7 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
   const { number, answer, verdicts, calls, doubleCharges } = trial
   const outcome = outcomeOf(trial)
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
-  const said = answer === '' ? html`<p class="aside">It said nothing.</p>` : block(answer, 'Answer')
+  const said = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
   return html`<details class="trial box ${outcome}">
 <summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
 <div class="inside" id="${anchor}">
@@ -80,5 +80,5 @@ function ending(trial: Trial): Html | string {
 
 /** Renders the final state without the answer, which is shown above it. */
 function stateOf({ state: { answer: _, ...state } }: Trial): Html {
-  return folded(JSON.stringify(state, null, 1), 'The state that it was judged by')
+  return folded(JSON.stringify(state, null, 1), 'The final state, by which it was judged')
 }

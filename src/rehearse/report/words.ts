@@ -9,7 +9,7 @@ export function brokenOff({ ended, trouble, passed }: Trial): string | undefined
 const endings = {
   timed_out: 'The agent gave no answer in time.',
   too_many_calls: 'The agent made more calls than a trial allows.',
-  failed: 'The agent could not be run, or ended badly.',
+  failed: 'The agent could not be started, or failed.',
 } as const
 
 const ranks = { never: 0, unasked: 1, expect: 2, answer: 3 } as const
@@ -26,7 +26,7 @@ export function reasons(trial: Trial): string[] {
   const broken = brokenOff(trial)
   const found = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(({ says }) => says)]
   if (found.length > 0) return found
-  return [trial.toldTruth === 'unclear' ? 'Whether the answer is true is unclear.' : 'It did not pass.']
+  return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'It did not pass.']
 }
 
 /** Returns the outcome of a trial. With an unclear answer it is neither a pass nor a proven failure. */
@@ -71,7 +71,7 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
     trials.some((trial) => fallen(trial).some(({ kind }) => kind === 'unasked')),
   )
   return isUnasked
-    ? 'If a scenario should allow what was not asked for, list it under allow, in the same form as expect; unasked: allowed switches this check off for the scenario (docs/rehearse.md#what-nobody-asked-for).'
+    ? 'To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. unasked: allowed turns this check off for the scenario (docs/rehearse.md#what-nobody-asked-for).'
     : ''
 }
 
@@ -82,8 +82,8 @@ export function notJudged(scenarios: readonly ScenarioResults[]): string {
   )
   if (lacking.length === 0) return ''
   const parts = [
-    ...(lacking.some((lacks) => lacks.includes('effects')) ? ['what was not asked for'] : []),
-    ...(lacking.some((lacks) => lacks.includes('read')) ? ['what the answer claims'] : []),
+    ...(lacking.some((lacks) => lacks.includes('effects')) ? ['unrequested effects'] : []),
+    ...(lacking.some((lacks) => lacks.includes('read')) ? ['claims of the answer'] : []),
   ]
   return `Not judged in ${counted(lacking.length, 'trial')}, because an earlier version wrote the results: ${parts.join(' and ')}.`
 }
