@@ -35,16 +35,16 @@ export const activity = {
     name: 'list_activity',
     title: 'List activity',
     description:
-      'Lists who changed what: agent, run, key, resources and result, newest first. What was paid is in list_payments.',
+      "Lists your party's actions, newest first: the agent, run, key, resources and result of each. Payments: list_payments.",
     path: '/activity',
     query: listQuery({
-      instanceId: z.string().min(1).max(1024).describe('Only of this run').optional(),
-      agentId: ArgumentId('agt', 'Only of this agent').optional(),
+      instanceId: z.string().min(1).max(1024).describe('Only in this run').optional(),
+      agentId: ArgumentId('agt', 'Only by this agent').optional(),
       resourceId: z
         .string()
         .regex(/^[a-z]{3}_[0-9A-Za-z_-]{1,100}$/)
         .optional()
-        .describe('Only about what has this id'),
+        .describe('Only on the record with this id'),
     }),
     output: Activity,
     permission: 'activity.read',

@@ -75,13 +75,13 @@ export const agentCards = {
     name: 'issue_agent_card',
     title: 'Issue a card',
     description:
-      'Issues a card for one purchase at one merchant (the sandbox takes any). Next: get_agent_card_details. To pay a person: create_payment.',
+      'Issues a card for one purchase at one merchant (any in the sandbox). Next: get_agent_card_details. To pay a person: create_payment.',
     path: '/agent-cards',
     attributes: z.strictObject({
       merchant: Merchant,
-      maximumAmount: RequestedCents.describe('Most it may cost, cents: 5000 is $50.00'),
+      maximumAmount: RequestedCents.describe('Limit in cents: 5000 is $50.00'),
       currency: RequestedCurrency,
-      expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Usable for'),
+      expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Lifetime'),
       customerPartyId: CustomerPartyId,
     }),
     output: AgentCard,
@@ -96,7 +96,7 @@ export const agentCards = {
     ...reading,
     name: 'get_agent_card',
     title: 'Read a card',
-    description: 'Reads a card: active (usable), frozen, used or expired. No number.',
+    description: "Reads a card's status: active (usable), frozen, used or expired.",
     path: '/agent-cards/{cardId}',
     params: cardParams,
     query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
@@ -126,8 +126,7 @@ export const agentCards = {
     ...reading,
     name: 'get_agent_card_details',
     title: 'Reveal card details',
-    description:
-      "Reveals a card's number, cvv and expiration, to pay its merchant once. Never repeat them to anyone else.",
+    description: "Reveals a card's number, cvv and expiration to pay its merchant. Show them to nobody else.",
     path: '/agent-cards/{cardId}/details',
     params: cardParams,
     query: forCustomer,
@@ -144,7 +143,7 @@ export const agentCards = {
     name: 'create_agent_card_details_page',
     title: 'Show card details to a person',
     description:
-      "Makes a page where the person, signed in, sees a card's number once, to pay its merchant. Give them the url; it shows nothing to anyone else.",
+      "Creates a page that shows the signed-in person a card's number once, to pay its merchant. Give them the url; nobody else sees the number.",
     path: '/agent-cards/{cardId}/details-page',
     params: cardParams,
     attributes: forCustomer,
@@ -162,7 +161,7 @@ export const agentCards = {
     name: 'freeze_agent_card',
     title: 'Freeze a card',
     description:
-      'Stops an active card from making its purchase until unfreeze_agent_card. Its expiry goes on; a purchase already made stays.',
+      'Blocks the purchase of an active card until unfreeze_agent_card. The card still expires; a purchase already made is not affected.',
     path: '/agent-cards/{cardId}/freeze',
     example: { attributes: { status: 'frozen' } },
   }),
@@ -171,7 +170,7 @@ export const agentCards = {
     ...switched,
     name: 'unfreeze_agent_card',
     title: 'Unfreeze a card',
-    description: 'Lets a frozen card make its purchase again, until it expires. A used or expired one stays so.',
+    description: 'Makes a frozen card usable again until it expires. A used or expired card stays unusable.',
     path: '/agent-cards/{cardId}/unfreeze',
   }),
 } as const

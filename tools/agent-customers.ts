@@ -72,15 +72,15 @@ export const agentCustomers = {
     name: 'list_agent_invitations',
     title: 'List invitations',
     description:
-      'Lists invitations to your agents whatever became of them, newest first. Only pending ones, by recipient: list_customer_invitations.',
+      'Lists all customer invitations, pending or not, newest first. Only pending ones, grouped by recipient: list_customer_invitations.',
     path: '/agents/invitations',
     query: listQuery({
       status: z
         .union([z.enum(invitationStatuses), z.array(z.enum(invitationStatuses)).max(invitationStatuses.length)])
-        .describe('Only in this state, or in one of these')
+        .describe('Only with this status, or one of these')
         .optional(),
-      customerEmail: z.string().max(320).describe('Only to this address').optional(),
-      agentId: ArgumentId('agt', 'Only by this agent').optional(),
+      customerEmail: z.string().max(320).describe('Only to this email address').optional(),
+      agentId: ArgumentId('agt', 'Only for this agent').optional(),
     }),
     output: AgentDelegationInvitation,
     permission: 'customers.read',
@@ -93,7 +93,7 @@ export const agentCustomers = {
     name: 'revoke_agent_invitation',
     title: 'Revoke an invitation',
     description:
-      'Does what revoke_customer_invitation does, but takes a key, so that a repeat after a lost answer gets the same one.',
+      'Revokes an invitation like revoke_customer_invitation, but takes an idempotencyKey, so that a retry gets the same answer.',
     path: '/agents/invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,
@@ -109,7 +109,7 @@ export const agentCustomers = {
     name: 'list_agent_customers',
     title: "List an agent's customers",
     description:
-      'Lists who granted something to one agent, and then who was asked to and did not. Of all agents: list_customers.',
+      "Lists one agent's customers, then the people it invited who are not customers. For all agents: list_customers.",
     path: '/agents/{agentId}/customers',
     params,
     query: listQuery({}),
@@ -125,14 +125,14 @@ export const agentCustomers = {
     name: 'create_agent_customer_invitation',
     title: 'Invite customers of an agent',
     description:
-      'Asks recipients to grant permissions to one agent. Send each person its url. For several agents: create_customer_invitation.',
+      'Invites people to grant one agent permissions. Send each of them their url. For several agents: create_customer_invitation.',
     path: '/agents/{agentId}/customers',
     params,
     attributes: z.strictObject({
       recipients: Recipients,
       permissions: Permissions,
       limits: SentLimits.nullable().optional(),
-      expiresAt: Timestamp.optional().describe('Default in 7 days, at most 90'),
+      expiresAt: Timestamp.optional().describe('Default: in 7 days; at most 90 days'),
       tags: Tags.optional(),
     }),
     output: AgentCustomerInvite,
@@ -150,7 +150,7 @@ export const agentCustomers = {
     ...removing,
     name: 'remove_agent_customer',
     title: 'Remove a customer from an agent',
-    description: 'Ends what a customer granted to an agent, as remove_customer_agent does; the answer is what it was.',
+    description: "Revokes an agent's access to a customer, like remove_customer_agent, and returns the access it had.",
     path: '/agents/{agentId}/customers/{customerId}',
     params: z.strictObject({ agentId: ArgumentId('agt'), customerId: ArgumentId('pty') }),
     output: AgentCustomer,

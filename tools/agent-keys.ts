@@ -49,7 +49,7 @@ export const agentKeys = {
     name: 'create_agent_key',
     title: 'Create an agent key',
     description:
-      'Makes a key by which one agent acts, cards included. Keep the secret, which nothing shows again. To replace one: rotate_agent_key.',
+      'Creates a key for one agent, which can use cards with it. The key is shown only once: keep it. To replace it: rotate_agent_key.',
     answers: 201,
     path: '/agent-keys',
     attributes: z.strictObject({ tags: Tags.optional(), agentId: asRelationship(ArgumentId('agt')) }),
@@ -66,9 +66,9 @@ export const agentKeys = {
     name: 'list_agent_keys',
     title: 'List agent keys',
     description:
-      "Lists agents' keys, or one agent's, newest first: prefix and last use. list_api_keys has the party's own.",
+      "Lists the keys of all agents or one, newest first, with prefix and last use. The party's own keys: list_api_keys.",
     path: '/agent-keys',
-    query: listQuery({ agentId: ArgumentId('agt', 'Only of this agent').optional() }),
+    query: listQuery({ agentId: ArgumentId('agt', 'Only for this agent').optional() }),
     permission: 'api_keys.read',
     errors: [],
   }),
@@ -79,7 +79,7 @@ export const agentKeys = {
     effect: 'destructive',
     name: 'rotate_agent_key',
     title: 'Rotate an agent key',
-    description: 'Replaces an agent key, which works on for a grace period. The new secret is shown only now.',
+    description: 'Replaces an agent key; the old key works for a grace period. The new secret is shown only once.',
     path: '/agent-keys/{keyId}/rotate',
     params: keyParams,
     attributes: z.strictObject({
@@ -97,7 +97,7 @@ export const agentKeys = {
     ...removing,
     name: 'revoke_agent_key',
     title: 'Revoke an agent key',
-    description: 'Ends an agent key at once and for good; rotate_agent_key gives a new one and time to change over.',
+    description: 'Revokes an agent key at once and for good. To switch to a new key without a gap: rotate_agent_key.',
     path: '/agent-keys/{keyId}',
     params: keyParams,
     meta: z.object({ deleted: z.literal(true) }),

@@ -15,16 +15,16 @@ import {
   toOne,
 } from './schemas.ts'
 
-const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, cents; null: no limit`).optional()
+const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, in cents; null: no limit`).optional()
 
 /**
  * Caps on what an agent spends from its owner's party, in cents; null or omitted means no limit. Days and months are
  * UTC.
  */
 export const AgentLimits = z.strictObject({
-  perTransaction: cap('at once'),
-  perDay: cap('a day'),
-  perMonth: cap('a month'),
+  perTransaction: cap('per payment'),
+  perDay: cap('per day'),
+  perMonth: cap('per month'),
 })
 
 /** A software actor bound to a party (docs/service.md#agent). */
@@ -50,7 +50,7 @@ export const Agent = resource(
 /** The agent's part of its handle, @party-slug. */
 const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
 const AgentDescription = Description(500).nullable().describe('What it does')
-const agentName = Text(100).describe('What people call it')
+const agentName = Text(100).describe('Name that people see')
 const agentParams = z.strictObject({ agentId: ArgumentId('agt') })
 
 const shared = {
@@ -66,9 +66,9 @@ export const agents = {
     result: 'page',
     name: 'list_agents',
     title: 'List agents',
-    description: 'Lists the agents of your party, newest first. Those of one wallet: list_wallet_agents.',
+    description: 'Lists the agents of your party, newest first. Agents of one wallet: list_wallet_agents.',
     path: '/agents',
-    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only these').optional() }),
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only with this status').optional() }),
     permission: 'agents.read',
     errors: [],
   }),
@@ -78,7 +78,7 @@ export const agents = {
     ...writing,
     name: 'create_agent',
     title: 'Create an agent',
-    description: 'Creates an agent that pays from a wallet of your party. Then create_agent_key to let it act.',
+    description: 'Creates an agent that pays from a wallet of your party. Next: create_agent_key, so that it can act.',
     answers: 201,
     path: '/agents',
     attributes: z.strictObject({
@@ -86,8 +86,8 @@ export const agents = {
       description: AgentDescription.optional(),
       tags: Tags.optional(),
       slug: Slug.optional(),
-      limits: AgentLimits.nullable().optional().describe('What it may spend'),
-      walletId: ArgumentId('wal', 'To pay from; else the default').optional(),
+      limits: AgentLimits.nullable().optional().describe('Spending limits'),
+      walletId: ArgumentId('wal', 'Wallet to pay from; omit for the default').optional(),
     }),
     permission: 'agents.create',
     adds: true,
@@ -113,18 +113,18 @@ export const agents = {
     name: 'update_agent',
     title: 'Change an agent',
     description:
-      "Changes an agent's name, description, slug, limits or tags, only what is given. Its wallets and keys stay.",
+      'Changes only the given fields of an agent: name, description, slug, limits or tags. Wallets and keys are not affected.',
     path: '/agents/{agentId}',
     params: agentParams,
     attributes: z.strictObject({
       name: agentName.nullable().optional(),
       description: AgentDescription.optional(),
       tags: z
-        .record(z.string().max(100), z.string().max(500).nullable().describe('What it says; null deletes it'))
-        .describe('Notes to add, change or delete; the others stay')
+        .record(z.string().max(100), z.string().max(500).nullable().describe('Tag text; null deletes the tag'))
+        .describe('Notes to add, change or delete; other notes are kept')
         .optional(),
       slug: Slug.optional(),
-      limits: AgentLimits.nullable().optional().describe('Replaces all its limits'),
+      limits: AgentLimits.nullable().optional().describe('Replaces all of its limits'),
     }),
     permission: 'agents.update',
     errors: ['not_found'],
@@ -135,7 +135,7 @@ export const agents = {
     ...removing,
     name: 'delete_agent',
     title: 'Delete an agent',
-    description: "Ends an agent for good, with its keys, its cards, its customers' grants and its pending invitations.",
+    description: 'Deletes an agent for good, with its keys, cards, customer grants and pending invitations.',
     path: '/agents/{agentId}',
     params: agentParams,
     meta: z.object({ deleted: z.literal(true) }),

@@ -46,16 +46,16 @@ export const apiKeys = {
     name: 'create_api_key',
     title: 'Create an API key',
     description:
-      "Creates a key that acts as your party. Its secret is shown only now: store it safely. Cards need an agent's key: create_agent_key.",
+      'Creates a key that acts as your party. Its secret is shown only once: store it safely. To use cards: create_agent_key.',
     answers: 201,
     path: '/api-keys',
     attributes: z.strictObject({
-      name: Text(100).describe('What you call it'),
+      name: Text(100).describe('A label for your own use'),
       scopes: z
         .array(z.enum(scopes))
         .max(scopes.length)
         .optional()
-        .describe('Such as payments.read; at most your own, which is the default'),
+        .describe('Such as payments.read; at most your own scopes, which are the default'),
       tags: Tags.optional(),
     }),
     output: CreatedApiKey,
@@ -72,7 +72,7 @@ export const apiKeys = {
     title: 'List API keys',
     description: 'Lists the keys that act as your party, newest first, without their secrets.',
     path: '/api-keys',
-    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only these').optional() }),
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only with this status').optional() }),
     permission: 'api_keys.read',
     errors: [],
   }),
@@ -94,7 +94,7 @@ export const apiKeys = {
     ...removing,
     name: 'revoke_api_key',
     title: 'Revoke an API key',
-    description: 'Ends an API key at once and for good: whoever uses it is refused.',
+    description: 'Revokes an API key at once and for good: requests with it are refused.',
     path: '/api-keys/{keyId}',
     params: keyParams,
     meta: z.object({ deleted: z.literal(true) }),

@@ -18,7 +18,7 @@ const command = {
 
 const details = {
   currency: RequestedCurrency.default('USD'),
-  walletId: ArgumentId('wal', 'Else the default').optional(),
+  walletId: ArgumentId('wal', 'Omit for the default').optional(),
   description: Description(80).describe('What it is for').optional(),
   tags: Tags.optional(),
   ...actingParty,
@@ -38,7 +38,7 @@ const simulation = {
 
 const why = z.strictObject({
   code: Text(20).describe("The bank's code, such as R01").optional(),
-  reason: Text(100).describe("The bank's words").optional(),
+  reason: Text(100).describe("The bank's explanation").optional(),
 })
 
 const deposit = { type: 'deposit', method: 'standard', rail: 'ach' } as const
@@ -52,11 +52,11 @@ export const bankTransfers = {
     name: 'create_deposit',
     title: 'Deposit from a bank account',
     description:
-      'Draws money from a linked bank account into a wallet: PROCESSING until expectedAvailableAt, and it may still be returned later.',
+      'Moves money from a linked bank account into a wallet: PROCESSING until expectedAvailableAt. The bank may still return it later.',
     path: '/transfers/deposit',
     attributes: z.strictObject({
       amount: Cents.min(100).max(99_999_999).describe('Cents: 5000 is $50.00; at least 100'),
-      externalAccountId: ArgumentId('eac', 'eac_… of list_external_accounts'),
+      externalAccountId: ArgumentId('eac', 'eac_… from list_external_accounts'),
       ...details,
     }),
     unlisted: ['tags'],
@@ -72,12 +72,12 @@ export const bankTransfers = {
     name: 'create_withdrawal',
     title: 'Withdraw to a bank account',
     description:
-      'Pays money out of a wallet to a linked bank account. PROCESSING: the wallet holds it until the bank has it. IN_REVIEW: list_approvals.',
+      'Pays money out of a wallet to a linked bank account. PROCESSING: on hold until the bank receives it. IN_REVIEW: list_approvals.',
     path: '/transfers/withdraw',
     attributes: z.strictObject({
       amount: RequestedCents,
-      externalAccountId: ArgumentId('eac', 'eac_… of list_external_accounts'),
-      method: z.enum(withdrawalMethods).default('standard').describe('instant and wire are sooner'),
+      externalAccountId: ArgumentId('eac', 'eac_… from list_external_accounts'),
+      method: z.enum(withdrawalMethods).default('standard').describe('instant and wire are faster'),
       ...details,
     }),
     unlisted: ['tags'],
@@ -99,8 +99,8 @@ export const bankTransfers = {
   simulateTransferSettlement: defineOperation({
     ...simulation,
     name: 'simulate_transfer_settlement',
-    title: 'Let a bank settle',
-    description: 'Plays the bank that settles a PROCESSING deposit or withdrawal at once.',
+    title: 'Settle a bank transfer',
+    description: 'Simulates the bank settling a PROCESSING deposit or withdrawal at once.',
     path: '/simulations/transfers/{transferId}/settle',
     example: { attributes: { ...deposit, status: 'COMPLETED', failure: null, return: null } },
   }),
@@ -108,9 +108,9 @@ export const bankTransfers = {
   simulateTransferFailure: defineOperation({
     ...simulation,
     name: 'simulate_transfer_failure',
-    title: 'Let a bank refuse',
+    title: 'Fail a bank transfer',
     description:
-      'Plays the bank that refuses a PROCESSING deposit or withdrawal: FAILED, and held money is available again.',
+      'Simulates the bank refusing a PROCESSING deposit or withdrawal: it becomes FAILED, and held money is available again.',
     path: '/simulations/transfers/{transferId}/fail',
     attributes: why,
     bodyOptional: true,
@@ -120,9 +120,9 @@ export const bankTransfers = {
   simulateTransferReturn: defineOperation({
     ...simulation,
     name: 'simulate_transfer_return',
-    title: 'Let a bank return',
+    title: 'Return a bank transfer',
     description:
-      'Plays the bank that takes back a COMPLETED deposit, after which the wallet may be below zero, or sends a withdrawal back.',
+      'Simulates the bank returning a COMPLETED deposit or withdrawal. After a returned deposit the wallet may be below zero.',
     path: '/simulations/transfers/{transferId}/return',
     attributes: why,
     bodyOptional: true,

@@ -20,7 +20,8 @@ export const credentials = {
     ...reading,
     name: 'whoami',
     title: 'Who am I',
-    description: 'Tells which party, agent and key this connection acts as.',
+    description:
+      'Shows the party, agent and key you act as. The person can add toolsets: invitations, money requests, banks.',
     path: '/whoami',
     output: Whoami,
     permission: 'identity.read',

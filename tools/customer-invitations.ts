@@ -15,29 +15,29 @@ export const cancelReasons = [
 
 /** A customer's caps on an agent, in cents; null and absent mean no limit. */
 export const Limits = z.object({
-  perTransaction: Cents.nullable().describe('Most at once, cents; null: no limit').optional(),
+  perTransaction: Cents.nullable().describe('Most per payment, in cents; null: no limit').optional(),
 })
 export const Permissions = z
   .array(z.enum(delegable))
   .min(1)
   .max(delegable.length)
   .describe('e.g. payments.create, payments.read, wallets.read, cards.read')
-export const SentLimits = z.strictObject(Limits.shape).describe('What the agent may spend')
+export const SentLimits = z.strictObject(Limits.shape).describe("The agent's spending limits")
 /** A developer's notes on an invitation. */
 export const Tags = z
-  .record(z.string().min(1).max(100), z.string().max(500).describe('What it says'))
-  .describe('Notes of your own')
+  .record(z.string().min(1).max(100), z.string().max(500).describe('Tag text'))
+  .describe('Your own notes')
 /** Details to prefill a new customer's account; accepted, but not stored. */
 const hints = {
-  accountType: z.enum(['individual', 'business']).describe('What they are').optional(),
+  accountType: z.enum(['individual', 'business']).describe('Person or company').optional(),
   firstName: z.string().describe('Given name').optional(),
   lastName: z.string().describe('Family name').optional(),
-  phone: z.string().describe('With country code').optional(),
-  individual: z.record(z.string(), z.unknown()).describe('What else is known of a person').optional(),
-  business: z.record(z.string(), z.unknown()).describe('What else is known of a company').optional(),
+  phone: z.string().describe('With the country code').optional(),
+  individual: z.record(z.string(), z.unknown()).describe('Other details of a person').optional(),
+  business: z.record(z.string(), z.unknown()).describe('Other details of a company').optional(),
 }
 const recipient = {
-  type: z.enum(['email', 'phone', 'party_id']).describe('What value is'),
+  type: z.enum(['email', 'phone', 'party_id']).describe('Kind of value'),
   value: z.string().min(1).max(320).describe('Such as ann@example.com'),
 }
 export const Recipient = z.object(recipient)
@@ -45,7 +45,7 @@ export const Recipients = z
   .array(z.strictObject({ ...recipient, ...hints }))
   .min(1)
   .max(50)
-  .describe('Whom to ask')
+  .describe('People to invite')
 
 /** An invitation for one recipient to delegate to one agent (docs/service.md#invitation). */
 export const AgentDelegationInvitation = resource(
@@ -116,7 +116,7 @@ export const customerInvitations = {
     name: 'create_customer_invitation',
     title: 'Invite customers',
     description:
-      'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already. For one agent: create_agent_customer_invitation.',
+      'Invites each recipient to grant each agent permissions. Send them url, where they accept or decline. meta lists failed recipients and those already connected. For one agent: create_agent_customer_invitation.',
     answers: 201,
     path: '/customers/invitations',
     attributes: z.strictObject({
@@ -131,11 +131,11 @@ export const customerInvitations = {
         )
         .min(1)
         .max(20)
-        .describe('What each is to be allowed'),
-      expiresAt: Timestamp.optional().describe('Default in 30 days, at most 90'),
-      message: Text(500).optional().describe('Shown to the person'),
+        .describe('Agents, each with the permissions to ask for'),
+      expiresAt: Timestamp.optional().describe('Default: in 30 days; at most 90 days'),
+      message: Text(500).optional().describe('Shown to the recipient'),
       tags: Tags.optional(),
-      disableNotifications: z.boolean().describe('Mail nobody').optional(),
+      disableNotifications: z.boolean().describe('Send no emails').optional(),
     }),
     output: AgentDelegationInvitation,
     meta: z.object({
@@ -155,7 +155,7 @@ export const customerInvitations = {
     name: 'list_customer_invitations',
     title: 'List pending invitations',
     description:
-      'Lists whom you asked and who has not answered yet, by recipient. Answered ones too: list_agent_invitations.',
+      'Lists pending invitations by recipient: the people who have not answered yet. Answered ones too: list_agent_invitations.',
     path: '/customers/invitations',
     query: listQuery({}),
     output: CustomerInvitationGroup,
@@ -169,7 +169,7 @@ export const customerInvitations = {
     idempotency: 'ignored',
     name: 'revoke_customer_invitation',
     title: 'Revoke an invitation',
-    description: 'Takes back a pending invitation: its url ends.',
+    description: 'Revokes a pending invitation: its url stops working.',
     path: '/customers/invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,

@@ -75,7 +75,9 @@ const invitationAnswer = {
   result: 'one',
   params: z.strictObject({ invitationId: ArgumentId('adi') }),
   attributes: z.strictObject({
-    partyId: Id('pty').optional().describe('The invited party; omit for whoever has the email address or phone number'),
+    partyId: Id('pty')
+      .optional()
+      .describe('The invited party; omit if the invitation went to an email address or phone number'),
   }),
   bodyOptional: true,
   setsState: true,
@@ -88,9 +90,12 @@ export const customers = {
     result: 'page',
     name: 'list_customers',
     title: 'List connected customers',
-    description: 'Lists customers who let you use their wallets; an id here is customerPartyId elsewhere.',
+    description: 'Lists customers. To act for one, pass its id as customerPartyId.',
     path: '/customers',
-    query: listQuery({ status: z.enum(['active', 'revoked', 'all']).default('active').describe('Only these') }, 20),
+    query: listQuery(
+      { status: z.enum(['active', 'revoked', 'all']).default('active').describe('Only with this status') },
+      20,
+    ),
     unlisted: ['status'],
     output: Customer,
     permission: 'customers.read',
@@ -103,7 +108,7 @@ export const customers = {
     ...reading,
     name: 'get_customer',
     title: 'Read a customer',
-    description: 'Reads one customer, former ones too: its grant to each of your agents, with permissions and limits.',
+    description: 'Reads one current or former customer: its grant to each of your agents, with permissions and limits.',
     path: '/customers/{customerId}',
     params,
     output: Customer,
@@ -118,7 +123,7 @@ export const customers = {
     name: 'remove_customer',
     title: 'Remove a customer',
     description:
-      'Ends what a customer granted to all of your agents. Only a new invitation connects it again. For one agent: remove_customer_agent.',
+      'Revokes the access of all your agents to a customer. Only a new invitation reconnects it. For one agent: remove_customer_agent.',
     path: '/customers/{customerId}',
     params,
     meta: Ended,
@@ -130,7 +135,7 @@ export const customers = {
     name: 'remove_customer_agent',
     title: 'Remove an agent from a customer',
     description:
-      'Ends what a customer granted to one of your agents; the others keep theirs. meta.deleted: it was the last one.',
+      "Revokes one agent's access to a customer; your other agents keep theirs. meta.deleted: it was the last agent.",
     path: '/customers/{customerId}/agents/{agentId}',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
@@ -141,10 +146,10 @@ export const customers = {
     name: 'simulate_customer_invitation',
     title: 'Invite a test customer',
     description:
-      'Makes up a test customer (meta.customer) who is invited by each agent. Next: simulate_invitation_acceptance.',
+      'Creates a test customer (meta.customer) with an invitation from each agent. Next: simulate_invitation_acceptance.',
     path: '/simulations/invite-customer',
     attributes: z.strictObject({
-      agentIds: z.array(Id('agt')).min(1).max(20).describe('agt_… that it is invited by'),
+      agentIds: z.array(Id('agt')).min(1).max(20).describe('agt_… of the inviting agents'),
       permissions: Permissions.optional(),
       type: z.enum(['PERSON', 'ORG']).default('PERSON').describe('A person or a company'),
       message: Text(500).describe('Shown to the customer').optional(),
@@ -161,7 +166,7 @@ export const customers = {
     name: 'simulate_invitation_acceptance',
     title: 'Accept an invitation as the customer',
     description:
-      'Plays an invited customer without credentials, who accepts: the agent may now act for it, by its id as customerPartyId.',
+      'Simulates an invited customer without credentials accepting: the agent can now act for it, with its id as customerPartyId.',
     path: '/simulations/customer-invitations/{invitationId}/accept',
     example: {
       attributes: {
@@ -177,7 +182,7 @@ export const customers = {
     ...invitationAnswer,
     name: 'simulate_invitation_decline',
     title: 'Decline an invitation as the customer',
-    description: 'Says no for an invited person without credentials: nothing is granted.',
+    description: 'Simulates an invited person without credentials declining: nothing is granted.',
     path: '/simulations/customer-invitations/{invitationId}/decline',
     example: {
       attributes: {
@@ -195,7 +200,7 @@ export const customers = {
     name: 'simulate_agent_revocation',
     title: 'Revoke an agent as the customer',
     description:
-      'Plays a customer without credentials, who takes back what they granted to one agent. meta.deleted: nothing else connects you.',
+      "Simulates a customer without credentials revoking one agent's access. meta.deleted: it was the last agent.",
     path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
@@ -206,7 +211,7 @@ export const customers = {
     ...simulation,
     name: 'simulate_customer_disconnection',
     title: 'Disconnect as the customer',
-    description: 'Ends all that a customer without credentials granted to your agents, at once, as they would.',
+    description: 'Simulates a customer without credentials revoking the access of all your agents at once.',
     path: '/simulations/customers/{customerId}/disconnect',
     params,
     meta: Ended,

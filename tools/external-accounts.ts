@@ -81,11 +81,10 @@ export const externalAccounts = {
     ...linking,
     name: 'link_external_accounts',
     title: 'Link bank accounts',
-    description:
-      'Links the bank accounts behind a processor token; meta.rejectedAccounts says which were not, and why.',
+    description: 'Links the bank accounts of a processor token; meta.rejectedAccounts lists those not linked, and why.',
     path: '/external-accounts/processor-token',
     attributes: z.strictObject({
-      processorToken: z.string().min(1).max(256).describe('From the bank link that a person went through'),
+      processorToken: z.string().min(1).max(256).describe('From the bank link that a person completed'),
       institutionName: Text(100).describe("The bank's name").optional(),
       ...actingParty,
     }),
@@ -98,7 +97,7 @@ export const externalAccounts = {
     ...reading,
     name: 'get_external_account',
     title: 'Read a bank account',
-    description: 'Reads one linked bank account. login_required or disconnected: it has to be linked again.',
+    description: 'Reads one linked bank account. login_required or disconnected: it must be linked again.',
     path: '/external-accounts/{externalAccountId}',
     params,
     query: z.strictObject(actingParty),
@@ -112,7 +111,7 @@ export const externalAccounts = {
     idempotency: 'ignored',
     name: 'delete_external_account',
     title: 'Unlink a bank account',
-    description: 'Unlinks a bank account. What its bank is already on goes on.',
+    description: 'Unlinks a bank account. Transfers already in progress continue.',
     path: '/external-accounts/{externalAccountId}',
     params,
     meta: z.object({ deleted: z.literal(true) }),
@@ -127,7 +126,7 @@ export const externalAccounts = {
     instanceId: 'agents',
     name: 'simulate_bank_account_link',
     title: 'Link a test bank account',
-    description: 'Links a test bank account to your party, as a person does who signs in at their bank.',
+    description: 'Links a test bank account to your party, like a person signing in at their bank.',
     path: '/simulations/external-accounts/link',
     permission: 'banks.simulate',
     errors: [],
@@ -137,16 +136,16 @@ export const externalAccounts = {
     ...shared,
     ...simulating,
     name: 'simulate_bank_account_disconnection',
-    title: 'Let a bank end its connection',
+    title: 'Disconnect a bank account',
     description:
-      'Plays the bank that ends the connection, or asks for a new login: deposits are then refused until it is linked again.',
+      'Simulates the bank ending the connection or requiring a new login: deposits are refused until the account is linked again.',
     path: '/simulations/external-accounts/{externalAccountId}/disconnect',
     params,
     attributes: z.strictObject({
       connectionStatus: z
         .enum(['login_required', 'disconnected'])
         .default('disconnected')
-        .describe('login_required: the bank asks for a new login'),
+        .describe('login_required: the bank requires a new login'),
     }),
     bodyOptional: true,
     permission: 'banks.simulate',

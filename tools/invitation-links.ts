@@ -56,9 +56,9 @@ export const invitationLinks = {
     result: 'page',
     name: 'list_invitation_links',
     title: 'List invitation links',
-    description: 'Lists the links by which anyone can connect, newest first, without their tokens.',
+    description: 'Lists the links through which anyone can connect to your agents, newest first, without their tokens.',
     path: '/customers/invitation-links',
-    query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only these').optional() }),
+    query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only with this status').optional() }),
     permission: 'invitation_links.read',
     errors: [],
     example: active,
@@ -71,10 +71,10 @@ export const invitationLinks = {
     name: 'create_invitation_link',
     title: 'Create an invitation link',
     description:
-      'Makes a link by which anyone who opens it can connect to your agents. Its url is shown only now. To ask a known person: create_customer_invitation.',
+      'Creates a link through which anyone can connect to your agents. Its url is shown only once. To invite a known person: create_customer_invitation.',
     path: '/customers/invitation-links',
     attributes: z.strictObject({
-      name: Text(100).describe('What you call it'),
+      name: Text(100).describe('A label for your own use'),
       proposedAgents: z
         .array(
           z.strictObject({
@@ -85,8 +85,8 @@ export const invitationLinks = {
         )
         .min(1)
         .max(20)
-        .describe('What each is to be allowed'),
-      expiresAt: Timestamp.optional().describe('Default never'),
+        .describe('Agents, each with the permissions to ask for'),
+      expiresAt: Timestamp.optional().describe('Default: never'),
       tags: Tags.optional(),
     }),
     output: CreatedInvitationLink,
@@ -101,7 +101,8 @@ export const invitationLinks = {
     ...reading,
     name: 'get_invitation_link',
     title: 'Read an invitation link',
-    description: 'Reads one invitation link: what it proposes and whether it still works; never its token.',
+    description:
+      'Reads one invitation link: its agents, their permissions and whether it still works, without its token.',
     path: '/customers/invitation-links/{linkId}',
     params: linkParams,
     permission: 'invitation_links.read',
@@ -116,7 +117,8 @@ export const invitationLinks = {
     effect: 'destructive',
     name: 'revoke_invitation_link',
     title: 'Revoke an invitation link',
-    description: 'Ends an invitation link for good. Customers who joined by it stay; remove_customer ends those.',
+    description:
+      'Revokes an invitation link for good. Customers who connected through it stay; to end that: remove_customer.',
     path: '/customers/invitation-links/{linkId}/revoke',
     params: linkParams,
     permission: 'invitation_links.revoke',

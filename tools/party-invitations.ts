@@ -15,8 +15,8 @@ export const PartyInvitation = resource(
     email: z.string(),
     role: z.enum(roles),
     status: z.enum(partyInvitationStatuses),
-    url: secret(z.url().nullable()).describe('Where the person joins or declines; null once it ended'),
-    expiresAt: Timestamp.describe('Until then the person can join'),
+    url: secret(z.url().nullable()).describe('The page to join or decline; null once the invitation has ended'),
+    expiresAt: Timestamp.describe('The person can join until then'),
     acceptedAt: Timestamp.nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -40,12 +40,12 @@ export const partyInvitations = {
     name: 'list_party_invitations',
     title: 'List invitations to your party',
     description:
-      'Lists whom your party asked to join it, newest first. Customers are invited by create_customer_invitation.',
+      'Lists invitations of people to join your party, newest first. To invite customers: create_customer_invitation.',
     path: '/party-invitations',
     query: listQuery({
       partyId: ArgumentId('pty', 'Your own party').optional(),
-      email: Email.describe('Only to this address').optional(),
-      status: z.enum(partyInvitationStatuses).describe('Only these').optional(),
+      email: Email.describe('Only to this email address').optional(),
+      status: z.enum(partyInvitationStatuses).describe('Only with this status').optional(),
     }),
     permission: 'party_invitations.read',
     errors: [],
@@ -59,19 +59,19 @@ export const partyInvitations = {
     name: 'create_party_invitations',
     title: 'Invite people to your party',
     description:
-      'Asks people to join your party as ADMIN or MEMBER. Give each their url; meta.failed says who was not asked, and why.',
+      'Invites people to join your party as ADMIN or MEMBER. Send each their url; meta.failed lists those not invited, and why.',
     path: '/party-invitations',
     attributes: z.strictObject({
       invitations: z
         .array(
           z.strictObject({
-            email: Email.describe('Whom to invite'),
-            role: z.enum(roles).describe('What they may become'),
+            email: Email.describe('Address of the person'),
+            role: z.enum(roles).describe('Role of the person who joins'),
           }),
         )
         .min(1)
         .max(100)
-        .describe('Up to 100'),
+        .describe('People to invite'),
     }),
     meta: z.object({ failed: z.array(z.object({ email: z.string(), error: z.string() })) }),
     answers: 201,
@@ -85,7 +85,7 @@ export const partyInvitations = {
     ...removing,
     name: 'revoke_party_invitation',
     title: 'Revoke an invitation to your party',
-    description: 'Ends a pending invitation to your party. Who has joined is removed by remove_party_member.',
+    description: 'Revokes a pending invitation to your party. To remove a person who has joined: remove_party_member.',
     path: '/party-invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('inv') }),
     meta: z.object({ deleted: z.literal(true) }),

@@ -59,7 +59,7 @@ export const PaymentRequest = resource(
     payerIdentifier: z.string(),
     initiatorParty: z.object({ id: Id('pty'), name: z.string().nullable(), handle: z.string().nullable() }),
     initiatorAgent: z.object({ id: Id('agt'), name: z.string().nullable(), handle: z.string().nullable() }).nullable(),
-    paymentLinkUrl: secret(z.url()).describe('Where the payer pays or declines; whoever has it may'),
+    paymentLinkUrl: secret(z.url()).describe('The page to pay or decline; anyone with the address can'),
     transactionId: Id('txn').nullable(),
     ...cause,
     expiresAt: Timestamp.nullable(),
@@ -116,20 +116,20 @@ export const paymentRequests = {
     name: 'create_payment_request',
     title: 'Request a payment',
     description:
-      'Asks somebody to pay you. Give the payer paymentLinkUrl; COMPLETED when they paid. To pay somebody: create_payment.',
+      'Asks someone to pay you. Send the payer paymentLinkUrl; COMPLETED once they have paid. To pay someone: create_payment.',
     path: '/payment-requests',
     attributes: z.strictObject({
       amount: RequestedCents,
       currency: RequestedCurrency.default('USD'),
       payer: z
         .strictObject({
-          type: z.enum(counterpartyTypes).describe('What value is'),
-          value: z.string().min(1).max(320).describe('As bob@example.com'),
+          type: z.enum(counterpartyTypes).describe('Kind of value'),
+          value: z.string().min(1).max(320).describe('Such as bob@example.com'),
         })
-        .describe('Who is to pay'),
-      description: Description(80).describe('What it is for; the payer reads it').optional(),
-      payerName: Text(32).describe('How you call the payer').optional(),
-      walletId: ArgumentId('wal', 'To be paid into; else the default').optional(),
+        .describe('Who should pay you'),
+      description: Description(80).describe('What it is for; shown to the payer').optional(),
+      payerName: Text(32).describe('Your name for the payer').optional(),
+      walletId: ArgumentId('wal', 'Wallet to be paid into; omit for the default').optional(),
       tags: Tags.optional(),
       customerPartyId: CustomerPartyId,
     }),
@@ -147,12 +147,12 @@ export const paymentRequests = {
     name: 'list_payment_requests',
     title: 'List payment requests you sent',
     description:
-      'Lists what you asked others to pay and is still open, newest first; what you are asked: list_incoming_payment_requests.',
+      'Lists open payment requests that you sent, newest first. Requests to you: list_incoming_payment_requests.',
     path: '/payment-requests',
     query: listQuery({
       ...actingParty,
-      includeCompleted: Included('Paid ones too'),
-      includeCanceled: Included('Canceled, declined and expired ones too'),
+      includeCompleted: Included('Include paid requests'),
+      includeCanceled: Included('Include canceled, declined and expired requests'),
     }),
     errors: [],
     example: open,
@@ -162,9 +162,9 @@ export const paymentRequests = {
     ...read,
     result: 'page',
     name: 'list_incoming_payment_requests',
-    title: 'List payment requests you got',
+    title: 'List payment requests you received',
     description:
-      'Lists requests that wait for your money. Each is paid by fulfill_payment_request or refused by decline_payment_request.',
+      'Lists requests for you to pay. To pay one: fulfill_payment_request. To refuse: decline_payment_request.',
     path: '/payment-requests/incoming',
     query: listQuery(actingParty),
     errors: [],
@@ -175,7 +175,7 @@ export const paymentRequests = {
     ...read,
     name: 'get_payment_request',
     title: 'Read a payment request',
-    description: 'Reads a payment request sent or received: OPEN, paid, or how it ended.',
+    description: 'Reads a payment request that you sent or received: OPEN, COMPLETED (paid), or how else it ended.',
     path: '/payment-requests/{paymentRequestId}',
     params,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
@@ -188,20 +188,20 @@ export const paymentRequests = {
     name: 'fulfill_payment_request',
     title: 'Pay a payment request',
     description:
-      'Pays what somebody asks of you, from a wallet or a linked bank account. IN_REVIEW: list_approvals. PROCESSING: the bank is on it.',
+      'Pays a request that you received, from a wallet or a linked bank account. IN_REVIEW: list_approvals. PROCESSING: the bank is transferring the money.',
     path: '/payment-requests/{paymentRequestId}/fulfill',
     params,
     attributes: partyBeside(
       z.strictObject({
         paymentSource: z
           .discriminatedUnion('type', [
-            z.strictObject({ type: z.literal('wallet').describe('Your money here'), walletId: ArgumentId('wal') }),
+            z.strictObject({ type: z.literal('wallet').describe('Pay from a wallet'), walletId: ArgumentId('wal') }),
             z.strictObject({
-              type: z.literal('external_account').describe('At your bank'),
+              type: z.literal('external_account').describe('Pay from a linked bank account'),
               externalAccountId: ArgumentId('eac'),
             }),
           ])
-          .describe('What pays'),
+          .describe('Where the money comes from'),
         ...actingParty,
       }),
     ),
@@ -218,7 +218,7 @@ export const paymentRequests = {
     ...command,
     name: 'decline_payment_request',
     title: 'Decline a payment request',
-    description: 'Refuses to pay what somebody asks of you. One that you sent is ended by cancel_payment_request.',
+    description: 'Refuses to pay a request that you received. To withdraw your own: cancel_payment_request.',
     path: '/payment-requests/{paymentRequestId}/decline',
     params,
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
@@ -234,7 +234,7 @@ export const paymentRequests = {
     name: 'cancel_payment_request',
     title: 'Cancel a payment request',
     description:
-      'Takes back a payment request that you sent and that is OPEN. One that you got is refused by decline_payment_request.',
+      'Withdraws an OPEN payment request that you sent, so that nobody can pay it. To refuse one from someone else: decline_payment_request.',
     path: '/payment-requests/{paymentRequestId}/cancel',
     params,
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
@@ -248,9 +248,8 @@ export const paymentRequests = {
   simulatePaymentRequestFulfillment: defineOperation({
     ...simulation,
     name: 'simulate_payment_request_fulfillment',
-    title: 'Let a payer pay',
-    description:
-      'Plays the payer, without credentials, of a payment request that you sent: the money arrives, COMPLETED.',
+    title: 'Pay as the payer',
+    description: 'Simulates a payer without credentials paying your payment request: the money arrives, COMPLETED.',
     path: '/simulations/payment-requests/{paymentRequestId}/fulfill',
     output: Payment,
     example: {
@@ -262,8 +261,8 @@ export const paymentRequests = {
   simulatePaymentRequestDecline: defineOperation({
     ...simulation,
     name: 'simulate_payment_request_decline',
-    title: 'Let a payer decline',
-    description: 'Answers no for whoever was asked to pay you and has no credentials: your request becomes DECLINED.',
+    title: 'Decline as the payer',
+    description: 'Simulates a payer without credentials refusing to pay you: your request becomes DECLINED.',
     path: '/simulations/payment-requests/{paymentRequestId}/decline',
     output: PaymentRequest,
     example: ended('DECLINED'),

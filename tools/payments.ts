@@ -73,7 +73,7 @@ const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,
-  partyId: ArgumentId('pty', 'Another word for customerPartyId: send one of the two').optional(),
+  partyId: ArgumentId('pty', 'Same as customerPartyId; send only one of the two').optional(),
 }
 
 const command = {
@@ -102,7 +102,7 @@ export const payments = {
     name: 'create_payment',
     title: 'Send a payment',
     description:
-      'Pays a person, party or agent; at a shop, issue_agent_card. PENDING_CLAIM: give the recipient claimLink, shown once. IN_REVIEW: list_approvals.',
+      'Pays a person, party or agent. At shops: issue_agent_card. PENDING_CLAIM: send the recipient claimLink, shown once. IN_REVIEW: needs approval.',
     answers: 201,
     path: '/payments',
     adds: true,
@@ -111,14 +111,14 @@ export const payments = {
       currency: RequestedCurrency.default('USD'),
       counterparty: z
         .strictObject({
-          type: z.enum(counterpartyTypes).describe('What value is'),
-          value: z.string().min(1).max(320).describe('As bob@example.com'),
+          type: z.enum(counterpartyTypes).describe('Kind of value'),
+          value: z.string().min(1).max(320).describe('e.g. bob@example.com'),
         })
-        .describe('Whom to pay'),
+        .describe('Recipient'),
       description: Description(80).describe('Shown to both').optional(),
       tags: Tags.optional(),
-      walletId: ArgumentId('wal', 'Else the default').optional(),
-      disableNotifications: z.boolean().describe('Mail nobody').optional(),
+      walletId: ArgumentId('wal', 'Omit for the default').optional(),
+      disableNotifications: z.boolean().describe('Send no emails').optional(),
       customerPartyId: CustomerPartyId,
     }),
     unlisted: ['tags', 'disableNotifications'],
@@ -132,7 +132,7 @@ export const payments = {
     ...read,
     name: 'get_payment',
     title: 'Read a payment',
-    description: 'Reads a payment sent or received: COMPLETED, or what it waits for.',
+    description: "Reads a payment's status, e.g. IN_REVIEW: not approved yet.",
     path: '/payments/{paymentId}',
     params: paymentParams,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
@@ -158,7 +158,7 @@ export const payments = {
     ...command,
     name: 'cancel_payment',
     title: 'Cancel a payment',
-    description: 'Takes back a payment that is IN_REVIEW or PENDING_CLAIM. One that is COMPLETED stays.',
+    description: 'Cancels a payment that is IN_REVIEW or PENDING_CLAIM. A COMPLETED one cannot be canceled.',
     path: '/payments/{paymentId}/cancel',
     params: paymentParams,
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
@@ -177,7 +177,7 @@ export const payments = {
     idempotency: 'ignored',
     name: 'simulate_payment_claim',
     title: 'Claim a payment',
-    description: 'Plays the unknown recipient who joins and takes a PENDING_CLAIM payment.',
+    description: 'Simulates the unknown recipient joining and claiming a PENDING_CLAIM payment.',
     path: '/simulations/payments/{paymentId}/complete-claim',
     params: paymentParams,
     output: Payment,

@@ -23,7 +23,7 @@ export const sandboxClock = {
     environments: ['sandbox'],
     name: 'get_sandbox_clock',
     title: 'Read the sandbox clock',
-    description: "Reads the sandbox's time, which differs from real time once advance_sandbox_clock moved it.",
+    description: "Reads the sandbox's time, which differs from real time once advance_sandbox_clock has moved it.",
     path: '/simulations/clock',
     errors: [],
   }),
@@ -35,10 +35,10 @@ export const sandboxClock = {
     name: 'advance_sandbox_clock',
     title: 'Advance the sandbox clock',
     description:
-      "Moves the sandbox's time forward for everybody, by seconds or to a time (one of the two): cards expire, holds lapse, subscriptions are charged. It never goes back.",
+      "Moves the sandbox's time forward for everyone, either by seconds or to a time: cards expire, holds are released, subscriptions are charged. It never goes back.",
     path: '/simulations/clock/advance',
     attributes: z.strictObject({
-      seconds: z.int().positive().max(longestAdvanceSeconds).describe('How far').optional(),
+      seconds: z.int().positive().max(longestAdvanceSeconds).describe('How far to move').optional(),
       to: Timestamp.describe('Later than now').optional(),
     }),
     errors: [],

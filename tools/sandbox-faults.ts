@@ -14,32 +14,32 @@ const Count = z.int().min(1).max(1_000_000)
 
 /** A fault rule of the sandbox, as accepted by the operation and in a file (docs/sandbox.md#faults). */
 export const FaultRule = z.strictObject({
-  id: FaultId.optional().describe('Its name; a rule of the same name is replaced'),
+  id: FaultId.optional().describe('Name of the rule; replaces a rule of the same name'),
   operation: z
     .string()
     .regex(/^(?:\*|[a-z][a-z_]{0,63})$/, 'must be the name of an operation, or *')
     .optional()
-    .describe('Which operation; * is every one'),
+    .describe('Name of an operation, or * for all'),
   path: z
     .string()
     .max(200)
     .regex(/^\/[^\s?#]*$/, 'must be a path such as /agent-cards/*')
     .optional()
-    .describe('Which path: * within a segment, ** across'),
+    .describe('Path; * matches within a segment, ** across segments'),
   when: z
     .strictObject({
-      nth: Count.optional().describe('Only this fitting request'),
-      every: Count.optional().describe('Each nth fitting request'),
-      times: Count.optional().describe('At most so many hits'),
-      probability: z.number().positive().max(1).optional().describe('By the seed'),
+      nth: Count.optional().describe('Only the nth matching request'),
+      every: Count.optional().describe('Every nth matching request'),
+      times: Count.optional().describe('Most hits of the rule'),
+      probability: z.number().positive().max(1).optional().describe('Chance of a hit, drawn from the seed'),
       instanceId: z.string().min(1).max(1024).optional().describe('Only in this run'),
     })
     .optional()
-    .describe('All must hold'),
-  fault: FaultKind.describe('What goes wrong'),
-  code: Code.optional().describe('What error answers'),
-  afterMs: z.int().min(0).max(longestFaultMs).optional().describe('How late, or how long it hangs'),
-  seed: z.string().max(100).optional().describe('For probability'),
+    .describe('Conditions that must all hold'),
+  fault: FaultKind.describe('What happens to the request'),
+  code: Code.optional().describe('Error code, for the kind error'),
+  afterMs: z.int().min(0).max(longestFaultMs).optional().describe('Delay of slow, or duration of hang'),
+  seed: z.string().max(100).optional().describe('Seed for probability'),
 })
 
 export type FaultRule = z.output<typeof FaultRule>
@@ -91,7 +91,7 @@ export const sandboxFaults = {
     name: 'set_sandbox_fault',
     title: 'Set a sandbox fault',
     description:
-      'Makes requests fail on purpose: those of an operation or path get an error, come late, hang, are cut, or lose the answer after their effect. Next: list_sandbox_faults.',
+      'Makes the requests of an operation or path fail on purpose: an error, a delay, no answer, a cut connection, or an answer lost after the change was made. Next: list_sandbox_faults.',
     path: '/simulations/faults',
     attributes: FaultRule,
     setsState: true,
@@ -106,7 +106,7 @@ export const sandboxFaults = {
     name: 'list_sandbox_faults',
     title: 'List sandbox faults',
     description:
-      'Lists the rules by which requests fail on purpose, in their order, and how often each matched and hit.',
+      'Lists the rules that make requests fail on purpose, in the order they apply, and how often each matched and hit.',
     path: '/simulations/faults',
     errors: [],
   }),
@@ -118,7 +118,7 @@ export const sandboxFaults = {
     result: 'several',
     name: 'clear_sandbox_faults',
     title: 'Clear sandbox faults',
-    description: 'Removes the rules by which requests fail on purpose, or one of them; answers those it removed.',
+    description: 'Removes all rules that make requests fail on purpose, or one of them, and returns the removed rules.',
     path: '/simulations/faults',
     query: z.strictObject({ faultId: FaultId.optional().describe('Only this rule') }),
     errors: ['not_found'],

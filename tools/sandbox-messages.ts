@@ -20,9 +20,9 @@ export const SandboxMessage = resource(
   {
     kind: z.enum(messageKinds).describe('What it is about'),
     channel: z.enum(['email', 'sms']),
-    to: z.string().describe('The address; payer: that of who pays a subscription, which nobody knows'),
+    to: z.string().describe("The address, or payer: a subscription's payer, whose address is unknown"),
     subject: z.string(),
-    text: z.string().describe('Where [link] stands, the message has its secret address'),
+    text: z.string().describe('[link] stands for a secret address'),
     resourceId: z.string().describe('The record that it is about'),
     createdAt: Timestamp,
   },
@@ -37,7 +37,7 @@ export const sandboxMessages = {
     name: 'list_sandbox_messages',
     title: 'List messages that would have been sent',
     description:
-      'Lists the mails and text messages that your party’s invitations, claims, requests and approvals would have sent, newest first. The sandbox sends none.',
+      'Lists the emails and text messages that the service would have sent about your invitations, payments, requests and approvals, newest first. The sandbox sends none.',
     path: '/simulations/messages',
     query: listQuery({ to: z.string().max(320).describe('Only to this address').optional() }),
     output: SandboxMessage,

@@ -17,13 +17,13 @@ const name = z
 /** The sandbox's world at a point in time. */
 export const Sandbox = resource('sandbox', z.literal('sandbox'), {
   now: Timestamp.describe("The sandbox's time"),
-  snapshot: z.string().nullable().describe('The snapshot that was restored; null: the world as it was filled'),
+  snapshot: z.string().nullable().describe('The restored snapshot; null: the initial world'),
 })
 
 /** A state of the world that can be restored. `now` is the time it restores. */
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
-  now: Timestamp.describe('The time it brings back'),
+  now: Timestamp.describe('The time it restores'),
   savedAt: Timestamp.describe('In real time'),
   size: z.int().nonnegative().describe('In characters'),
 })
@@ -34,7 +34,7 @@ const shared = {
   extension: true,
 } as const
 
-const params = z.strictObject({ name: name.describe('As it was saved') })
+const params = z.strictObject({ name: name.describe('Name that it was saved under') })
 
 /** Operations that return the whole sandbox to a known state (docs/sandbox.md#reset-save-restore). */
 export const sandboxSnapshots = {
@@ -45,7 +45,7 @@ export const sandboxSnapshots = {
     name: 'reset_sandbox',
     title: 'Reset the sandbox',
     description:
-      'Puts the whole sandbox back to how it was filled, clock included, for everybody. Ids and keys of that world work on; everything made since is gone.',
+      'Resets the whole sandbox, clock included, to its initial world, for everyone. Ids and keys of that world keep working; everything created since is gone.',
     path: '/simulations/reset',
     attributes: z.strictObject({}),
     bodyOptional: true,
@@ -61,7 +61,7 @@ export const sandboxSnapshots = {
     name: 'save_sandbox',
     title: 'Save the sandbox',
     description:
-      'Keeps the state of the whole sandbox under a name, in place of what was kept under it. restore_sandbox goes back to it.',
+      'Saves the state of the whole sandbox under a name, replacing an earlier state of that name. To go back to it: restore_sandbox.',
     path: '/simulations/snapshots',
     attributes: z.strictObject({ name: name.describe('1 to 64 letters, digits or ._-') }),
     output: SandboxSnapshot,
@@ -77,7 +77,7 @@ export const sandboxSnapshots = {
     result: 'page',
     name: 'list_sandbox_snapshots',
     title: 'List snapshots of the sandbox',
-    description: 'Lists the states that save_sandbox kept, newest first.',
+    description: 'Lists the states that save_sandbox saved, newest first.',
     path: '/simulations/snapshots',
     query: listQuery({}),
     output: SandboxSnapshot,
@@ -91,7 +91,7 @@ export const sandboxSnapshots = {
     name: 'restore_sandbox',
     title: 'Restore the sandbox',
     description:
-      'Puts the whole sandbox back to a state that save_sandbox kept, clock included, for everybody. Everything made since is gone.',
+      'Restores a saved state of the whole sandbox, clock included, for everyone. Everything created since is gone.',
     path: '/simulations/snapshots/{name}/restore',
     params,
     output: Sandbox,
@@ -107,7 +107,7 @@ export const sandboxSnapshots = {
     effect: 'destructive',
     name: 'delete_sandbox_snapshot',
     title: 'Delete a snapshot of the sandbox',
-    description: 'Deletes a state that save_sandbox kept. The sandbox stays as it is.',
+    description: 'Deletes a saved state. The sandbox itself does not change.',
     path: '/simulations/snapshots/{name}',
     params,
     output: SandboxSnapshot,

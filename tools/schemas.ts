@@ -87,19 +87,19 @@ const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
 
 /** An owner's notes on a record: at most 50 names with their values. */
 export const Tags = z
-  .record(z.string().regex(tagName), z.string().max(500).describe('What it says'))
+  .record(z.string().regex(tagName), z.string().max(500).describe('Tag text'))
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
-  .describe('Notes of your own')
+  .describe('Your own notes')
 
 /** Changes to tags: they are merged, and null deletes one. */
 export const TagChanges = z
-  .record(z.string().regex(tagName), z.string().max(500).nullable().describe('What it says; null deletes it'))
-  .describe('Notes to add, change or delete; the others stay')
+  .record(z.string().regex(tagName), z.string().max(500).nullable().describe('Tag text; null deletes the tag'))
+  .describe('Notes to add, change or delete; other notes are kept')
 
-export const CustomerPartyId = Id('pty').optional().describe('For whom')
+export const CustomerPartyId = Id('pty').optional().describe('To act for')
 
 /** How long to wait for the record to change its status (docs/service.md#waiting). */
-export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('For a change')
+export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('Wait for a change')
 
 /** Returns the query schema of a list (docs/service.md#lists). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
@@ -136,4 +136,4 @@ export const cause = {
   instanceId: z.string().nullable(),
 }
 
-export const Merchant = z.strictObject({ name: Text(100).describe('As it is known') }).describe('Who is paid')
+export const Merchant = z.strictObject({ name: Text(100).describe('Its exact name') }).describe('Who is paid')

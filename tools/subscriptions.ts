@@ -49,8 +49,8 @@ export const cardBehaviors = [
 ] as const
 
 const Every = z.strictObject({
-  unit: z.enum(['week', 'month', 'year']).describe('Of the interval'),
-  count: z.int().positive().describe('How many of them'),
+  unit: z.enum(['week', 'month', 'year']).describe('Unit of the interval'),
+  count: z.int().positive().describe('How many units between payments'),
 })
 
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
@@ -88,9 +88,9 @@ export const Subscription = resource(
     missedPayments: z.array(z.int().positive()),
     attention: z.object({ reason: z.enum(attentionReasons), since: Timestamp }).nullable(),
     mandateId: Id('mdt').nullable(),
-    checkoutUrl: secret(z.url().nullable().describe('Null for who lacks payments.create')),
+    checkoutUrl: secret(z.url().nullable().describe('Null without the permission payments.create')),
     clientSecret: secret(
-      z.string().nullable().describe("For the payer's browser only; null for who lacks payments.create"),
+      z.string().nullable().describe("For the payer's browser only; null without the permission payments.create"),
     ),
     expiresAt: Timestamp.nullable(),
     createdAt: Timestamp,
@@ -145,23 +145,23 @@ export const subscriptions = {
     name: 'create_subscription',
     title: 'Create a subscription',
     description:
-      'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl. It pays nobody by itself.',
+      'Asks a payer for regular card payments to you: amount each time without end, or totalAmount in paymentCount parts. Send the payer checkoutUrl: nothing is paid before they agree there.',
     path: '/subscriptions',
     adds: true,
     attributes: z.strictObject({
       description: Description(200).describe('What the payer pays for'),
       every: Every.describe('1 to 25 weeks or 1 to 5 months'),
-      amount: RequestedCents.optional().describe('Cents a payment, tax included: 5000 is $50.00'),
-      totalAmount: RequestedCents.optional().describe('Cents in all: 30000 is $300.00'),
-      taxAmount: CentsOrZero.describe('Cents of it that are tax; 0: none'),
-      paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
+      amount: RequestedCents.optional().describe('Cents per payment, tax included: 5000 is $50.00'),
+      totalAmount: RequestedCents.optional().describe('Cents in total, tax included: 30000 is $300.00'),
+      taxAmount: CentsOrZero.describe('Cents of tax in the amount; 0: none'),
+      paymentCount: z.int().min(2).max(4).nullable().optional().describe('Only with totalAmount'),
       expiresInMinutes: z
         .int()
         .min(5)
         .max(43_200)
         .nullable()
         .default(1440)
-        .describe('Of the checkout; null (over MCP: in clear): never'),
+        .describe('Lifetime of the checkout; null (over MCP: in clear): unlimited'),
       customerPartyId: CustomerPartyId,
     }),
     errors: [],
@@ -197,7 +197,10 @@ export const subscriptions = {
     title: 'List subscriptions',
     description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
-    query: listQuery({ ...acting.shape, status: z.enum(subscriptionStatuses).describe('Only these').optional() }),
+    query: listQuery({
+      ...acting.shape,
+      status: z.enum(subscriptionStatuses).describe('Only with this status').optional(),
+    }),
     unlisted: ['status'],
     errors: [],
     example: active,
@@ -209,7 +212,7 @@ export const subscriptions = {
     name: 'list_subscription_payments',
     title: 'List the payments of a subscription',
     description:
-      'Lists what was paid, missed and comes next of one subscription, the last payment first; each charge with its transaction.',
+      'Lists the payments of one subscription, latest first: paid, missed and next, each charge with its transaction.',
     path: '/subscriptions/{subscriptionId}/payments',
     params,
     query: listQuery({ customerPartyId: CustomerPartyId }),
@@ -224,7 +227,7 @@ export const subscriptions = {
     effect: 'destructive',
     name: 'cancel_subscription',
     title: 'Cancel a subscription',
-    description: 'Stops every future payment for good, or ends the checkout of a pending one. Ask the person first.',
+    description: 'Stops all future payments, or a pending checkout, for good. Ask the person first.',
     path: '/subscriptions/{subscriptionId}/cancel',
     params,
     attributes: acting,
@@ -239,7 +242,8 @@ export const subscriptions = {
     instanceId: 'agents',
     name: 'resume_subscription',
     title: 'Resume a subscription',
-    description: 'Collects again where it needs_attention: what is due is charged at once. A canceled one is over.',
+    description:
+      'Resumes payments after needs_attention: due payments are charged at once. A canceled subscription cannot be resumed.',
     path: '/subscriptions/{subscriptionId}/resume',
     params,
     attributes: acting,
@@ -254,9 +258,9 @@ export const subscriptions = {
     instanceId: 'agents',
     name: 'mark_subscription_payment_paid',
     title: 'Mark a payment as paid',
-    description: 'Records that a missed payment, or the next, was paid another way; it is never charged.',
+    description: 'Records that a missed payment, or the next one, was paid another way. It is then never charged.',
     path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
-    params: params.extend({ paymentNumber: Digits(z.int().positive()).describe('Which, counted from 1') }),
+    params: params.extend({ paymentNumber: Digits(z.int().positive()).describe('Counted from 1') }),
     attributes: acting,
     setsState: true,
     errors: ['not_found'],
@@ -269,7 +273,7 @@ export const subscriptions = {
     name: 'simulate_subscription_checkout',
     title: 'Pay a checkout',
     description:
-      'Plays the payer who agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
+      'Simulates the payer agreeing and paying payment 1 with a test card, without a browser. If the card is declined, the subscription stays pending.',
     path: '/simulations/subscriptions/{subscriptionId}/checkout',
     params,
     attributes: acting.extend({ card: z.enum(cardBehaviors).describe('How the test card behaves') }),
@@ -281,11 +285,12 @@ export const subscriptions = {
     ...simulation,
     name: 'simulate_subscription_card',
     title: "Change how a payer's card behaves",
-    description: "Sets how the payer's card answers later payments. Then advance_sandbox_clock to when they are due.",
+    description:
+      "Sets how the payer's card behaves for later payments. Next: advance_sandbox_clock to their due dates.",
     path: '/simulations/subscriptions/{subscriptionId}/card',
     params,
     attributes: z.strictObject({
-      behavior: z.enum(cardBehaviors).describe('From then on'),
+      behavior: z.enum(cardBehaviors).describe('How the test card behaves'),
       fromPaymentNumber: z.int().positive().optional().describe('Default: the next payment'),
       customerPartyId: CustomerPartyId,
     }),

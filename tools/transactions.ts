@@ -49,15 +49,15 @@ export const transactions = {
     name: 'list_transactions',
     title: 'List transactions',
     description:
-      'Lists settled money in and out of the wallets, newest first, by any means but cards: list_card_transactions.',
+      'Lists settled money in and out of the wallets, newest first, without card purchases: list_card_transactions.',
     path: '/transactions',
     query: listQuery({
-      type: z.enum(['payment', 'transfer', 'all']).default('all').describe('Only these'),
+      type: z.enum(['payment', 'transfer', 'all']).default('all').describe('Only of this type'),
       counterpartyPartyId: ArgumentId('pty', 'Only with this party').optional(),
       walletId: ArgumentId('wal', 'Only of this wallet').optional(),
       delegated: z
         .enum(['true', 'false'])
-        .describe('true: only what agents did for customers; false: all else')
+        .describe('true: only those made by agents for customers; false: only the others')
         .optional(),
       customerPartyId: CustomerPartyId,
     }),
@@ -69,7 +69,7 @@ export const transactions = {
     ...read,
     name: 'get_transaction',
     title: 'Read a transaction',
-    description: 'Reads one settled movement of money, with the payment, transfer or subscription that it came from.',
+    description: 'Reads one settled movement of money and the payment, transfer or subscription it came from.',
     path: '/transactions/{transactionId}',
     params: z.strictObject({ transactionId: ArgumentId('txn') }),
     query: z.strictObject(actingParty),

@@ -58,7 +58,7 @@ export const Transfer = resource(
 
 const Address = z.strictObject({
   line1: Text(100).describe('Street and number'),
-  city: Text(60).describe('Town'),
+  city: Text(60).describe('City or town'),
   state: Text(60).describe('State or region, such as CA'),
   postalCode: Text(20).describe('ZIP code'),
   country: Formed(/^[A-Z]{2}$/, 'two letters (ISO 3166)'),
@@ -82,20 +82,20 @@ export const transfers = {
     name: 'create_wire',
     title: 'Send a wire',
     description:
-      'Wires money to a bank account, for good; a person or party is paid by create_payment. IN_REVIEW waits for an approval.',
+      'Wires money to a bank account, for good. To pay a person or party: create_payment. IN_REVIEW: needs approval.',
     path: '/wire',
     attributes: z.strictObject({
       amount: RequestedCents,
       currency: RequestedCurrency.default('USD'),
       beneficiary: z
         .strictObject({
-          name: Text(140).describe('Whose account it is'),
+          name: Text(140).describe('The holder of the account'),
           accountNumber: Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters'),
           routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
-          address: Address.describe('Where they live; some banks ask for it').optional(),
+          address: Address.describe('Their address; some banks require it').optional(),
         })
-        .describe('Whom to pay, and where'),
-      description: Description(80).describe('Told to the beneficiary').optional(),
+        .describe('The recipient and their bank account'),
+      description: Description(80).describe('Shown to the beneficiary').optional(),
       customerPartyId: CustomerPartyId,
     }),
     output: Transfer,
@@ -112,12 +112,12 @@ export const transfers = {
     instanceId: 'agents',
     name: 'create_internal_transfer',
     title: 'Transfer between wallets',
-    description: 'Moves money between two wallets of one party. Others are paid by create_payment.',
+    description: 'Moves money between two wallets of one party. To pay others: create_payment.',
     path: '/transfers/internal',
     attributes: z.strictObject({
       amount: RequestedCents,
-      sourceWalletId: ArgumentId('wal', 'wal_… that pays'),
-      destWalletId: ArgumentId('wal', 'wal_… that gets it'),
+      sourceWalletId: ArgumentId('wal', 'wal_… to take the money from'),
+      destWalletId: ArgumentId('wal', 'wal_… to move the money to'),
       description: Description(80).describe('What it is for').optional(),
       tags: Tags.optional(),
       ...actingParty,
@@ -143,7 +143,7 @@ export const transfers = {
     name: 'list_transfers',
     title: 'List transfers',
     description:
-      'Lists deposits, withdrawals, wires and moves between wallets, newest first. What others were paid is in list_payments.',
+      'Lists deposits, withdrawals, wires and transfers between wallets, newest first. Payments to others: list_payments.',
     path: '/transfers',
     query: listQuery(actingParty),
     errors: [],
@@ -155,7 +155,7 @@ export const transfers = {
     name: 'get_transfer',
     title: 'Read a transfer',
     description:
-      'Reads one deposit, withdrawal, wire or move between wallets: its status, and why it failed or came back.',
+      'Reads one deposit, withdrawal, wire or transfer between wallets: its status, and why it failed or was returned.',
     path: '/transfers/{transferId}',
     params: z.strictObject({ transferId: ArgumentId('tfr') }),
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
@@ -167,13 +167,13 @@ export const transfers = {
     ...simulating,
     name: 'fund_sandbox_wallet',
     title: 'Fund a sandbox wallet',
-    description: 'Deposits test money in a wallet.',
+    description: 'Adds test money to a wallet.',
     path: '/simulations/customers/{customerId}/transfers/deposit',
-    params: z.strictObject({ customerId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
+    params: z.strictObject({ customerId: ArgumentId('pty', "Your partyId (whoami) or a customer's") }),
     attributes: z.strictObject({
       amount: RequestedCents,
       currency: RequestedCurrency.default('USD'),
-      walletId: ArgumentId('wal', 'Else the default').optional(),
+      walletId: ArgumentId('wal', 'Omit for the default').optional(),
     }),
     output: Transfer,
     permission: 'wallets.fund',

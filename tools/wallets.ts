@@ -49,7 +49,7 @@ const read = {
 
 const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 
-const walletName = Text(32).describe('What people call it')
+const walletName = Text(32).describe('Name that people see')
 const walletDescription = Description(100).nullable().describe('What it is for')
 
 /** Commands on the lifecycle of wallets, which agents may never use (docs/service.md#agent-policy). */
@@ -71,7 +71,7 @@ export const wallets = {
     result: 'page',
     name: 'list_wallets',
     title: 'List wallets',
-    description: 'Lists wallets and their balances: available can be spent, total less holds.',
+    description: 'Lists wallets and balances: available can be spent, total includes holds.',
     path: '/wallets',
     query: listQuery(actingParty),
     errors: [],
@@ -82,7 +82,7 @@ export const wallets = {
     ...read,
     name: 'get_wallet',
     title: 'Read a wallet',
-    description: 'Reads one wallet whose id is known, with its balance. list_wallets shows all.',
+    description: 'Reads one wallet by id, with its balance. All wallets: list_wallets.',
     path: '/wallets/{walletId}',
     params: walletParams,
     query: z.strictObject(actingParty),
@@ -102,7 +102,7 @@ export const wallets = {
       displayName: walletName,
       description: walletDescription.optional(),
       tags: Tags.optional(),
-      partyId: ArgumentId('pty', 'Your own party, if at all').optional(),
+      partyId: ArgumentId('pty', 'Your own party; can be omitted').optional(),
     }),
     permission: 'wallets.create',
     errors: [],
@@ -115,7 +115,7 @@ export const wallets = {
     name: 'update_wallet',
     title: 'Change a wallet',
     description:
-      "Changes a wallet's name, description or tags, only what is given. It moves no money and changes no status.",
+      "Changes a wallet's name, description or tags. Fields that are left out stay as they are; so do its money and status.",
     path: '/wallets/{walletId}',
     params: walletParams,
     attributes: z.strictObject({
@@ -132,7 +132,7 @@ export const wallets = {
     name: 'set_default_wallet',
     title: 'Set the default wallet',
     description:
-      "Makes a wallet the one your party pays from and is paid into. An agent's own default is set_agent_default_wallet.",
+      'Makes a wallet the default that your party pays from and is paid into. For an agent: set_agent_default_wallet.',
     path: '/wallets/{walletId}/default',
     params: walletParams,
     setsState: true,
@@ -146,7 +146,7 @@ export const wallets = {
     name: 'freeze_wallet',
     title: 'Freeze a wallet',
     description:
-      'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet. freeze_agent_card stops one card.',
+      'Blocks all new payments, transfers and card purchases of a wallet until unfreeze_wallet. To block one card: freeze_agent_card.',
     path: '/wallets/{walletId}/freeze',
     params: walletParams,
     setsState: true,
@@ -159,7 +159,7 @@ export const wallets = {
     idempotency: 'ignored',
     name: 'unfreeze_wallet',
     title: 'Unfreeze a wallet',
-    description: 'Lets a wallet pay and be paid again after freeze_wallet. It does not unfreeze cards.',
+    description: 'Lets a frozen wallet pay and be paid again. Frozen cards stay frozen.',
     path: '/wallets/{walletId}/unfreeze',
     params: walletParams,
     setsState: true,

@@ -64,7 +64,7 @@ export const WebhookDelivery = resource(
 /** The most webhooks of a party. A party that needs more can subscribe one webhook to more events. */
 export const mostWebhooks = 100
 
-const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also takes http to it')
+const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also accepts http to that machine')
 const EnabledEvents = z
   .array(z.string().min(1).max(100))
   .min(1)
@@ -89,7 +89,7 @@ export const webhooks = {
     name: 'create_webhook',
     title: 'Create a webhook',
     description:
-      'Tells an address of your events from now on. Its signingSecret, shown once, proves that they are ours.',
+      'Sends your events to an address from now on. The receiver verifies them with signingSecret, which is shown only once.',
     path: '/webhooks',
     attributes: z.strictObject({
       url: WebhookUrl,
@@ -108,9 +108,9 @@ export const webhooks = {
     result: 'page',
     name: 'list_webhooks',
     title: 'List webhooks',
-    description: 'Lists the webhooks of your party. What became of their deliveries: list_webhook_deliveries.',
+    description: 'Lists the webhooks of your party. Their deliveries: list_webhook_deliveries.',
     path: '/webhooks',
-    query: listQuery({ status: z.enum(webhookStatuses).describe('Only these').optional() }),
+    query: listQuery({ status: z.enum(webhookStatuses).describe('Only with this status').optional() }),
     errors: [],
   }),
 
@@ -119,7 +119,7 @@ export const webhooks = {
     name: 'get_webhook',
     title: 'Read a webhook',
     description:
-      'Reads one webhook. DISABLED: it was switched off, or failed for two days; enable it by update_webhook.',
+      'Reads one webhook. DISABLED: it was switched off, or failed for two days; enable it with update_webhook.',
     path: '/webhooks/{webhookId}',
     params,
     errors: ['not_found'],
@@ -130,7 +130,7 @@ export const webhooks = {
     method: 'PATCH',
     name: 'update_webhook',
     title: 'Change a webhook',
-    description: 'Changes address, events, description, tags or status of a webhook, only what is given.',
+    description: 'Changes only the given fields of a webhook: address, events, description, tags or status.',
     path: '/webhooks/{webhookId}',
     params,
     attributes: z.strictObject({
@@ -138,7 +138,7 @@ export const webhooks = {
       description: Words.nullable().optional(),
       enabledEvents: EnabledEvents.optional(),
       tags: TagChanges.optional(),
-      status: z.enum(webhookStatuses).describe('DISABLED: it is told nothing').optional(),
+      status: z.enum(webhookStatuses).describe('DISABLED: it receives no events').optional(),
     }),
     errors: ['not_found'],
   }),
@@ -148,7 +148,7 @@ export const webhooks = {
     ...removing,
     name: 'delete_webhook',
     title: 'Delete a webhook',
-    description: 'Deletes a webhook, and what it was not told yet. To pause one: update_webhook.',
+    description: 'Deletes a webhook and its undelivered events. To pause one: update_webhook.',
     path: '/webhooks/{webhookId}',
     params,
     meta: z.object({ deleted: z.literal(true) }),
@@ -160,11 +160,12 @@ export const webhooks = {
     effect: 'destructive',
     name: 'rotate_webhook_secret',
     title: "Rotate a webhook's secret",
-    description: 'Makes a new signing secret, shown once. Deliveries carry both signatures until the old one expires.',
+    description:
+      'Creates a new signing secret, shown only once. Deliveries carry both signatures until the old secret expires.',
     path: '/webhooks/{webhookId}/rotate-secret',
     params,
     attributes: z.strictObject({
-      expiresInSeconds: z.int().min(0).max(86_400).describe('How long the old one stays; 0: not at all'),
+      expiresInSeconds: z.int().min(0).max(86_400).describe('How long the old secret stays valid; 0: not at all'),
     }),
     output: RotatedWebhook,
     adds: true,
@@ -177,10 +178,10 @@ export const webhooks = {
     name: 'list_webhook_deliveries',
     title: 'List deliveries of a webhook',
     description:
-      'Lists what a webhook was told, newest first: whether it arrived, what it answered, and when it is tried again.',
+      "Lists a webhook's deliveries, newest first: whether each arrived, the receiver's answer, and the next attempt.",
     path: '/webhooks/{webhookId}/deliveries',
     params,
-    query: listQuery({ status: z.enum(deliveryStatuses).describe('Only these').optional() }),
+    query: listQuery({ status: z.enum(deliveryStatuses).describe('Only with this status').optional() }),
     output: WebhookDelivery,
     errors: ['not_found'],
     extension: true,
@@ -191,7 +192,7 @@ export const webhooks = {
     idempotency: 'ignored',
     name: 'send_test_event',
     title: 'Send a test event',
-    description: 'Delivers an event of the type webhook.test to a webhook, whatever it is enabled for.',
+    description: 'Sends an event of the type webhook.test to a webhook, even if it is not subscribed to that type.',
     path: '/webhooks/{webhookId}/test',
     params,
     output: Event,

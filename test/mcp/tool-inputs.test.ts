@@ -93,7 +93,7 @@ describe('a host that drops bounds, forms and defaults', () => {
       return path.reduce((inner: Schema | undefined, step) => inner?.properties?.[step], schema)?.description
     }
     expect(described('advance_sandbox_clock', 'to')).toBe('Later than now; RFC 3339, as 2026-01-31T12:00:00Z')
-    expect(described('issue_agent_card', 'expiresInMinutes')).toBe('Usable for; 5 to 1440; default 60')
+    expect(described('issue_agent_card', 'expiresInMinutes')).toBe('Lifetime; 5 to 1440; default 60')
     expect(described('create_wire', 'beneficiary', 'routingNumber')).toBe('9 digits')
     expect(described('create_wire', 'beneficiary', 'address', 'country')).toBe('two letters (ISO 3166)')
   })
@@ -244,7 +244,7 @@ describe('the text sent to a model with every request', () => {
     const described = (environment: Environment, name: string) =>
       toolList(everyTool(environment)).find((tool) => tool.name === name)?.description
     for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {
-      expect(described('sandbox', name)).toMatch(/ Sandbox: no real money\.$/)
+      expect(described('sandbox', name)).toMatch(/ No real money\.$/)
       expect(described('production', name)).toMatch(/ Real money\.$/)
     }
     expect(described('sandbox', 'get_agent_card')).not.toContain('money')
@@ -253,7 +253,7 @@ describe('the text sent to a model with every request', () => {
 
 test('a card works at any merchant of the sandbox, as its tool says', async () => {
   const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
-  expect(offered?.tool.description).toContain('the sandbox takes any')
+  expect(offered?.tool.description).toContain('any in the sandbox')
   const world = await createWorld(sqlite)
   const cardId = await world.issueCard({ merchant: { name: 'Books' } })
   const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Flowers' } }

@@ -16,7 +16,7 @@ test('a tool of production is that of the sandbox, but that it reaches somebody 
     const { description = '', annotations, ...same } = sandbox.get(name) ?? {}
     expect(production.find((tool) => tool.name === name)).toEqual({
       ...same,
-      description: description.replace(/ Sandbox: no real money\.$/, ' Real money.'),
+      description: description.replace(/ No real money\.$/, ' Real money.'),
       annotations: { ...annotations, openWorldHint: effect !== 'read' },
     })
   }

@@ -80,7 +80,7 @@ describe('a parameter', () => {
     ['Status', 'list_approvals.status', true],
     ['The status of the approval', 'list_approvals.status', true],
     ['', 'list_approvals.status', true],
-    ['Only these', 'list_approvals.status', false],
+    ['Only this status', 'list_approvals.status', false],
     ['Cents: 5000 is $50.00', 'create_payment.amount', false],
   ])('%s of %s repeats it: %s', (text, path, expected) => expect(repeats(text, path)).toBe(expected))
 })
@@ -128,6 +128,13 @@ describe('a tool', () => {
       for (const word of named(description)) expect(offered, `${name} names ${word}`).toContain(word)
     }
   })
+})
+
+test('the default set costs a model at most 25 tools and 12,515 characters', () => {
+  const set = toolList({ ...everyTool('sandbox'), actor: 'agent', toolsets: ['default'] })
+  const sent = set.map(({ name, title, description, inputSchema }) => ({ name, title, description, inputSchema }))
+  expect(set.length).toBeLessThanOrEqual(25)
+  expect(JSON.stringify(sent).length).toBeLessThanOrEqual(12_515)
 })
 
 test('the default set covers buying, paying, reading the activity, waiting for an approval, and money to rehearse with', () => {

@@ -5,7 +5,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 export const maskedCardDetails = {
   title: 'Show a card to the person',
   description:
-    "Shows a card's number to the person on a page that opens once, to pay its merchant. You get its last four digits and expiration.",
+    "Shows the person a card's number, on a page that opens once, to pay its merchant. You see only its last four digits and expiration.",
   output: AgentCardDetails.extend({ attributes: AgentCardDetails.shape.attributes.omit({ cvv: true }) }),
 } as const satisfies Partial<OperationDefinition>
 

@@ -88,7 +88,7 @@ function describedFor(
   return movesMoney ? `${description} ${stakes[environment]}` : description
 }
 
-const stakes = { sandbox: 'Sandbox: no real money.', production: 'Real money.' } as const
+const stakes = { sandbox: 'No real money.', production: 'Real money.' } as const
 
 type Json = Record<string, unknown>
 

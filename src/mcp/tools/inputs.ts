@@ -28,10 +28,10 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (takesKey(operation)) {
-    const description = operation.adds === true ? 'If told, or to redo' : 'Only if told'
+    const description = operation.adds === true ? 'Usually omit; a new one acts again' : 'Usually omit'
     properties.idempotencyKey = { type: 'string', description }
   }
-  if (hasDecision) properties.decision = { type: 'string', description: 'Only if told' }
+  if (hasDecision) properties.decision = { type: 'string', description: 'Id given in a result' }
   const needed =
     schema.required?.filter((name) => properties[name] !== undefined && !Object.hasOwn(filledIn, name)) ?? []
   const required = needed.length === 0 ? {} : { required: needed }
@@ -204,7 +204,7 @@ function keepBounds(schema: Json): void {
 }
 
 function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {
-  const properties = { key: { type: 'string', description: 'What it is about' }, value: compactInput(value) }
+  const properties = { key: { type: 'string', description: 'Tag name' }, value: compactInput(value) }
   const items = { type: 'object', properties, required: ['key', 'value'], additionalProperties: false }
   return { type: 'array', ...kept, items }
 }
