@@ -77,7 +77,7 @@ export const agentCustomers = {
     query: listQuery({
       status: z
         .union([z.enum(invitationStatuses), z.array(z.enum(invitationStatuses)).max(invitationStatuses.length)])
-        .describe('Only with this status, or one of these')
+        .describe('Only this status, or one of these')
         .optional(),
       customerEmail: z.string().max(320).describe('Only to this email address').optional(),
       agentId: ArgumentId('agt', 'Only for this agent').optional(),

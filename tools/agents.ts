@@ -68,7 +68,7 @@ export const agents = {
     title: 'List agents',
     description: 'Lists the agents of your party, newest first. Agents of one wallet: list_wallet_agents.',
     path: '/agents',
-    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only with this status').optional() }),
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only this status').optional() }),
     permission: 'agents.read',
     errors: [],
   }),

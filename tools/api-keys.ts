@@ -72,7 +72,7 @@ export const apiKeys = {
     title: 'List API keys',
     description: 'Lists the keys that act as your party, newest first, without their secrets.',
     path: '/api-keys',
-    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only with this status').optional() }),
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only this status').optional() }),
     permission: 'api_keys.read',
     errors: [],
   }),

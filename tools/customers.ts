@@ -93,7 +93,7 @@ export const customers = {
     description: 'Lists customers. To act for one, pass its id as customerPartyId.',
     path: '/customers',
     query: listQuery(
-      { status: z.enum(['active', 'revoked', 'all']).default('active').describe('Only with this status') },
+      { status: z.enum(['active', 'revoked', 'all']).default('active').describe('Only this status') },
       20,
     ),
     unlisted: ['status'],

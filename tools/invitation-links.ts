@@ -58,7 +58,7 @@ export const invitationLinks = {
     title: 'List invitation links',
     description: 'Lists the links through which anyone can connect to your agents, newest first, without their tokens.',
     path: '/customers/invitation-links',
-    query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only with this status').optional() }),
+    query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only this status').optional() }),
     permission: 'invitation_links.read',
     errors: [],
     example: active,

@@ -45,7 +45,7 @@ export const partyInvitations = {
     query: listQuery({
       partyId: ArgumentId('pty', 'Your own party').optional(),
       email: Email.describe('Only to this email address').optional(),
-      status: z.enum(partyInvitationStatuses).describe('Only with this status').optional(),
+      status: z.enum(partyInvitationStatuses).describe('Only this status').optional(),
     }),
     permission: 'party_invitations.read',
     errors: [],

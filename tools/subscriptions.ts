@@ -197,10 +197,7 @@ export const subscriptions = {
     title: 'List subscriptions',
     description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
-    query: listQuery({
-      ...acting.shape,
-      status: z.enum(subscriptionStatuses).describe('Only with this status').optional(),
-    }),
+    query: listQuery({ ...acting.shape, status: z.enum(subscriptionStatuses).describe('Only this status').optional() }),
     unlisted: ['status'],
     errors: [],
     example: active,
@@ -242,8 +239,7 @@ export const subscriptions = {
     instanceId: 'agents',
     name: 'resume_subscription',
     title: 'Resume a subscription',
-    description:
-      'Resumes payments after needs_attention: due payments are charged at once. A canceled subscription cannot be resumed.',
+    description: 'Resumes after needs_attention: due payments are charged at once. A canceled one cannot be resumed.',
     path: '/subscriptions/{subscriptionId}/resume',
     params,
     attributes: acting,
@@ -285,8 +281,7 @@ export const subscriptions = {
     ...simulation,
     name: 'simulate_subscription_card',
     title: "Change how a payer's card behaves",
-    description:
-      "Sets how the payer's card behaves for later payments. Next: advance_sandbox_clock to their due dates.",
+    description: "Sets how the payer's card behaves later. Next: advance_sandbox_clock to the due dates.",
     path: '/simulations/subscriptions/{subscriptionId}/card',
     params,
     attributes: z.strictObject({

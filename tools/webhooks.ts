@@ -110,7 +110,7 @@ export const webhooks = {
     title: 'List webhooks',
     description: 'Lists the webhooks of your party. Their deliveries: list_webhook_deliveries.',
     path: '/webhooks',
-    query: listQuery({ status: z.enum(webhookStatuses).describe('Only with this status').optional() }),
+    query: listQuery({ status: z.enum(webhookStatuses).describe('Only this status').optional() }),
     errors: [],
   }),
 
@@ -181,7 +181,7 @@ export const webhooks = {
       "Lists a webhook's deliveries, newest first: whether each arrived, the receiver's answer, and the next attempt.",
     path: '/webhooks/{webhookId}/deliveries',
     params,
-    query: listQuery({ status: z.enum(deliveryStatuses).describe('Only with this status').optional() }),
+    query: listQuery({ status: z.enum(deliveryStatuses).describe('Only this status').optional() }),
     output: WebhookDelivery,
     errors: ['not_found'],
     extension: true,
