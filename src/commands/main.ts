@@ -139,6 +139,16 @@ function withoutSettings(program: Command): void {
     .description('Show the help of a command, or all settings: payments-mcp help settings.')
     .argument('[topic]', 'A command, or settings')
     .action((topic: string | undefined) => orExplain(async () => showHelp(program, topic)))
+  program
+    .command('completion')
+    .description('Print the script that completes commands and flags in a shell.')
+    .argument('<shell>', 'bash, zsh or fish')
+    .action((shell: string) =>
+      orExplain(async () => {
+        const { completionScript } = await import('./completion.ts')
+        process.stdout.write(completionScript(program, shell))
+      }),
+    )
 }
 
 function showHelp(program: Command, topic: string | undefined): void {
