@@ -3,12 +3,34 @@ import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
-import { StoreBusyError } from '../../src/service/store/engine/store.ts'
+import { StaleWriteError, StoreBusyError } from '../../src/service/store/engine/store.ts'
 import { insertWallet, listWallets } from '../../src/service/store/wallets.ts'
 import { postgres } from '../support/databases.ts'
+import { recordStatements } from '../support/statements.ts'
 import { addParties, addWallet, times, wallet, walletIds } from './wallets.ts'
 
 describe('the store on PostgreSQL', () => {
+  test.each(['wallet wal_1', 'party invitation pin_1'])(
+    'locks the name of a stale write before it tries again: %s',
+    async (what) => {
+      const { store, drop } = await postgres.create({ ...realSystem, sleep: async () => {} })
+      const heard = recordStatements()
+      try {
+        let attempts = 0
+        await store.transaction(async (tx) => {
+          tx.apart()
+          await addWallet(tx)
+          attempts += 1
+          if (attempts === 1) throw new StaleWriteError(what)
+        })
+        expect(heard.texts.filter((text) => text.startsWith('insert into locks'))).toHaveLength(1)
+      } finally {
+        heard.stop()
+        await drop()
+      }
+    },
+  )
+
   test('a name claimed by another transaction of the process cannot be claimed until it ends', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(async (tx) => {

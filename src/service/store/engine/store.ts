@@ -113,9 +113,13 @@ export interface TransactionOptions {
 
 /** A compare-and-set found another version than the one that was read. */
 export class StaleWriteError extends Error {
+  /** Names the row. */
+  readonly what: string
+
   constructor(what: string) {
     super(`${what} was changed by another transaction.`)
     this.name = 'StaleWriteError'
+    this.what = what
   }
 }
 
