@@ -33,7 +33,7 @@ export function partiesUnsaid(text: string): string[] {
 
 /** The queries that may read all parties' rows, each with its reason. All of them use an index. */
 const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
-  [/^select "offsetMs"/, 'the clock, and what is due next, are common to all'],
+  [/^select "clock"\."offsetMs"/, 'the clock, and what is due next, are common to all'],
   [
     /^select "partyId" from \(select \* from \(\(select "id", "partyId", "(holdExpiresAtMs|nextEventAtMs)"/,
     'to whom something is due',

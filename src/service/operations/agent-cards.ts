@@ -4,15 +4,24 @@ import { fail } from '../../core/errors.ts'
 import { monthAndYear, newId, newSecret, sha256, timestamp } from '../../core/system.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { requireWalletPermission } from '../request/permission-checks.ts'
+import { neededOnWallets, refuseUnheld, requireWalletPermission } from '../request/permission-checks.ts'
 import { type CardSwitch, cardStatus, switched } from '../rules/agent-cards.ts'
-import { findAgentCard, insertAgentCard, listAgentCards, saveAgentCardFreeze } from '../store/agent-cards.ts'
+import {
+  findAgentCard,
+  findPayableCard,
+  insertAgentCard,
+  listAgentCards,
+  type PayableCard,
+  saveAgentCardFreeze,
+} from '../store/agent-cards.ts'
 import { findAgentOfAnyParty } from '../store/agents.ts'
 import { insertCardPage } from '../store/card-pages.ts'
+import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentCardRow } from '../store/schema/agent-cards.ts'
+import type { AgentRow } from '../store/schema/agents.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
-import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
+import { defaultWallet, findPayingWallet, type PayingWallet } from '../store/wallets.ts'
 import { requireCardWithinLimits } from './steps/check-spending-limits.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
@@ -27,10 +36,8 @@ export const agentCardHandlers = {
   issueAgentCard: async (input, context) => {
     const { tx, actor, partyId, instanceId, nowMs, system } = context
     if (actor.agentId === null) throw new Error('Bug: only agents pass the gate of issue_agent_card.')
-    const party = await findParty(tx, partyId)
-    if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
-    const wallet = await payingWallet(context)
-    await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId }, input.maximumAmount)
+    const { wallet, agent } = await requirePayingWallet(context)
+    await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId, agent }, input.maximumAmount)
     const row: AgentCardRow = {
       id: newId('pcd', system, nowMs),
       partyId,
@@ -113,18 +120,42 @@ export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
 export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {
   const { tx, actor, operation } = context
   const card = await findAgentCard(tx, cardScope(context), cardId)
-  if (card === undefined) fail('not_found', { detail: `There is no card ${cardId}.` })
+  if (card === undefined) failNoCard(cardId)
   await requireWalletPermission(tx, actor, operation, { id: card.walletId, partyId: card.partyId })
   return card
 }
 
-async function payingWallet({ tx, actor, partyId, operation }: Context): Promise<WalletRow> {
-  const own = actor.agentId !== null && partyId === actor.partyId
-  const wallet = own ? await agentDefaultWallet(tx, partyId, actor.agentId ?? '') : await defaultWallet(tx, partyId)
+/** Returns a card as `loadCard` does, with all that decides on a purchase. @throws 404, 403. */
+export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
+  const { tx, actor, operation, partyId } = context
+  const needed = neededOnWallets(actor, operation, partyId)
+  const found = await findPayableCard(tx, cardScope(context), cardId, needed)
+  if (found === undefined) failNoCard(cardId)
+  if (needed !== null && !found.isHeld) refuseUnheld(needed, found.wallet.id)
+  return found
+}
+
+function failNoCard(cardId: string): never {
+  fail('not_found', { detail: `There is no card ${cardId}.` })
+}
+
+/** Returns the wallet that pays for a new card, and the caller's agent if it belongs to the wallet's party. */
+async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRow; agent: AgentRow | undefined }> {
+  const { tx, actor, partyId, operation } = context
+  const needed = neededOnWallets(actor, operation, partyId)
+  const { party, wallet, agent, isHeld } =
+    needed === null ? await customersWallet(tx, partyId) : await findPayingWallet(tx, partyId, needed)
+  if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
   if (wallet === undefined)
     fail('forbidden', { detail: 'The agent has no wallet to pay from. Ask its owner to attach one.' })
-  await requireWalletPermission(tx, actor, operation, wallet)
-  return wallet
+  if (needed !== null && !isHeld) refuseUnheld(needed, wallet.id)
+  return { wallet, agent }
+}
+
+/** Finds the default wallet of a customer, whose grant allows more or less than a permission on a wallet. */
+async function customersWallet(tx: Transaction, partyId: string): Promise<PayingWallet> {
+  const [party, wallet] = await Promise.all([findParty(tx, partyId), defaultWallet(tx, partyId)])
+  return { party, wallet, agent: undefined, isHeld: false }
 }
 
 export function cardView(row: AgentCardRow, nowMs: number): z.output<typeof AgentCard> {

@@ -17,7 +17,7 @@ import { capturePurchase, type Paid, refundPurchase, releasePurchase } from '../
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { findWallet } from '../store/wallets.ts'
-import { loadCard } from './agent-cards.ts'
+import { loadPayableCard } from './agent-cards.ts'
 import { authorizeCard } from './steps/authorize-card.ts'
 
 export const cardTransactionHandlers = {
@@ -33,14 +33,14 @@ export const cardTransactionHandlers = {
 
   simulateCardAuthorization: async (input, context) => {
     const { actor, instanceId, nowMs, attempt } = context
-    const card = await loadCard(context, input.cardId)
-    requireNotFrozen(card, nowMs)
+    const payable = await loadPayableCard(context, input.cardId)
+    requireNotFrozen(payable.card, nowMs)
     if (attempt === 'first' && staysUnresolved(input.merchant.name)) {
       const detail =
         'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'
       fail('service_unavailable', { detail, retryable: true })
     }
-    const authorized = await authorizeCard(context, card, {
+    const authorized = await authorizeCard(context, payable, {
       merchantName: input.merchant.name,
       amountCents: input.amount,
       agentId: actor.agentId,

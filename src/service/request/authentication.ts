@@ -4,7 +4,7 @@ import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { equalSecrets, sha256 } from '../../core/system.ts'
 import { findExchanged, findGrantToken } from '../store/access-tokens.ts'
 import type { Times } from '../store/clock.ts'
-import { findCredential } from '../store/credentials.ts'
+import { type CredentialBy, findCredential, type KnownCredential } from '../store/credentials.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
@@ -21,6 +21,21 @@ export interface Authority {
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The claims of the credential if it is an intact, current signed token. */
   claims: AccessTokenClaims | undefined
+  /** The rows that were read ahead, with the key that `keyIn` finds. */
+  ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
+}
+
+/** Returns how to find the key in a header; undefined if there is none that is read ahead. */
+export function keyIn(authorization: string | null, { environment, local }: Pick<Authority, 'environment' | 'local'>) {
+  const credential = authorization === null ? undefined : bearerOf(authorization)
+  if (credential === undefined || looksSigned(credential)) return undefined
+  if (credential.startsWith(credentialPrefix('exchanged_token', environment))) return undefined
+  return keyBy(sha256(credential), local)
+}
+
+function keyBy(secretHash: string, local: LocalCredentials): CredentialBy {
+  const id = local.get(secretHash)
+  return id === undefined ? { secretHash } : { id }
 }
 
 /** Credentials that only this process knows: the hash of each, and the id of its key. */
@@ -127,10 +142,10 @@ export function keyIsValid(row: CredentialRow & { agentStatus: string | null }, 
   )
 }
 
-async function findByKey(tx: Transaction, secretHash: string, { local, times }: Authority): Promise<Found> {
-  const keyId = local.get(secretHash)
-  const row = await findCredential(tx, keyId === undefined ? { secretHash } : { id: keyId })
-  if (row === undefined || (keyId === undefined && !equalSecrets(row.secretHash, secretHash))) return undefined
+async function findByKey(tx: Transaction, secretHash: string, { local, times, ahead }: Authority): Promise<Found> {
+  const by = keyBy(secretHash, local)
+  const row = ahead === undefined ? await findCredential(tx, by) : (await ahead).credential
+  if (row === undefined || ('secretHash' in by && !equalSecrets(row.secretHash, secretHash))) return undefined
   const { nowMs } = await times
   return { ...row, valid: keyIsValid(row, nowMs) }
 }

@@ -5,11 +5,12 @@ import type { PartyStatus } from '../rules/parties.ts'
 import { chainEndAt } from '../store/activity.ts'
 import { readTimes } from '../store/clock.ts'
 import { type CommandRows, commandRows } from '../store/command-rows.ts'
+import type { CredentialBy } from '../store/credentials.ts'
 import { keepingEarlier, readingEarlier } from '../store/earlier-states.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { type RootKeys, rootKeys } from '../store/root-keys.ts'
 import { recordActivity } from './activity.ts'
-import type { Settling } from './due-effects.ts'
+import { type Moment, momentOf, readMoment, readTimesAndRows, type Settling } from './due-effects.ts'
 import { type Context, listBehind } from './handler.ts'
 import { type Claim, claim, claimName, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
 import type { Done, Parsed, Phase } from './phases.ts'
@@ -66,10 +67,30 @@ export interface Ahead {
  * Locks the party and reads ahead behind that lock: then no other request records anything under its keys or in its
  * activity.
  */
-export function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
+export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): Ahead {
+  const { partyId, key } = expected
   const locked = tx.lockParty(partyId)
-  const ahead = { partyId, locked, rows: commandRows(tx, { partyId, key: sha256(key) }), keys: tx.shared(rootKeys) }
-  // A request that is refused before they are needed leaves them behind.
+  const rows = commandRows(tx, { partyId, key: sha256(key), credential })
+  return leftBehind({ partyId, locked, rows, keys: tx.shared(rootKeys) })
+}
+
+/** Begins the reads that depend on no answer: of the moment, and of what the command most likely needs. */
+export function readFirst(
+  tx: Transaction,
+  expected: Expected | undefined,
+  credential: CredentialBy | undefined,
+): { reading: Promise<Moment>; early: Ahead | undefined } {
+  if (expected === undefined || tx.dialect === 'postgres') {
+    return { reading: tx.shared(readMoment), early: expected && readAhead(tx, expected, credential) }
+  }
+  const { partyId, key } = expected
+  const { times, rows } = readTimesAndRows(tx, { partyId, key: sha256(key), credential })
+  const early = leftBehind({ partyId, locked: tx.lockParty(partyId), rows, keys: tx.shared(rootKeys) })
+  return { reading: times.then(momentOf), early }
+}
+
+/** A request that is refused before these reads are needed leaves them behind. */
+function leftBehind(ahead: Ahead): Ahead {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead
 }

@@ -8,8 +8,10 @@ import {
   nextRecords,
   readTimes,
   type Times,
+  type TimesAndNext,
   timesAndNext,
 } from '../store/clock.ts'
+import { timesAndRows } from '../store/command-rows.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { isRetryDue } from '../store/failed-effects.ts'
@@ -45,9 +47,16 @@ export interface Moment {
 
 /** Reads all of it in one query. */
 export async function readMoment(tx: Transaction): Promise<Moment> {
-  const { times, nextAtMs, faults } = await readTimesAndNext(tx)
+  return momentOf(await readTimesAndNext(tx))
+}
+
+/** Returns the moment of a reading of the time. */
+export function momentOf({ times, nextAtMs, faults }: TimesAndNext): Moment {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
+
+/** Reads the time and a command's rows in one statement. */
+export const readTimesAndRows = timesAndRows(allMoments)
 
 /** Returns the time of the next timed event of any party; null if there is none. */
 export async function nextDueMs(store: Store): Promise<number | null> {

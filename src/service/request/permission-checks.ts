@@ -4,7 +4,7 @@ import { allows, heldByAgent, type Permission, permissions, refusalOf } from '..
 import { findAgent } from '../store/agents.ts'
 import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { agentHolds } from '../store/wallet-permissions.ts'
+import { agentHolds, type Holder } from '../store/wallet-permissions.ts'
 import { defaultWallet } from '../store/wallets.ts'
 
 /** The identity that a credential acts as (docs/service.md#credential-modes). */
@@ -105,10 +105,22 @@ export async function requireWalletPermission(
   operation: OperationDefinition,
   wallet: { id: string; partyId: string },
 ): Promise<void> {
-  const needed = heldByAgent(operation.permission)
-  if (needed === null || actor.agentId === null || wallet.partyId !== actor.partyId) return
-  if (await agentHolds(tx, actor.agentId, wallet, needed)) return
-  fail('forbidden', { detail: `This agent does not hold ${needed} on the wallet ${wallet.id}.` })
+  const needed = neededOnWallets(actor, operation, wallet.partyId)
+  if (needed !== null && !(await agentHolds(tx, needed.agentId, wallet, needed.permission)))
+    refuseUnheld(needed, wallet.id)
+}
+
+/** Returns the permission that the caller must hold on a wallet of that party; null if it needs none. */
+export function neededOnWallets(actor: Actor, operation: OperationDefinition, partyId: string): Holder | null {
+  const permission = heldByAgent(operation.permission)
+  return permission === null || actor.agentId === null || partyId !== actor.partyId
+    ? null
+    : { agentId: actor.agentId, permission }
+}
+
+/** @throws 403 `forbidden`. */
+export function refuseUnheld({ permission }: Holder, walletId: string): never {
+  fail('forbidden', { detail: `This agent does not hold ${permission} on the wallet ${walletId}.` })
 }
 
 /** The same of what is the party's and no wallet's: the agent holds the permission on the default one. */

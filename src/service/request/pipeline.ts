@@ -8,11 +8,11 @@ import type { Times } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { applyOtherAnswer, settleAfterwards } from './after-commit.ts'
-import { authenticate } from './authentication.ts'
+import { authenticate, keyIn } from './authentication.ts'
 import { entriesForOtherRuns, noteCall } from './call-entries.ts'
 import { withChallenge } from './challenge-header.ts'
-import { type Expected, handleEach, handleOnce, readAhead, recordFailure, transact } from './command.ts'
-import { type Moment, readMoment, requireSettled, type Settling, whenSettled } from './due-effects.ts'
+import { type Expected, handleEach, handleOnce, readAhead, readFirst, recordFailure, transact } from './command.ts'
+import { requireSettled, type Settling, whenSettled } from './due-effects.ts'
 import { type AuthenticationDependencies, authenticateEarly, verifyToken } from './early-authentication.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
 import type { Handlers } from './handler.ts'
@@ -190,10 +190,13 @@ async function inTransaction(
 ): Promise<Done> {
   const { store, system, lastUses } = dependencies
   const { operation, incoming, plan } = given.arrived
-  // Reads that depend on no answer are begun at once.
-  const reading = tx.shared(readMoment)
-  const early = given.expected && readAhead(tx, given.expected)
-  const known = await identify(dependencies, tx, given, reading)
+  const { environment, localCredentials: local } = dependencies
+  const sought =
+    given.arrived.pageActor === undefined
+      ? keyIn(incoming.headers.get('authorization'), { environment, local })
+      : undefined
+  const { reading, early } = readFirst(tx, given.expected, sought)
+  const known = await identify(dependencies, tx, given, { reading, early })
   progress.reached = known
   const moment = await reading
   const { actor } = known
@@ -219,12 +222,12 @@ async function identify(
   { environment, localCredentials }: Dependencies,
   tx: Transaction,
   { arrived, claims }: Attempt,
-  reading: Promise<Moment>,
+  { reading, early }: ReturnType<typeof readFirst>,
 ): Promise<Known> {
   const times = reading.then((moment) => moment.times)
   // A request without a credential is refused before the time is known.
   times.catch(() => {})
-  const authority = { environment, local: localCredentials, times, claims }
+  const authority = { environment, local: localCredentials, times, claims, ahead: early?.rows }
   const authorization = arrived.incoming.headers.get('authorization')
   const [actor, { nowMs, epoch }] = await Promise.all([
     arrived.pageActor ?? authenticate(tx, authorization, authority),

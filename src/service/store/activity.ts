@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -25,6 +25,7 @@ const last = prepared((db, by: { partyId: string }) =>
 
 /** Adds a row to its party's chain. @throws StaleWriteError if another row took its number since the head was read. */
 export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
+  if (tx.dialect === 'postgres') return insertWithResources(tx, row)
   await insert(tx, row)
   const { partyId, sequence } = row
   const ids = [...new Set(JSON.parse(row.resourceIds) as string[])]
@@ -36,13 +37,32 @@ export async function insertActivity(tx: Transaction, row: ActivityRow): Promise
 
 const insertResources = insertingSeveral('activityResources')
 
-const insert = changingOne(
+const what = ({ partyId }: ActivityRow) => `activity ${partyId}`
+
+const insert = changingOne((db, row: ActivityRow) => inserted(db, row), what)
+
+function inserted(db: Kysely<Tables>, row: ActivityRow) {
+  return db
+    .insertInto('activity')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing())
+}
+
+/** Does in one statement what SQLite needs two for. */
+const insertWithResources = changingOne(
   (db, row: ActivityRow) =>
     db
-      .insertInto('activity')
-      .values(row)
-      .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing()),
-  ({ partyId }) => `activity ${partyId}`,
+      .with('named', (inner) =>
+        inner
+          .insertInto('activityResources')
+          .expression(
+            sql`select distinct ${row.partyId}, ids.id, cast(${row.sequence} as bigint) from jsonb_array_elements_text(cast(${row.resourceIds} as jsonb)) as ids (id)`,
+          ),
+      )
+      .with('changed', (inner) => inserted(inner as unknown as Kysely<Tables>, row).returning('sequence'))
+      .selectFrom('changed')
+      .select(sql<number>`1 / count(*)`.as('one')),
+  what,
 )
 
 export interface ActivityScope {

@@ -2,13 +2,16 @@ import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { inBatches } from './engine/batches.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
+import { joined, rowIn } from './engine/joined-rows.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { tell } from './events.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
+import type { AgentRow } from './schema/agents.ts'
 import type { Tables } from './schema/tables.ts'
-import type { ListScope } from './wallet-permissions.ts'
+import type { WalletRow } from './schema/wallets.ts'
+import type { Holder, ListScope } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
 /** The cards on a party's wallets; for an agent, only those issued to it. */
@@ -21,6 +24,51 @@ export async function findAgentCard(tx: Transaction, scope: CardScope, id: strin
   const { rows } = await cardById(tx, { id, partyId: scope.partyId })
   return rows.find((row) => scope.agentId === null || row.agentId === scope.agentId)
 }
+
+/** A card, the wallet that pays for it, and its agent. */
+export interface PayableCard {
+  card: AgentCardRow
+  wallet: WalletRow
+  agent: AgentRow | undefined
+  /** Whether the agent that asks holds the permission on the wallet. */
+  isHeld: boolean
+}
+
+/** Finds a card in the scope with all that decides on a purchase, in one statement. */
+export async function findPayableCard(
+  tx: Transaction,
+  scope: CardScope,
+  id: string,
+  holder: Holder | null,
+): Promise<PayableCard | undefined> {
+  const by = { id, partyId: scope.partyId, agentId: holder?.agentId ?? '', permission: holder?.permission ?? '' }
+  const [found] = (await payableCard(tx, by)).rows
+  if (found === undefined) return undefined
+  const [card, wallet] = [rowIn('agentCards', found), rowIn('wallets', found)]
+  if (card === undefined || (scope.agentId !== null && card.agentId !== scope.agentId)) return undefined
+  if (wallet === undefined) throw new Error(`Bug: the wallet ${card.walletId} of a card is gone.`)
+  return { card, wallet, agent: rowIn('agents', found), isHeld: found.held !== null }
+}
+
+const payableCard = prepared((db, by: { id: string; partyId: string; agentId: string; permission: string }) =>
+  db
+    .selectFrom('agentCards')
+    .leftJoin('wallets', (join) =>
+      join.onRef('wallets.partyId', '=', 'agentCards.partyId').onRef('wallets.id', '=', 'agentCards.walletId'),
+    )
+    .leftJoin('agents', 'agents.id', 'agentCards.agentId')
+    .leftJoin('walletPermissions', (join) =>
+      join
+        .onRef('walletPermissions.partyId', '=', 'agentCards.partyId')
+        .onRef('walletPermissions.walletId', '=', 'agentCards.walletId')
+        .on('walletPermissions.agentId', '=', by.agentId)
+        .on('walletPermissions.permission', '=', by.permission),
+    )
+    .select([...joined('agentCards'), ...joined('wallets'), ...joined('agents')])
+    .select('walletPermissions.permission as held')
+    .where('agentCards.id', '=', by.id)
+    .where('agentCards.partyId', '=', by.partyId),
+)
 
 const cardById = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('agentCards').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),

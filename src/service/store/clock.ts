@@ -48,7 +48,7 @@ export interface DueOf {
 }
 
 /** The times from one reading of the clock, and when the first of the requested moments comes. */
-interface TimesAndNext {
+export interface TimesAndNext {
   times: Times
   nextAtMs: number | null
   faults: FaultCounts
@@ -61,21 +61,32 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
   // Not the time at which the transaction began: it may have waited since.
   const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = reading(sql<null>`null`, moments)
-  return async (tx) => {
-    const reading = (tx.clock.shared ? readShared : readOwn)(tx, {})
-    tx.journal.keysVersion = reading.then(({ rows }) => rows[0]?.keysVersion)
-    tx.journal.keysVersion.catch(() => {})
-    const [row] = (await reading).rows
-    if (row === undefined) throw new Error('Bug: the clock has no row.')
-    const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-    // The writer of a record had seen the time in it.
-    const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
-    const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
-    const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
-    const faults = { faultRules, staleRules }
-    tx.clock.sandbox = { offsetMs, ...faults }
-    return { times, nextAtMs, faults }
-  }
+  return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
+}
+
+/** Takes the times from the row of a query that selects `clockColumns`, and the version of the root keys. */
+export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow[] }>): Promise<TimesAndNext> {
+  tx.journal.keysVersion = reading.then(({ rows }) => rows[0]?.keysVersion)
+  tx.journal.keysVersion.catch(() => {})
+  const [row] = (await reading).rows
+  if (row === undefined) throw new Error('Bug: the clock has no row.')
+  const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
+  // The writer of a record had seen the time in it.
+  const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
+  const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
+  const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
+  const faults = { faultRules, staleRules }
+  tx.clock.sandbox = { offsetMs, ...faults }
+  return { times, nextAtMs, faults }
+}
+
+interface ClockRow extends SandboxSeen {
+  highestMs: number
+  epoch: number
+  databaseNowMs: number | null
+  lastFinishedAtMs: number | null
+  nextAtMs: number | null
+  keysVersion: number
 }
 
 const readClock = timesAndNext([])
@@ -85,20 +96,23 @@ export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('ep
 
 /** @param databaseNow The database's time; null for a file, which has no clock. */
 function reading(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
-  return prepared((db, _none: object) =>
-    db.selectFrom('clock').select([
-      // How far the sandbox's clock is ahead of real time.
-      'offsetMs',
-      'highestMs',
-      'epoch',
-      'faultRules',
-      'staleRules',
-      databaseNow.as('databaseNowMs'),
-      lastFinished(db).as('lastFinishedAtMs'),
-      nextMoment(db, moments).as('nextAtMs'),
-      keysVersionIn(db).as('keysVersion'),
-    ]),
-  )
+  return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
+}
+
+/** Returns what a query for the time selects of the clock's row, and beside it. */
+export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
+  return [
+    // How far the sandbox's clock is ahead of real time.
+    'clock.offsetMs',
+    'clock.highestMs',
+    'clock.epoch',
+    'clock.faultRules',
+    'clock.staleRules',
+    databaseNow.as('databaseNowMs'),
+    lastFinished(db).as('lastFinishedAtMs'),
+    nextMoment(db, moments).as('nextAtMs'),
+    keysVersionIn(db).as('keysVersion'),
+  ] as const
 }
 
 /** Selects when the first of these moments comes, for one party or all. It costs one index lookup for each table. */

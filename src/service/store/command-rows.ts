@@ -1,9 +1,15 @@
+import { type Kysely, sql } from 'kysely'
+import { clockColumns, type Moments, type TimesAndNext, timesIn } from './clock.ts'
+import type { CredentialBy, KnownCredential } from './credentials.ts'
+import { joined, rowIn } from './engine/joined-rows.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { type RequestHashes, shortHash } from './idempotency-records.ts'
+import type { AgentRow } from './schema/agents.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { PartyRow } from './schema/parties.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
+import type { Tables } from './schema/tables.ts'
 
 /** The rows that every command on a party needs besides its own records. */
 export interface CommandRows {
@@ -12,47 +18,76 @@ export interface CommandRows {
   /** The record of the request's idempotency key, even if another request used the key. */
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
+  /** The credential that was asked for; undefined if there is none. */
+  credential: KnownCredential | undefined
+}
+
+/** The party, the hash of the idempotency key, and the credential of a command. */
+interface Sought extends Omit<RequestHashes, 'fingerprint'> {
+  credential: CredentialBy | undefined
 }
 
 /** Reads the rows for a command in one statement. */
-export async function commandRows(
-  tx: Transaction,
-  { partyId, key }: Omit<RequestHashes, 'fingerprint'>,
-): Promise<CommandRows> {
-  const keyHash = shortHash(key)
-  const [row] = (await read(tx, { partyId, key: keyHash })).rows
-  if (row === undefined) return { status: undefined, record: undefined, head: undefined }
-  const { status, activitySequence, hash, seal, eventSequence } = row
-  const head =
-    activitySequence === null || eventSequence === null
-      ? undefined
-      : { partyId, activitySequence, hash, seal, eventSequence }
-  const { fingerprint, state, answerStatus, answer, finishedAtMs } = row
-  const record =
-    fingerprint === null || state === null
-      ? undefined
-      : { partyId, key: keyHash, fingerprint, state, status: answerStatus, answer, finishedAtMs }
-  return { status, record, head }
+export async function commandRows(tx: Transaction, sought: Sought): Promise<CommandRows> {
+  const { rows } = await ('id' in (sought.credential ?? {}) ? readById : readByHash)(tx, given(sought))
+  return rowsIn(rows[0])
 }
 
-const read = prepared((db, by: { partyId: string; key: string }) =>
-  db
-    .selectFrom('parties')
-    .leftJoin('partyHeads', 'partyHeads.partyId', 'parties.id')
+/**
+ * Makes a function that reads the time as `timesAndNext` does, and the rows for a command, in one statement. It serves SQLite:
+ * on PostgreSQL, commands that share a transaction share one reading of the clock.
+ */
+export function timesAndRows(moments: readonly Moments[]) {
+  const reading = (column: 'id' | 'secretHash') =>
+    prepared((db, by: Given) => commandQuery(db, by, column).select(clockColumns(db, sql<null>`null`, moments)))
+  const [byId, byHash] = [reading('id'), reading('secretHash')]
+  return (tx: Transaction, sought: Sought): { times: Promise<TimesAndNext>; rows: Promise<CommandRows> } => {
+    const found = ('id' in (sought.credential ?? {}) ? byId : byHash)(tx, given(sought))
+    return { times: timesIn(tx, found), rows: found.then(({ rows }) => rowsIn(rows[0])) }
+  }
+}
+
+interface Given {
+  partyId: string
+  key: string
+  /** The id or the hash of the secret; null finds no credential. */
+  credential: string | null
+}
+
+function given({ partyId, key, credential }: Sought): Given {
+  const by = credential === undefined ? null : 'id' in credential ? credential.id : credential.secretHash
+  return { partyId, key: shortHash(key), credential: by }
+}
+
+/** The clock has one row, to which the others are joined as far as they exist. */
+function commandQuery(db: Kysely<Tables>, by: Given, column: 'id' | 'secretHash') {
+  return db
+    .selectFrom('clock')
+    .leftJoin('parties', (join) => join.on('parties.id', '=', by.partyId))
+    .leftJoin('partyHeads', (join) => join.on('partyHeads.partyId', '=', by.partyId))
     .leftJoin('idempotencyRecords', (join) =>
-      join.onRef('idempotencyRecords.partyId', '=', 'parties.id').on('idempotencyRecords.key', '=', by.key),
+      join.on('idempotencyRecords.partyId', '=', by.partyId).on('idempotencyRecords.key', '=', by.key),
     )
-    .where('parties.id', '=', by.partyId)
-    .select([
-      'parties.status',
-      'partyHeads.activitySequence',
-      'partyHeads.hash',
-      'partyHeads.seal',
-      'partyHeads.eventSequence',
-      'idempotencyRecords.fingerprint',
-      'idempotencyRecords.state',
-      'idempotencyRecords.status as answerStatus',
-      'idempotencyRecords.answer',
-      'idempotencyRecords.finishedAtMs',
-    ]),
-)
+    .leftJoin('credentials', (join) => join.on(`credentials.${column}`, '=', by.credential))
+    .leftJoin('agents', (join) =>
+      join.onRef('agents.partyId', '=', 'credentials.partyId').onRef('agents.id', '=', 'credentials.agentId'),
+    )
+    .select(['parties.status as partyStatus', 'agents.status as agentStatus'])
+    .select([...joined('partyHeads'), ...joined('idempotencyRecords'), ...joined('credentials')])
+}
+
+const readById = prepared((db, by: Given) => commandQuery(db, by, 'id'))
+const readByHash = prepared((db, by: Given) => commandQuery(db, by, 'secretHash'))
+
+function rowsIn(
+  row: { partyStatus: PartyRow['status'] | null; agentStatus: AgentRow['status'] | null } | undefined,
+): CommandRows {
+  if (row === undefined) throw new Error('Bug: the clock has no row.')
+  const credential = rowIn('credentials', row)
+  return {
+    status: row.partyStatus ?? undefined,
+    head: rowIn('partyHeads', row),
+    record: rowIn('idempotencyRecords', row),
+    credential: credential && { ...credential, agentStatus: row.agentStatus },
+  }
+}

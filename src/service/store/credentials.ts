@@ -92,11 +92,14 @@ export async function revokeTokensOfUser(
     .execute()
 }
 
+/** The hash of a credential's secret, or its id. */
+export type CredentialBy = { secretHash: string } | { id: string }
+
+/** A credential with the status of its agent. */
+export type KnownCredential = CredentialRow & { agentStatus: AgentRow['status'] | null }
+
 /** Finds the credential with that hash or id, and the status of its agent. */
-export async function findCredential(
-  tx: Transaction,
-  by: { secretHash: string } | { id: string },
-): Promise<(CredentialRow & { agentStatus: AgentRow['status'] | null }) | undefined> {
+export async function findCredential(tx: Transaction, by: CredentialBy): Promise<KnownCredential | undefined> {
   return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
 }
 

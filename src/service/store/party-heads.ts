@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { epochIn } from './clock.ts'
 import { finding } from './engine/find.ts'
-import { insertingSeveral } from './engine/insert.ts'
+import { insertingSeveral, mostRows } from './engine/insert.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
@@ -56,13 +56,17 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
   for (const [partyId, of] of byParty) {
     const events = of.filter((one) => 'type' in one)
     const end = of.findLast((one) => 'seal' in one)
+    const recordedAtMs = tx.clock.lastMs
+    const numbered = events.map((event, at) => ({ ...event, recordedAtMs, behind: events.length - 1 - at }))
+    const [first, ...rest] = numbered
+    if (tx.dialect === 'postgres' && end !== undefined && first !== undefined && numbered.length <= mostRows) {
+      const { activitySequence, hash, seal } = end
+      await extendAndInsert(tx, [{ ...first, activitySequence, hash, seal, eventSequence: events.length }, ...rest])
+      continue
+    }
     if (end === undefined) await advance(tx, { partyId, count: events.length })
     else await extend(tx, { ...end, eventSequence: events.length })
-    const recordedAtMs = tx.clock.lastMs
-    await insertEvents(
-      tx,
-      events.map((event, at) => ({ ...event, recordedAtMs, behind: events.length - 1 - at })),
-    )
+    await insertEvents(tx, numbered)
   }
 }
 
@@ -76,8 +80,10 @@ const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { behind, .
   return { ...event, sequence: sql<number>`(${last}) - cast(${behind} as bigint)` }
 })
 
-const extend = writing((db, row: PartyHeadRow) =>
-  db
+const extend = writing((db, row: PartyHeadRow) => extended(db, row))
+
+function extended(db: Kysely<Tables>, row: PartyHeadRow) {
+  return db
     .insertInto('partyHeads')
     .values(row)
     .onConflict((conflict) =>
@@ -87,8 +93,26 @@ const extend = writing((db, row: PartyHeadRow) =>
         seal: row.seal,
         eventSequence: head('partyHeads.eventSequence', '+', row.eventSequence),
       })),
-    ),
+    )
+}
+
+/** Does in one statement what `extend` and `insertEvents` do in two, which SQLite cannot. The first event has the head. */
+const extendAndInsert = insertingSeveral(
+  'events',
+  (_db, { behind, activitySequence: _, hash: __, seal: ___, eventSequence: ____, ...event }: HeadedEvent) => ({
+    ...event,
+    sequence: sql<number>`(select "eventSequence" from "head") - cast(${behind} as bigint)`,
+  }),
+  (db, { partyId, activitySequence, hash, seal, eventSequence }) =>
+    db.with('head', (inner) =>
+      extended(
+        inner as Kysely<Tables>,
+        { partyId, activitySequence, hash, seal, eventSequence } as PartyHeadRow,
+      ).returning('eventSequence'),
+    ) as unknown as Kysely<Tables>,
 )
+
+type HeadedEvent = NumberedEvent & Partial<PartyHeadRow>
 
 const advance = writing((db, { partyId, count }: { partyId: string; count: number }) =>
   db

@@ -10,6 +10,9 @@ export interface ListScope {
   mustHold: string | null
 }
 
+/** An agent, and a permission that it must hold. */
+export type Holder = Pick<WalletPermissionRow, 'agentId' | 'permission'>
+
 /** Returns whether an agent holds a permission on a wallet it is attached to. */
 export async function agentHolds(
   tx: Transaction,

@@ -2,13 +2,16 @@ import type { Kysely } from 'kysely'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
 import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
+import { joined, rowIn } from './engine/joined-rows.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import { tell } from './events.ts'
+import type { AgentRow } from './schema/agents.ts'
+import type { PartyRow } from './schema/parties.ts'
 import type { Tables } from './schema/tables.ts'
 import type { WalletRow } from './schema/wallets.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type Holder, type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export const findWallet = finding('wallets', 'partyId', 'id')
 
@@ -45,6 +48,48 @@ export async function defaultWallet(tx: Transaction, partyId: string): Promise<W
 
 const defaultOfParty = prepared((db, by: { partyId: string }) =>
   db.selectFrom('wallets').selectAll().where('partyId', '=', by.partyId).where('isDefault', '=', 1),
+)
+
+/** The party that an agent pays for, the wallet that it pays from, and the agent. */
+export interface PayingWallet {
+  party: PartyRow | undefined
+  wallet: WalletRow | undefined
+  agent: AgentRow | undefined
+  /** Whether the agent holds the permission on the wallet. */
+  isHeld: boolean
+}
+
+/** Finds the wallet of its own party that an agent pays from, with all that decides whether it may, in one statement. */
+export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
+  const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
+  if (found === undefined) return { party: undefined, wallet: undefined, agent: undefined, isHeld: false }
+  const [party, wallet, agent] = [rowIn('parties', found), rowIn('wallets', found), rowIn('agents', found)]
+  return { party, wallet, agent, isHeld: found.held !== null }
+}
+
+const payingWallet = prepared((db, by: Holder & { partyId: string }) =>
+  db
+    .selectFrom('parties')
+    .leftJoin('agents', (join) => join.onRef('agents.partyId', '=', 'parties.id').on('agents.id', '=', by.agentId))
+    .leftJoin('walletAgents', (join) =>
+      join
+        .onRef('walletAgents.partyId', '=', 'parties.id')
+        .on('walletAgents.agentId', '=', by.agentId)
+        .on('walletAgents.isDefault', '=', 1),
+    )
+    .leftJoin('wallets', (join) =>
+      join.onRef('wallets.partyId', '=', 'parties.id').onRef('wallets.id', '=', 'walletAgents.walletId'),
+    )
+    .leftJoin('walletPermissions', (join) =>
+      join
+        .onRef('walletPermissions.partyId', '=', 'parties.id')
+        .onRef('walletPermissions.walletId', '=', 'walletAgents.walletId')
+        .on('walletPermissions.agentId', '=', by.agentId)
+        .on('walletPermissions.permission', '=', by.permission),
+    )
+    .select([...joined('parties'), ...joined('wallets'), ...joined('agents')])
+    .select('walletPermissions.permission as held')
+    .where('parties.id', '=', by.partyId),
 )
 
 /** Finds the wallet of its own party that an agent pays from. */

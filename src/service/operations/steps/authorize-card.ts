@@ -1,10 +1,9 @@
 import type { Failure } from '../../../core/errors.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
 import { declineReason, frozenRefusal } from '../../rules/agent-cards.ts'
+import type { PayableCard } from '../../store/agent-cards.ts'
 import { enterPurchase, type Paid } from '../../store/purchases.ts'
-import type { AgentCardRow } from '../../store/schema/agent-cards.ts'
 import type { CardTransactionRow } from '../../store/schema/card-transactions.ts'
-import { findWallet } from '../../store/wallets.ts'
 import { purchaseRefusal } from './check-spending-limits.ts'
 
 /** A charge that a merchant attempts, and its initiator. */
@@ -22,19 +21,17 @@ interface Untried {
  */
 export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,
-  card: AgentCardRow,
+  { card, wallet, agent }: Omit<PayableCard, 'isHeld'>,
   attempt: Attempt,
 ): Promise<Paid | Untried> {
   const frozen = frozenRefusal(card, nowMs)
   if (frozen !== undefined) return { untried: 'card_frozen', refusal: frozen }
-  const wallet = await findWallet(tx, card.partyId, card.walletId)
-  if (wallet === undefined) throw new Error(`Bug: the wallet ${card.walletId} of a card is gone.`)
   const { amountCents } = attempt
   // A frozen wallet has no decline code of its own; it counts as empty (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   if (declineCode === null) {
-    const refusal = await purchaseRefusal(tx, card, amountCents, nowMs)
+    const refusal = await purchaseRefusal(tx, { ...card, agent }, amountCents, nowMs)
     if (refusal !== undefined) return { untried: 'over_agent_limit', refusal }
   }
   const purchase = await enterPurchase({ tx, system, atMs: nowMs }, { card, wallet }, { ...attempt, declineCode })

@@ -5,6 +5,7 @@ import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findDelegation } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
+import type { AgentRow } from '../../store/schema/agents.ts'
 import { type Spender, spentBy } from '../../store/spending.ts'
 
 /** The limits of one owner, and the spender whose payments count toward them. */
@@ -13,6 +14,9 @@ interface Cap {
   limits: Limits
   spender: Spender
 }
+
+/** An agent that spends on a party's wallets, with its row if that was read. */
+type AgentSpender = Spender & { agent?: Pick<AgentRow, 'partyId' | 'limits'> | undefined }
 
 /** Returns every limit that a payment exceeds, starting with those of the agent or the customer's grant. */
 export async function limitsPassed(
@@ -25,7 +29,11 @@ export async function limitsPassed(
 }
 
 /** Rejects a card whose maximum exceeds its agent's limit per transaction. @throws 422 naming `maximumAmount`. */
-export async function requireCardWithinLimits(tx: Transaction, spender: Spender, maximumCents: number): Promise<void> {
+export async function requireCardWithinLimits(
+  tx: Transaction,
+  spender: AgentSpender,
+  maximumCents: number,
+): Promise<void> {
   const [cap] = await capsOf(tx, spender, isOfAgent)
   const limit = cap?.limits.perTransaction ?? Number.POSITIVE_INFINITY
   if (maximumCents <= limit) return
@@ -42,7 +50,7 @@ export async function requireCardWithinLimits(tx: Transaction, spender: Spender,
  */
 export async function purchaseRefusal(
   tx: Transaction,
-  spender: Spender,
+  spender: AgentSpender,
   amountCents: number,
   nowMs: number,
 ): Promise<Failure | undefined> {
@@ -75,10 +83,10 @@ async function reasonsOf(
 /** Loads the limits that apply when a spender uses its party's wallets, for the requested owners. */
 export async function capsOf(
   tx: Transaction,
-  { agentId, partyId }: Spender,
+  { agentId, partyId, agent: known }: AgentSpender,
   isAsked: (whose: LimitOwner) => boolean = () => true,
 ): Promise<Cap[]> {
-  const agent = agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId })
+  const agent = known ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
   const load = {
     agent: async () => agent,
     grant: () => findDelegation(tx, agentId ?? '', partyId),

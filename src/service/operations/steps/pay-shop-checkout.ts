@@ -5,7 +5,7 @@ import type { ChangeContext } from '../../request/due-effects.ts'
 import { actUntil, type Ordered } from '../../request/shop-events.ts'
 import { nextOfOrder, type ShopOrderState } from '../../rules/shop-orders.ts'
 import { isCard, requireOpen, requireTotal, type TypedCard } from '../../rules/shops.ts'
-import { cardAtMerchant, hasUsableCard } from '../../store/agent-cards.ts'
+import { cardAtMerchant, findPayableCard, hasUsableCard } from '../../store/agent-cards.ts'
 import type { Paid } from '../../store/purchases.ts'
 import type { AgentCardRow } from '../../store/schema/agent-cards.ts'
 import { type ShopCheckoutRecord, saveShopCheckout } from '../../store/shop-checkouts.ts'
@@ -50,7 +50,9 @@ export async function payCheckout(
   if (!isCard(typed, cardDetails(card))) return declined('wrong_card_details')
   const { agentId, instanceId } = payer
   const charge = { merchantName: shop.name, amountCents: amount, agentId, instanceId }
-  const authorized = await authorizeCard(payer, card, charge)
+  const payable = await findPayableCard(payer.tx, { ...of, agentId: null }, card.id, null)
+  if (payable === undefined) throw new Error(`Bug: the card ${card.id} is gone.`)
+  const authorized = await authorizeCard(payer, payable, charge)
   if ('untried' in authorized) return declined(authorized.untried)
   const { declineCode } = authorized.purchase
   if (declineCode !== null) return declined(declineCode as ShopDeclineCode)

@@ -14,16 +14,18 @@ export function inserting<Table extends keyof Tables>(
 }
 
 /** Limits how many statements are prepared for one table. */
-const mostRows = 8
+export const mostRows = 8
 
 /**
  * Makes a function that inserts several whole rows into a table with as few statements as possible.
  * @param valuesOf Makes a row's values if some are selected, not given. It sees placeholders instead of the given
  * values.
+ * @param into Begins the statement; it sees the first row.
  */
 export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,
   valuesOf: (db: Kysely<Tables>, row: Given) => object = (_db, row) => row,
+  into: (db: Kysely<Tables>, first: Given) => Kysely<Tables> = (db) => db,
 ): (tx: Transaction, rows: readonly Given[]) => Promise<void> {
   const byCount = Array.from({ length: mostRows + 1 }, (_, count) =>
     writing((db, marks: Record<string, unknown>) => {
@@ -33,7 +35,9 @@ export function insertingSeveral<Table extends keyof Tables, Given extends objec
         const row = rows[Number(index)]
         if (row !== undefined) row[column] = mark
       }
-      return db.insertInto(table).values(rows.map((row) => valuesOf(db, row as Given)) as never)
+      return into(db, rows[0] as Given)
+        .insertInto(table)
+        .values(rows.map((row) => valuesOf(db, row as Given)) as never)
     }),
   )
   return async (tx, rows) => {

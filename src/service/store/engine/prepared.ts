@@ -40,10 +40,12 @@ export function changingOne<P extends object>(
 
 /**
  * Rewrites a statement to fail by division by zero if it changes no row. A server's writes are sent without waiting for
- * their answers, so the statement itself has to fail there.
+ * their answers, so the statement itself has to fail there. One that begins with `with` does so as it is.
  */
 function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
-  return dialect === 'sqlite' ? sql : `with changed as (${sql} returning 1) select 1 / count(*) from changed`
+  return dialect === 'sqlite' || sql.startsWith('with ')
+    ? sql
+    : `with changed as (${sql} returning 1) select 1 / count(*) from changed`
 }
 
 let named = 0
