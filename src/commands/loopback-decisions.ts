@@ -231,8 +231,8 @@ export class LoopbackDecisions implements Decisions {
   async #beside(call: HeldCall, asks: boolean): Promise<Beside[]> {
     const host = hostWords(call.host)
     return [
-      { label: 'Asked for by', text: 'An AI assistant on this computer' },
-      ...(host === null ? [] : [{ label: 'In the program that calls itself', text: host }]),
+      { label: 'Requested by', text: 'An AI assistant on this computer' },
+      ...(host === null ? [] : [{ label: 'Program (name not verified)', text: host }]),
       ...(call.spends && asks ? await this.#options.limits(call) : []),
     ]
   }
@@ -286,7 +286,7 @@ const formTokenOf = (session: string, { held }: Entry) => hmac(session, `form de
 
 const onlyShown = html`<p class="warning">This address only shows the question. Answer it in the window that was opened in your browser for it.</p>`
 
-const elsewhereWords = 'The answer did not come from the window that was opened for it. Nothing was changed.'
+const elsewhereWords = 'This form was not sent from the window that was opened for it. Nothing was changed.'
 
 function notThere(c: Context): Response | Promise<Response> {
   const text = 'There is nothing to decide at this address. Ask your assistant again.'

@@ -57,8 +57,8 @@ test('a plot of a nearly constant amount begins near it', () => {
 })
 
 test('a wallet without movements says whether it never had any or none recently', () => {
-  expect(plotted([], 1)).toContain('Nothing moved yet.')
-  expect(plotted([], 1, true)).toContain('Nothing moved lately.')
+  expect(plotted([], 1)).toContain('No transactions yet.')
+  expect(plotted([], 1, true)).toContain('No recent transactions.')
 })
 
 test('the table of a plot has the same figures', () => {
@@ -89,7 +89,7 @@ test('a wallet shows available, held and total money, whether it is the default 
   for (const words of ['(default)', 'state bad', 'list_wallets']) expect(text).not.toContain(words)
   const frozen = { ...seen, isDefault: 1, status: 'frozen' } as const
   const other = String(walletsPart({ wallets: [frozen], failed: [], nowMs: 100, hasMore: true }))
-  for (const words of ['(default)', '<span class="state bad">frozen', 'The newest 1 of them'])
+  for (const words of ['(default)', '<span class="state bad">frozen', 'Showing the newest 1.'])
     expect(other).toContain(words)
 })
 
@@ -103,12 +103,12 @@ test("a movement has its sign and links to its run if it is the party's; older o
     String(walletPart({ ...seen, entries, next: null, ...more }, { partyId: 'pty_1', nowMs: 100 }))
   const [ours = [], others = []] = rowsOf(opened({}))
   expect([ours[2], others[2]]).toEqual(['-$2.50', '$2.50'])
-  expect(ours[5]).toContain('Its run')
+  expect(ours[5]).toContain('View run')
   expect(others[5]).toBe('–')
-  expect(opened({})).not.toContain('there are older ones')
-  expect(opened({ isCut: true })).toContain('At most the newest 1000 entries of the ledger; there are older ones.')
-  expect(opened({ entries: [] })).toContain('Nothing moved yet.')
-  expect(opened({ entries: [], next: 'led_9' })).toMatch(/Nothing among the newest[\s\S]*\?before=led_9"/)
+  expect(opened({})).not.toContain('Older entries')
+  expect(opened({ isCut: true })).toContain('Based on the newest 1000 ledger entries. Older entries are not shown.')
+  expect(opened({ entries: [] })).toContain('No transactions yet.')
+  expect(opened({ entries: [], next: 'led_9' })).toMatch(/No transactions among the newest[\s\S]*\?before=led_9"/)
 })
 
 test('a purchase shows held, captured and refunded money, and the reason for a decline', () => {
@@ -173,7 +173,7 @@ test('a subscription shows its interval, next payment and problems, and that the
     told({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
   const payments = [due(3, '2026-03-01'), due(2, null), due(1, '2026-01-31')]
   const text = String(subscriptionsSection([{ ...subscription, payments }], true))
-  for (const words of ['every 2 months; next due $20.00 on 2026-03-01', '>past due<', 'The newest 1 of them'])
+  for (const words of ['every 2 months; next due $20.00 on 2026-03-01', '>past due<', 'Showing the newest 1.'])
     expect(text).toContain(words)
   const sheets = [...text.matchAll(/class="aside">([^<]*)<\/span><span class="day">([^<]*)</g)]
   expect(sheets.map(([, month, day]) => `${day} ${month}`)).toEqual(['31 Jan 2026', '1 Mar 2026'])
@@ -216,12 +216,12 @@ onEachDatabase('the pages of money are bounded', (database) => {
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
     for (let count = 0; count < 7; count++) ok(await world.post('/subscriptions', terms))
     const { text } = await owner.open('/console/money')
-    expect(text).toContain('The newest 20 of them. The tool list_wallets')
-    expect(text).toContain('The newest 6 of them. The tool list_subscriptions')
+    expect(text).toContain('Showing the newest 20. The tool list_wallets')
+    expect(text).toContain('Showing the newest 6. The tool list_subscriptions')
     const moved = [sourceWalletId, destWalletId].filter((id) => text.includes(`id="${id}"`))
-    expect(text.match(/Nothing moved yet\./g)).toHaveLength(20 - moved.length)
+    expect(text.match(/No transactions yet\./g)).toHaveLength(20 - moved.length)
     const first = await owner.open(`/console/money/wallets/${destWalletId}`)
-    const [, older = ''] = /<a href="([^"]*)">Older movements/.exec(first.text) ?? []
+    const [, older = ''] = /<a href="([^"]*)">Older transactions/.exec(first.text) ?? []
     const idsOf = (page: string) => page.match(/(?<=<tr id=")[^"]*/g) ?? []
     const all = [...idsOf(first.text), ...idsOf((await owner.open(decoded(older))).text)]
     expect(idsOf(first.text)).toHaveLength(50)

@@ -56,8 +56,8 @@ onEachDatabase('the console shows money', (database) => {
     owner = await site.visitor()
     ok(await site.world.get('/wallets'))
     const text = await textAt('/console/money')
-    expect(text).toContain(`A hold of a purchase lapses: <code>${id}</code>`)
-    expect(text).toContain('failed once, next try')
+    expect(text).toContain(`Purchase hold expires: <code>${id}</code>`)
+    expect(text).toContain('failed once, next attempt')
     await move(walletId)
     system.pass(120_000)
     ok(await site.world.get('/wallets'))
@@ -88,13 +88,13 @@ onEachDatabase('the console shows money', (database) => {
     await setLimits('agents', String(agentId), null)
     const approval = await approvalOf(id)
     const text = await textAt('/console/money')
-    expect(text).toContain('Waits for you')
+    expect(text).toContain('Pending decisions')
     expect(text).toContain(`action="/approvals/${approval.id}/review"`)
     expect(text).not.toContain('Rent <b>')
     expect(text).not.toContain('\u202e')
     const denied = await owner.send(`/approvals/${approval.id}/review`, { decision: 'deny', reason: '' })
     expect(denied.status).toBe(303)
-    expect(await textAt('/console/money')).not.toContain('Waits for you')
+    expect(await textAt('/console/money')).not.toContain('Pending decisions')
     expect(ok(await site.world.get(`/payments/${id}`)).json.data.attributes.status).not.toBe('COMPLETED')
   })
 
@@ -129,7 +129,7 @@ onEachDatabase('the console shows money', (database) => {
     const customer = await site.visitor(await site.addUser({ partyId: customerPartyId }))
     const { text } = await customer.open('/console/money')
     expect(text).toContain('For a customer')
-    expect(text).toContain('for another party')
+    expect(text).toContain('another party’s agent')
     expect(text).not.toContain('/console/runs/')
     expect(text).not.toContain(await agentName())
     const [wallet = ''] = /\/console\/money\/wallets\/wal_[0-9a-f]+/.exec(text) ?? []
@@ -222,7 +222,7 @@ onEachDatabase('the console shows money', (database) => {
     const part = await textAt(decoded(source))
     expect(part).not.toContain('<html')
     expect(opened).toContain(part)
-    const [, older = ''] = /<a href="([^"]*)">Older movements/.exec(opened) ?? []
+    const [, older = ''] = /<a href="([^"]*)">Older transactions/.exec(opened) ?? []
     const [, olderSource = ''] = /data-source="([^"]*)"/.exec(await textAt(decoded(older))) ?? []
     expect(await textAt(decoded(older))).toContain(await textAt(decoded(olderSource)))
   })

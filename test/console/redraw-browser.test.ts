@@ -127,7 +127,7 @@ test('the focus of a removed button does not move to a button for something else
   await take(page, `form[action*="${id}"] button[value="approve"]`)
   await expect.poll(() => isFocused(page)).toBe(true)
   ok(await deny(id, undefined, { key: site.world.apiKey }))
-  const waiting = page.getByRole('region', { name: 'Waits for you' })
+  const waiting = page.getByRole('region', { name: 'Pending decisions' })
   await waiting.getByText('Decided elsewhere').waitFor({ state: 'detached' })
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('body')
   await waiting.getByText('Waits still').waitFor()

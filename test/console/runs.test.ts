@@ -30,7 +30,7 @@ onEachDatabase('the console shows runs', (database) => {
   const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
 
   test('the list has each run with its calls, newest first, page by page', async () => {
-    expect(await textAt('/console')).toContain('No agent has called yet')
+    expect(await textAt('/console')).toContain('No runs yet')
     for (let count = 0; count < 52; count++) await site.world.get('/wallets', { instanceId: `run ${count}` })
     await site.world.service.runLog.flush()
     const first = await textAt('/console')
@@ -55,7 +55,7 @@ onEachDatabase('the console shows runs', (database) => {
     const byProgram = await textAt(`/console?${new URLSearchParams({ host: 'Claude Desktop 4.5' })}`)
     expect(byProgram).toContain('by a program')
     expect([...byProgram.matchAll(/<tr id="row-/g)]).toHaveLength(1)
-    expect(await textAt('/console?agent=nobody')).toContain('No run fits')
+    expect(await textAt('/console?agent=nobody')).toContain('No runs match')
   })
 
   test('a timeline is narrowed by tool, outcome and agent, page by page without a gap', async () => {
@@ -82,8 +82,8 @@ onEachDatabase('the console shows runs', (database) => {
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
     // A page that starts later links back to the beginning of its order, with the same filter.
-    expect([first, oldest].filter((text) => /The (?:new|old)est entries/.test(text))).toEqual([])
-    const back = (text: string) => decoded(/<a href="([^"]*)">The (?:new|old)est entries/.exec(text)?.[1] ?? '')
+    expect([first, oldest].filter((text) => /(?:New|Old)est entries/.test(text))).toEqual([])
+    const back = (text: string) => decoded(/<a href="([^"]*)">(?:New|Old)est entries/.exec(text)?.[1] ?? '')
     expect(back(second)).toBe(path)
     expect(back(newest)).toBe(`${path}?order=oldest`)
     expect(back(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toBe(`${path}?agent=${agentId}`)
@@ -186,9 +186,9 @@ onEachDatabase('the console shows runs', (database) => {
     if (asked === undefined || decided === undefined) throw new Error('An entry is missing.')
     const [call, decision] = await Promise.all([asked, decided].map((entry) => textAt(site.entryPath(entry))))
     expect(call).toMatch(/<dt>By<\/dt>/)
-    expect(decision).toContain('A person&#39;s answer')
+    expect(decision).toContain('<dt>Decision</dt>')
     expect(decision).not.toMatch(/<dt>By<\/dt>/)
-    for (const text of [call, decision]) expect(text).toMatch(new RegExp(`<dt>About</dt><dd>.*${paid.json.data.id}`))
+    for (const text of [call, decision]) expect(text).toMatch(new RegExp(`<dt>Records</dt><dd>.*${paid.json.data.id}`))
   })
 
   test('an entry has its request, answer, ledger, error and support id', async () => {
@@ -215,7 +215,7 @@ onEachDatabase('the console shows runs', (database) => {
       location: site.runPath(instanceId),
     })
     const missed = await owner.open('/console/requests/req_00000000000000000000000000000000')
-    expect([missed.status, missed.text]).toEqual([404, expect.stringContaining('Nothing of yours has the id')])
+    expect([missed.status, missed.text]).toEqual([404, expect.stringContaining('Nothing was found for')])
   })
 
   test('a repeat links to the first call, and a fault to its rule', async () => {
@@ -225,7 +225,7 @@ onEachDatabase('the console shows runs', (database) => {
     await site.entries('again')
     const [first, replayed] = await site.entries('again')
     if (first === undefined || replayed === undefined) throw new Error('An entry is missing.')
-    expect(await textAt(site.entryPath(replayed))).toContain(`<a href="${site.entryPath(first)}">the first one</a>`)
+    expect(await textAt(site.entryPath(replayed))).toContain(`<a href="${site.entryPath(first)}">the first call</a>`)
   })
 
   test('no page has a secret of a card or a key', async () => {

@@ -36,27 +36,27 @@ describe.each([true, false])('with the script: %s', (script) => {
     }
     const before = await now()
     await press('+1 day')
-    await said(page, 'a day further')
+    await said(page, 'moved forward by 1 day')
     expect((await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
-    await unfold('Let something go wrong')
+    await unfold('Add a fault')
     await page.getByLabel('Tool').fill('get_wallet')
-    await page.getByLabel('What goes wrong').selectOption('slow')
-    await press('Set the fault')
-    await said(page, 'The fault is set.')
+    await page.getByLabel('Fault', { exact: true }).selectOption('slow')
+    await press('Add the fault')
+    await said(page, 'Fault added.')
     await press(/^Clear flt_/)
-    await said(page, 'It is cleared.')
+    await said(page, 'Faults cleared.')
     const names = page.locator('form[action$="/save"] input[name="name"]')
     await names.fill('mine')
     await names.press('Enter')
-    await said(page, 'The sandbox is saved.')
+    await said(page, 'Snapshot saved.')
     await unfold('Reset…')
     await press('Reset the sandbox')
-    await said(page, 'as it was filled')
+    await said(page, 'Sandbox reset')
     await unfold('Restore…')
     await press('Restore mine')
-    await said(page, 'as it was saved')
+    await said(page, 'Snapshot restored')
     await press('Delete mine')
-    await said(page, 'The snapshot is deleted.')
+    await said(page, 'Snapshot deleted.')
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -73,7 +73,7 @@ test('changes by others appear without a reload', async () => {
   await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor({ state: 'detached' })
   await site.world.post('/simulations/snapshots', { name: 'kept-elsewhere' })
   const saved = page
-    .getByRole('region', { name: 'Save and restore' })
+    .getByRole('region', { name: Snapshots })
     .getByText('kept-elsewhere', { exact: true })
     .first()
   await saved.waitFor()
@@ -101,22 +101,22 @@ test('a screen reader finds the parts, the buttons and the fields by their names
   await site.world.post('/simulations/faults', { id: 'heard', operation: 'get_wallet', fault: 'slow' })
   const { page, context, complaints } = await open()
   const region = (name: string) => page.getByRole('main').getByRole('region', { name, exact: true })
-  for (const name of ['Clock', 'World', 'Faults', 'Save and restore', 'Reset', 'Shops']) {
+  for (const name of ['Clock', 'World', 'Faults', 'Snapshots', 'Reset', 'Shops']) {
     await region(name).getByRole('heading', { level: 2, name, exact: true }).waitFor()
   }
   await page.locator('details').evaluateAll((all) => {
     for (const it of all) it.setAttribute('open', '')
   })
   for (const [part, names] of Object.entries({
-    Clock: ['+1 hour', '+1 day', 'To the next event', 'Move'],
-    Faults: ['Clear heard', 'Set the fault'],
-    'Save and restore': ['Save', 'Restore heard', 'Delete heard'],
+    Clock: ['+1 hour', '+1 day', 'Go to the next event', 'Move'],
+    Faults: ['Clear heard', 'Add the fault'],
+    Snapshots: ['Save', 'Restore heard', 'Delete heard'],
     Reset: ['Reset the sandbox'],
   })) {
     for (const name of names) await region(part).getByRole('button', { name, exact: true }).waitFor()
   }
   const table = region('Faults').getByRole('table', { name: 'Faults', exact: true })
-  for (const name of ['Rule', 'Of', 'What goes wrong', 'When', 'Fitted', 'Hit', 'Clear']) {
+  for (const name of ['Rule', 'Applies to', 'Fault', 'When', 'Matched', 'Applied', 'Clear']) {
     await table.getByRole('columnheader', { name, exact: true }).waitFor()
   }
   const unnamed = await page
@@ -135,7 +135,7 @@ test('a screen reader finds the parts, the buttons and the fields by their names
   await expect
     .poll(() =>
       region('Clock')
-        .getByRole('link', { name: /^its run\s?: \$[\d.]+ at / })
+        .getByRole('link', { name: /^View run\s?: \$[\d.]+ at / })
         .count(),
     )
     .toBeGreaterThan(0)

@@ -94,16 +94,16 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await states([first, second])).toEqual(['reversed', 'authorized'])
     await press('next')
     expect(await states([first, second])).toEqual(['reversed', 'reversed'])
-    expect(await page()).not.toContain('A hold of a purchase lapses')
+    expect(await page()).not.toContain('Purchase hold expires')
   })
 
   test('due effects are applied before the page is shown', async () => {
     const { world } = site
     await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
-    expect(await page()).toContain('A hold of a purchase lapses')
+    expect(await page()).toContain('Purchase hold expires')
     world.system.pass(400 * 86_400_000)
     owner = await site.visitor()
-    expect(await page()).not.toContain('A hold of a purchase lapses')
+    expect(await page()).not.toContain('Purchase hold expires')
   })
 
   test('the next effects are shown with their records and links to more', async () => {
@@ -128,11 +128,11 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     )
     const run = site.runPath('run 1')
     expect(told).toEqual({
-      'A bank settles, fails or returns a transfer': ['$0.10, without a description', run],
-      'A hold of a purchase lapses': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
-      'An invitation of a customer expires': [invitationId, undefined],
-      'A payment request expires': ['$0.10, without a description', run],
-      'A subscription is charged': ['Gym', `/console/money#${subscriptionId}`],
+      'Bank transfer settles, fails or is returned': ['$0.10, without a description', run],
+      'Purchase hold expires': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
+      'Customer invitation expires': [invitationId, undefined],
+      'Payment request expires': ['$0.10, without a description', run],
+      'Subscription is charged': ['Gym', `/console/money#${subscriptionId}`],
     })
   })
 
@@ -173,7 +173,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect((await site.world.get(`/agent-cards/${cardId}`)).status).toBe(404)
     expect(await now()).toBeLessThan(saved + 86_400_000)
     await press('delete', { name: 'before' })
-    expect(await page()).toContain('Nothing is saved yet')
+    expect(await page()).toContain('No snapshots yet')
     await site.world.issueCard()
     await press('reset')
     expect((await site.world.get('/agent-cards')).json.data).toEqual([])
@@ -202,7 +202,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     await press('save', { name: 'secret' })
     const visitor = await createSiteVisitor(user)
     const { text } = await visitor.open(address)
-    expect(text).toContain('Only users of the first party')
+    expect(text).toContain('Only users of the world’s first party')
     expect(text).not.toContain('hidden</code>')
     expect(text).not.toContain('secret')
     expect((await visitor.open(`${address}?part=faults`)).text).toBe('')

@@ -47,7 +47,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     expect(second).toBe(first)
     const [{ source, html }, figures] = dataOf(first).drawn
     expect(source).toBe(`${path}?fragment=1`)
-    expect(figures).toMatchObject({ source: `${path}?part=facts`, html: expect.stringContaining('1 went wrong') })
+    expect(figures).toMatchObject({ source: `${path}?part=facts`, html: expect.stringContaining('1 failed') })
     expect(figures.html).toBe((await (await site.visitor(site.owner)).open(`${path}?part=facts`)).text)
     const shown = [...html.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
     expect(shown).toEqual(entries.map(({ id }) => id).reverse())

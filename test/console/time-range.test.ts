@@ -116,14 +116,14 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
       const { status, text } = await owner.open(`${path}?${new URLSearchParams({ from: wrong })}`)
       expect([wrong, status]).toEqual([wrong, 422])
       expect(text).toMatch(/name="from" value="" aria-invalid="true" aria-describedby="from-problem"/)
-      expect(text).toMatch(/id="from-problem"><bdi>“[^<]*” is no time/)
+      expect(text).toMatch(/id="from-problem"><bdi>“[^<]*” is not a time/)
       expect(text).not.toContain('until-problem')
       expect(entriesIn(text)).toEqual(all)
     }
     const range = { from: '2026-11-23T10:00', until: '2026-11-23T09:59:59' }
     const reversed = await owner.open(`${path}?${new URLSearchParams(range)}`)
     expect(reversed.status).toBe(422)
-    expect(reversed.text).toContain('id="until-problem"><bdi>Choose a time that is not before 2026-11-23 10:00:00.')
+    expect(reversed.text).toContain('id="until-problem"><bdi>Enter a time that is not before 2026-11-23 10:00:00.')
     expect(await textAt(`${path}?from=&until=`)).not.toContain('aria-invalid')
   })
 })

@@ -112,7 +112,7 @@ test.each([earlier, pinned])(
     const page = await ask(String(opened[0]))
     expect(page.status).toBe(200)
     for (const words of [
-      'Do you agree to this?',
+      'Approve this?',
       'An AI assistant on this computer',
       'test-host',
       'The money moves',
@@ -209,7 +209,7 @@ test('ends after ten minutes, and is unknown to a restarted process', async () =
   const { decision } = pendingOf(await pay(800))
   on.world.system.pass(600_001)
   const { ask } = browser()
-  expect((await ask(String(opened[0]))).text).toContain('This question is over')
+  expect((await ask(String(opened[0]))).text).toContain('This request has expired')
   expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_ended')
   const again = await local()
   const unknown = errorOf(await again.host.callTool('create_payment', { decision }))
@@ -229,7 +229,7 @@ test('a window shows other pending decisions, and leads only its own browser the
   const link = new URL(/<li><a href="([^"]+)">Pay \$9\.20/.exec(page.text)?.[1] ?? '', first.url)
   expect(link.href).toBe(String(opened[1]))
   for (const url of [first.url, second.url]) expect((await browser().ask(url)).text).not.toContain('What else waits')
-  expect((await decide(link, 'yes')).text).toContain('Agreed')
+  expect((await decide(link, 'yes')).text).toContain('Approved')
   expect((await host.callTool('create_payment', { decision: second.decision })).isError).not.toBe(true)
   expect((await ask(String(opened[0]))).text).not.toContain('What else waits')
   expect(await on.received()).toBe(before + 920)

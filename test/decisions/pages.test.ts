@@ -45,16 +45,16 @@ onEachDatabase('the page of a call that waits', (database) => {
     const page = await owner.open(path)
     expect(page.status).toBe(200)
     for (const words of [
-      'Do you agree to this?',
+      'Approve this?',
       '<strong>Pay ',
       on.shop.partyId,
-      '<dt>Which is</dt><dd><bdi>Other</bdi>',
+      '<dt>Recipient</dt><dd><bdi>Other</bdi>',
       '&lt;b&gt;Paper&lt;/b&gt;',
       'The agent Sandbox shopper',
       'test-host',
-      '$500.00 at once; $590.00 of $600.00 today',
+      '$500.00 per payment; $590.00 of $600.00 today',
       '$990.00 of $1,000.00 this month',
-      'The money moves at once, or after an approval if it exceeds a limit. It is done once',
+      'The money moves at once, or after an approval if it exceeds a limit. It runs once',
       'January 15, 2026 at 12:10 PM UTC',
     ]) {
       expect(page.text).toContain(words)
@@ -88,9 +88,9 @@ onEachDatabase('the page of a call that waits', (database) => {
     await self.setLimits('parties', partyId, { perMonth: 10_000 })
     const { path } = await pay(650, { customerPartyId: partyId })
     const page = await (await site.visitor(site.owner)).open(path)
-    expect(page.text).toContain('Left of what the customer granted the agent')
-    expect(page.text).toContain('$7.00 at once; $9.00 of $9.00 today')
-    expect(page.text).not.toContain('Left of the account')
+    expect(page.text).toContain('Remaining limits of the customer’s grant')
+    expect(page.text).toContain('$7.00 per payment; $9.00 of $9.00 today')
+    expect(page.text).not.toContain('Remaining account limits')
   })
 
   test('is for the users of the party, who need their password for a yes', async () => {
@@ -187,6 +187,6 @@ onEachDatabase('the page of a call that waits', (database) => {
     expect(left).toContain(second.path)
     expect(left).not.toContain(first.path)
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
-    expect((await stranger.open('/decisions')).text).toContain('Nothing waits for your decision.')
+    expect((await stranger.open('/decisions')).text).toContain('No decisions are pending.')
   })
 })

@@ -145,8 +145,8 @@ test('the view is announced by a screen reader', async () => {
         - definition: run-apps
         - term: Card
         - definition: (card)
-      - region "Rehearse the merchant":
-        - heading "Rehearse the merchant" [level=2]
+      - region "Act as the merchant":
+        - heading "Act as the merchant" [level=2]
         - text: Amount in USD
         - textbox "Amount in USD": "50.00"
         - paragraph: The card allows $50.00.

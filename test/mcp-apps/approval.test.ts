@@ -61,23 +61,23 @@ test('an approval shows the amount, the payee, the requester and the reason', as
       - paragraph: Payment in review
       - heading "Payment of $20.00" [level=1]
       - paragraph:
-        - strong: Waits for a decision
+        - strong: Pending
       - status
       - region "The payment":
         - term: To
         - definition: (payee)
         - term: For
         - definition: <b>Desk</b>
-        - term: Asked by
+        - term: Requested by
         - definition: The agent Sandbox shopper of Sandbox Organization
-        - term: Asked
+        - term: Requested
         - definition: Jan 15, 2026, 12:00 PM
         - term: Payment
         - definition: (payment)
         - term: Approval
         - definition: (approval)
-      - region "Why it waits":
-        - heading "Why it waits" [level=2]
+      - region "Why it needs approval":
+        - heading "Why it needs approval" [level=2]
         - list:
           - listitem: The limit for one payment is $10.00; with this payment it is $20.00.
           - listitem: The limit for a day is $15.00; with this payment it is $20.00.

@@ -115,7 +115,7 @@ describe('a purchase, handled by clicking,', () => {
 
   test.each([
     ['Reverse', 'The merchant reversed the purchase.'],
-    ['Let it expire', 'The authorization expired without a capture.'],
+    ['Expire', 'The authorization expired without a capture.'],
   ])('is released: %s', async (name, detail) => {
     const { id } = await authorized()
     await press(name)
@@ -183,17 +183,17 @@ describe('a purchase, handled by clicking,', () => {
               - strong: The hold ends
               - time: Jan 22, 2026, 12:00 PM
               - text: Unless it is captured first.
-        - region "Rehearse the merchant":
-          - heading "Rehearse the merchant" [level=2]
+        - region "Act as the merchant":
+          - heading "Act as the merchant" [level=2]
           - text: Amount to capture in USD
           - textbox "Amount to capture in USD": "42.50"
           - paragraph: Up to $42.50. Less captures a part and releases the rest of the hold.
           - button "Capture $42.50"
           - button "Reverse"
-          - button "Let it expire"
+          - button "Expire"
         - alert
-        - region "Who and where":
-          - heading "Who and where" [level=2]
+        - region "Details":
+          - heading "Details" [level=2]
           - term: Agent
           - definition: (agent)
           - term: Run
@@ -278,7 +278,7 @@ describe('failures', () => {
     await field('Amount to refund in USD').fill('10')
     failures = 100
     await press('Refund $10.00')
-    await problem().getByText('Press the button again: nothing happens twice.').waitFor()
+    await problem().getByText('Press the button again. Nothing is done twice.').waitFor()
     failures = 0
     await press('Refund $10.00')
     await news().getByText('refunded $10.00').waitFor()

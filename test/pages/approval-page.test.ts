@@ -73,8 +73,8 @@ onEachDatabase('the page of an approval', (database) => {
       '<dd><bdi>Shop</bdi></dd>',
       '<bdi>Paper &amp; pens</bdi>',
       'The agent <bdi>Sandbox shopper</bdi>, on January 15, 2026 at 12:00 PM UTC',
-      'It is beyond the limit of $1.00 for one payment: it is $10.00.',
-      'It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $10.00.',
+      'Over the limit of $1.00 per payment: this payment is $10.00.',
+      'Over the limit of $4.00 per day: the total for the day would be $10.00.',
     ]) {
       expect(page.text).toContain(words)
     }
@@ -116,7 +116,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await self.status(told.paymentId)).toBe('APPROVAL_DENIED')
     const { page } = await opened(told)
     expect(page.text).toContain('<bdi>Not this\ufffd &lt;one&gt;</bdi>')
-    expect(page.text).toContain('no money moved')
+    expect(page.text).toContain('No money moved')
   })
 
   test('accepts a reason of 500 characters in any script, and returns a longer one to its field', async () => {
@@ -125,7 +125,7 @@ onEachDatabase('the page of an approval', (database) => {
     const reason = '払'.repeat(500)
     const refused = await visitor.send(path, { decision: 'deny', reason: `${reason}払` })
     expect(refused.status).toBe(422)
-    expect(refused.text).toContain('500 characters at most')
+    expect(refused.text).toContain('at most 500 characters')
     expect(refused.text).toContain(`>\n${reason}払</textarea>`)
     expect(await approval(id)).toMatchObject({ status: 'pending' })
     expect(await visitor.send(path, { decision: 'deny', reason: 'x'.repeat(9000) })).toMatchObject({ status: 400 })
@@ -138,7 +138,7 @@ onEachDatabase('the page of an approval', (database) => {
     const { path, id } = await waiting(50_001)
     const { visitor } = await opened({ path }, user)
     const secret = await enrolAt(visitor, site.world.system)
-    expect((await visitor.open(path)).text).toContain('To approve more than $500.00 you are asked for a code')
+    expect((await visitor.open(path)).text).toContain('Approving more than $500.00 needs a code')
     const { location } = await visitor.send(path, { decision: 'approve' })
     expect(location).toMatch(/^\/verify\/mfc_[0-9a-f]{32}_usr_[0-9a-f]{32}_[0-9a-f]{64}\?back=%2Fapprovals%2Fapr_/)
     expect(await approval(id)).toMatchObject({ status: 'pending' })
@@ -148,15 +148,15 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await visitor.send(check, { code: '12' })).toMatchObject({ status: 422 })
     const code = codeAt(secret, site.world.system.now())
     expect(await visitor.send(check, { code })).toMatchObject({ status: 303, location: path })
-    expect((await visitor.open(path)).text).toContain('You confirmed that it is you. That counts until')
+    expect((await visitor.open(path)).text).toContain('You confirmed your identity. You can approve until')
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
-    expect((await visitor.open(path)).text).not.toContain('That counts until')
+    expect((await visitor.open(path)).text).not.toContain('You can approve until')
     // The next large approval asks again if the check is too old.
     const next = await waiting(50_001)
-    expect((await visitor.open(next.path)).text).toContain('That counts until')
+    expect((await visitor.open(next.path)).text).toContain('You can approve until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
-    expect((await visitor.open(next.path)).text).toContain('To approve more than $500.00 you are asked for a code')
+    expect((await visitor.open(next.path)).text).toContain('Approving more than $500.00 needs a code')
     expect(await visitor.send(next.path, { decision: 'approve' })).toMatchObject({
       location: expect.stringMatching(/^\/verify\//),
     })
@@ -198,7 +198,7 @@ onEachDatabase('the page of an approval', (database) => {
     const [won, lost] = status === 'approved' ? answers : [...answers].reverse()
     expect(won).toMatchObject({ status: 303 })
     expect(lost).toMatchObject({ status: 409 })
-    expect(lost?.text).toContain('your answer changed nothing')
+    expect(lost?.text).toContain('Your answer had no effect')
     expect(lost?.text).not.toContain('name="decision"')
   })
 
@@ -208,7 +208,7 @@ onEachDatabase('the page of an approval', (database) => {
     ok(await self.cancel(canceled.paymentId))
     const late = await visitor.send(canceled.path, { decision: 'approve' })
     expect(late.status).toBe(409)
-    expect(late.text).toContain('The payment was taken back')
+    expect(late.text).toContain('The payment was canceled')
 
     const poor = await waiting()
     await visitor.open(poor.path)
@@ -370,24 +370,24 @@ describe.runIf(isDeep)('in a browser', () => {
         - term: Amount
         - definition:
           - strong: $600.00
-        - term: Pays
+        - term: Payee
         - definition: Shop
-        - term: Described as
+        - term: Description
         - definition: Desks
-        - term: Asked for by
+        - term: Requested by
         - definition: The agent Sandbox shopper, on January 15, 2026 at 12:00 PM UTC
-        - term: Why you are asked
-        - definition: "It is beyond the limit of $1.00 for one payment: it is $600.00."
-        - definition: "It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $600.00."
-        - paragraph: To approve more than $500.00 you are asked for a code of your authenticator app, and come back here.
-        - text: Reason, if you deny it (optional)
-        - textbox "Reason, if you deny it (optional)"
-        - paragraph: Whoever asked for the payment can read it.
-        - paragraph: You decide as Max Member.
+        - term: Why it needs approval
+        - definition: "Over the limit of $1.00 per payment: this payment is $600.00."
+        - definition: "Over the limit of $4.00 per day: the total for the day would be $600.00."
+        - paragraph: Approving more than $500.00 needs a code from your authenticator app. You then return to this page.
+        - text: Reason for denying (optional)
+        - textbox "Reason for denying (optional)"
+        - paragraph: The requester can read it.
+        - paragraph: Deciding as Max Member.
         - button "Approve"
         - button "Deny"
         - paragraph:
-          - link "See all that waits for you":
+          - link "See pending decisions":
             - /url: /decisions
         - paragraph:
           - link "See your money in the console":
@@ -400,7 +400,7 @@ describe.runIf(isDeep)('in a browser', () => {
     await press('Tab')
     await page.keyboard.type(codeAt(secret, site.world.system.now()))
     await press('Enter')
-    await page.getByText('You confirmed that it is you.').waitFor()
+    await page.getByText('You confirmed your identity.').waitFor()
     await fits()
     await shoot(page, `person-approval-verified-${colorScheme}`)
 
@@ -422,23 +422,23 @@ describe.runIf(isDeep)('in a browser', () => {
       "- main:
         - heading "Denied" [level=1]
         - status:
-          - paragraph: The payment was refused for good on January 15, 2026 at 12:00 PM UTC; no money moved. You can close this page.
+          - paragraph: The payment was denied on January 15, 2026 at 12:00 PM UTC. No money moved. You can close this page.
         - term: Amount
         - definition:
           - strong: $600.00
-        - term: Pays
+        - term: Payee
         - definition: Shop
-        - term: Described as
+        - term: Description
         - definition: Desks
-        - term: Asked for by
+        - term: Requested by
         - definition: The agent Sandbox shopper, on January 15, 2026 at 12:00 PM UTC
-        - term: Why it was put in review
-        - definition: "It is beyond the limit of $1.00 for one payment: it is $600.00."
-        - definition: "It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $600.00."
+        - term: Why it needed approval
+        - definition: "Over the limit of $1.00 per payment: this payment is $600.00."
+        - definition: "Over the limit of $4.00 per day: the total for the day would be $600.00."
         - term: Reason given
         - definition: Too many desks
         - paragraph:
-          - link "See all that waits for you":
+          - link "See pending decisions":
             - /url: /decisions
         - paragraph:
           - link "See your money in the console":

@@ -55,7 +55,7 @@ onEachDatabase('the page of a card’s number', (database) => {
 
     const page = await visitor.open(path)
     expect(page.status).toBe(200)
-    for (const words of ['<bdi>Books &amp; Co</bdi>', '$50.00', 'Can be used', '<bdi>Sandbox shopper</bdi>']) {
+    for (const words of ['<bdi>Books &amp; Co</bdi>', '$50.00', '<dd>Active</dd>', '<bdi>Sandbox shopper</bdi>']) {
       expect(page.text).toContain(words)
     }
     expect(page.text).toContain('Show the number')
@@ -78,7 +78,7 @@ onEachDatabase('the page of a card’s number', (database) => {
 
     for (const later of [await visitor.open(path), await visitor.post(path, fieldsOf(page.text))]) {
       expect(later.status).toBe(410)
-      expect(later.text).toContain('ask your agent to show you the card')
+      expect(later.text).toContain('ask your agent for a new link')
       expect(later.text).not.toMatch(/4242|<button type="submit">Show/)
     }
   })
@@ -102,7 +102,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     for (const expired of [await visitor.open(late.path), await visitor.post(late.path, fieldsOf(text))]) {
       expect(expired.status).toBe(410)
       expect(expired.text).toContain('This page has expired')
-      expect(expired.text).toContain('ask your agent to show you the card')
+      expect(expired.text).toContain('ask your agent for a new link')
       expect(expired.text).not.toContain('4242')
     }
     // A day later, none of it is stored.
@@ -193,7 +193,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     const { path, cardId } = await newPage({ merchant: { name: planted } })
     await site.world.authorize(cardId, 100)
     const { page, shown } = await look(path)
-    expect(page.text).toContain('Used: it has made its one purchase')
+    expect(page.text).toContain('Used for its one purchase')
     for (const { text } of [page, shown]) {
       expect(text).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt;\ufffd&quot;&#39;&lt;/bdi&gt;</bdi>')
       expect(text).not.toMatch(/<img|\u202e/)
@@ -201,7 +201,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     const expiring = await site.world.issueCard({ expiresInMinutes: 5 })
     await advance(5 * minutes)
     const late = await newPage({}, { of: expiring })
-    expect((await look(late.path)).page.text).toContain('Expired: it can’t be used any more')
+    expect((await look(late.path)).page.text).toContain('Expired')
   })
 })
 
@@ -240,16 +240,16 @@ describe.runIf(isDeep)('in a browser', () => {
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:
         - heading "Your card’s number" [level=1]
-        - paragraph: This page shows it once, until January 15, 2026 at 12:10 PM UTC. Have the merchant’s form open before you look.
+        - paragraph: You can view it once, until January 15, 2026 at 12:10 PM UTC. Open the merchant’s payment form first.
         - term: Merchant
         - definition: A bookshop with a name of some length
-        - term: Pays at most
+        - term: Maximum amount
         - definition: $50.00
         - term: Status
-        - definition: Can be used
-        - term: Issued to the agent
+        - definition: Active
+        - term: Agent
         - definition: Sandbox shopper
-        - term: Can be used until
+        - term: Usable until
         - definition: January 15, 2026 at 1:00 PM UTC
         - button "Show the number""
     `)
@@ -262,32 +262,32 @@ describe.runIf(isDeep)('in a browser', () => {
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:
         - heading "Your card’s number" [level=1]
-        - status: "This is shown once: when you reload or leave the page it is gone."
+        - status: "Shown once: the number disappears when you reload or leave this page."
         - term: Card number
         - definition: 4242 4242 4242 4242
         - term: Expires (month / year)
         - definition: 01 / 2026
         - term: Security code
         - definition: "123"
-        - paragraph: Type it into the form of A bookshop with a name of some length yourself. Nobody else needs it, and neither does an agent in a conversation.
+        - paragraph: Enter it into the payment form of A bookshop with a name of some length yourself. Share it with nobody else, and with no agent in a conversation.
         - region "The card":
           - heading "The card" [level=2]
           - term: Merchant
           - definition: A bookshop with a name of some length
-          - term: Pays at most
+          - term: Maximum amount
           - definition: $50.00
           - term: Status
-          - definition: Can be used
-          - term: Issued to the agent
+          - definition: Active
+          - term: Agent
           - definition: Sandbox shopper
-          - term: Can be used until
+          - term: Usable until
           - definition: January 15, 2026 at 1:00 PM UTC"
     `)
     await expectContrast(page)
     await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
     await shoot(page, `person-card-shown-${colorScheme}`)
     await page.goto(listener.url + path)
-    await expect.poll(() => page.getByRole('status').textContent()).toContain('has shown it once')
+    await expect.poll(() => page.getByRole('status').textContent()).toContain('shows the number only once')
     await expect.poll(() => page.content()).not.toContain('4242')
     await shoot(page, `person-card-after-${colorScheme}`)
     expect(complaints.filter((text) => !text.includes('410'))).toEqual([])

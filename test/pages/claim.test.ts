@@ -34,10 +34,10 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect(open.status).toBe(200)
     expect(open.text).toContain('Sandbox Organization')
     expect(open.text).toContain('$12.34')
-    expect(open.text).toContain('waits to be claimed')
+    expect(open.text).toContain('Not claimed yet')
     expect(open.headers.get('Content-Security-Policy')).toContain("default-src 'none'")
     expect((await world.send('POST', `/simulations/payments/${id}/complete-claim`)).status).toBe(200)
-    expect((await page(link)).text).toContain('It was claimed.')
+    expect((await page(link)).text).toContain('The money is in the recipient’s wallet.')
   })
 
   test('says so if the payment was canceled', async () => {
@@ -50,7 +50,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     const { id, link, value } = await pay()
     const before = await total()
     const open = await page(link)
-    expect(open.text).toContain(`you claim it as <bdi>${value}</bdi>`)
+    expect(open.text).toContain(`you claim it as the recipient, <bdi>${value}</bdi>`)
     const token = tokenOn(open.text)
     const clicks = await Promise.all([claim(link, token), claim(link, token)])
     expect(clicks.map(({ status, headers }) => [status, headers.get('Location')])).toEqual([
@@ -62,7 +62,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect(attributes.status).toBe('COMPLETED')
     expect(relationships.recipient.data.id).toMatch(/^pty_/)
     const after = await page(link)
-    expect(after.text).toContain('It was claimed.')
+    expect(after.text).toContain('The money is in the recipient’s wallet.')
     expect(after.text).not.toContain('<form')
   })
 

@@ -227,10 +227,10 @@ describe('the self-description of an application', () => {
   }
 
   test('is a claim, unless its id is the address it was read from', async () => {
-    expect((await pageFor()).text).toContain('Of <strong>assistant.example</strong>. This address is verified')
+    expect((await pageFor()).text).toContain('Verified as <strong>assistant.example</strong>')
     for (const id of ['b8e6f1', 'http://assistant.example/client.json']) {
       const { text } = await pageFor({ id })
-      expect(text).toContain('The name is what it calls itself. Nobody has verified it.')
+      expect(text).toContain('Its name is not verified.')
       expect(text).not.toContain('<strong>assistant.example')
     }
   })
@@ -245,7 +245,7 @@ describe('the self-description of an application', () => {
     // A look-alike name is shown in its ASCII form.
     ['https://аpple.example/', 'xn--pple-43d.example'],
   ])('the answer to %s goes to “%s”', async (redirectUri, words) => {
-    expect((await pageFor({ redirectUri })).text).toContain(`<dt>The answer goes to</dt><dd>${words}</dd>`)
+    expect((await pageFor({ redirectUri })).text).toContain(`<dt>Returns to</dt><dd>${words}</dd>`)
   })
 
   test.each([

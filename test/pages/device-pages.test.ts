@@ -56,7 +56,7 @@ test('confirms the connection, and says where to end it', () => {
 })
 
 test.each([
-  ['invalid_redirect_uri', 'an address that it did not register'],
+  ['invalid_redirect_uri', 'redirect address is not registered'],
   ['invalid_client', 'is not known here'],
   ['something_new', 'a request that can’t be answered'],
   ['toString', 'a request that can’t be answered'],

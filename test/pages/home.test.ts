@@ -116,7 +116,7 @@ test('the banner of every page shows the time of a moved clock, and none in prod
   const page = async () => (await moved.service.fetch(new Request(`${here}/sign-in`))).text()
   expect(await page()).toContain('<header class="sandbox">Sandbox: no real money</header>')
   await moved.post('/simulations/clock/advance', { seconds: 86_400 })
-  expect(await page()).toMatch(/Its clock was moved: it is <time datetime="\d{4}-[^"]+">\w+ \d+, \d{4} at /)
+  expect(await page()).toMatch(/Clock moved: it is now <time datetime="\d{4}-[^"]+">\w+ \d+, \d{4} at /)
   const { store, system } = moved
   const production = serviceWith({ store, system, environment: 'production' })
   expect((await get('/sign-in', html, production)).text).not.toContain('clock')

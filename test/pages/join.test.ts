@@ -125,7 +125,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await members()).map((one) => one.email)).not.toContain(email)
     const revoked = await invite()
     expect((await world.send('DELETE', `/party-invitations/${revoked.id}`, owner())).status).toBe(200)
-    expect((await visitor.open(revoked.path)).text).toContain('took the invitation back')
+    expect((await visitor.open(revoked.path)).text).toContain('revoked the invitation')
   })
 
   test('an address that already belongs to a user can only decline', async () => {
@@ -138,7 +138,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     const { id, path } = await invite('MEMBER', stranger.email)
     const visitor = await site.visitor(stranger)
     const page = await visitor.open(path)
-    expect(page.text).toContain('signs in for an account already')
+    expect(page.text).toContain('already belongs to an account')
     expect(page.text).not.toContain('name="password"')
     const forced = await visitor.send(path, { decision: 'accept', name: 'Taken', password })
     expect(forced.status).toBe(409)

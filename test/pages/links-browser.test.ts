@@ -41,7 +41,7 @@ test('a payment request is paid without a script, at 320 pixels', async () => {
     await page.getByRole('button', { name: 'Pay $12.50' }).click()
   }
   await pay('1234')
-  await page.getByText('Nothing was paid: look at the card again.').waitFor()
+  await page.getByText('Nothing was paid. Check the card details.').waitFor()
   await shoot(page, 'payment-request-wrong-phone')
   await pay('4000000000000002')
   await page.getByText('The card was declined.').waitFor()
@@ -107,7 +107,7 @@ test('an invitation to a party is accepted by keyboard, without a script', async
   await page.getByRole('alert').getByText('at least 12 characters').waitFor()
   await shoot(page, 'party-invitation-wrong-phone')
   await expect.poll(() => page.getByLabel('Your name').inputValue()).toBe('Ada Lovelace')
-  await page.getByLabel('A password').fill('correct horse battery')
+  await page.getByLabel('Choose a password').fill('correct horse battery')
   await page.keyboard.press('Enter')
   await page.getByText(email).waitFor()
   expect(new URL(page.url()).pathname).toBe('/connections')

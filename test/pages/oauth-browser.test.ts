@@ -91,7 +91,7 @@ test('by the keyboard and without a script: sign in, create an agent, allow, nar
   await page.keyboard.press('ArrowDown')
   await tabTo(page, 'textbox', 'Name')
   await page.keyboard.type(`Books ${count}`)
-  await tabTo(page, 'textbox', 'What it is for')
+  await tabTo(page, 'textbox', 'Description')
   await page.keyboard.type('Buys books')
   await tabTo(page, 'button', 'Allow')
   await page.keyboard.press('Enter')
@@ -122,12 +122,12 @@ test('by the keyboard and without a script: sign in, create an agent, allow, nar
 test('a mistake is announced first, and the focus is where it can be corrected', async () => {
   const { page, context } = await visit(consentPath())
   await page.getByRole('radio', { name: 'Create a new agent' }).check()
-  await page.getByRole('textbox', { name: 'What it is for' }).fill('Buys books')
+  await page.getByRole('textbox', { name: 'Description' }).fill('Buys books')
   await page.getByRole('button', { name: 'Allow' }).click()
   await page.getByRole('alert').getByText('Enter a name for the new agent.').waitFor()
   const name = page.getByRole('textbox', { name: 'Name' })
   await expectFocus(name)
-  await expect.poll(() => page.getByRole('textbox', { name: 'What it is for' }).inputValue()).toBe('Buys books')
+  await expect.poll(() => page.getByRole('textbox', { name: 'Description' }).inputValue()).toBe('Buys books')
   await page.keyboard.type(`Mended ${count}`)
   // Allow is the form's first button.
   await page.keyboard.press('Enter')
@@ -147,10 +147,10 @@ test('a screen reader announces the pages as intended', async () => {
       - heading "Assistant asks to connect" [level=1]
       - term: Application
       - definition:
-        - text: Of
+        - text: Verified as
         - strong: assistant.example
-        - text: . This address is verified; the name is its own choice.
-      - term: The answer goes to
+        - text: . Its name is not verified.
+      - term: Returns to
       - definition: This computer
       - term: Signed in as
       - definition:
@@ -170,7 +170,7 @@ test('a screen reader announces the pages as intended', async () => {
         - radio "Create a new agent"
         - text: Create a new agent
       - paragraph:
-        - text: It lasts until you end it under
+        - text: You can revoke it at any time under
         - link "connected applications":
           - /url: /connections
         - text: .

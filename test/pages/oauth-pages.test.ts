@@ -40,7 +40,7 @@ describe('signing in', () => {
     expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
     // A user who signed in this way can still prove their identity, and is then not asked again.
     const proof = await visitor.open('/sign-in?next=/connections')
-    expect(proof.text).toContain('Prove that it is you')
+    expect(proof.text).toContain('Confirm that it is you')
     expect(proof.text).not.toContain('Continue as')
     await visitor.send('/sign-in', { email: site.owner.email, password })
     expect(await visitor.open('/sign-in?next=/connections')).toMatchObject({ status: 303, location: '/connections' })
@@ -179,7 +179,7 @@ onEachDatabase('connected applications', (database) => {
   test('none: the page says how to connect one', async () => {
     const { partyId } = await addParty(site.world)
     const visitor = await visitorAs(await site.addUser({ partyId }))
-    expect((await visitor.open('/connections')).text).toContain('To connect an application, add this service to it')
+    expect((await visitor.open('/connections')).text).toContain('To connect one, add this service to it')
   })
 
   async function connected(client: Parameters<typeof asking>[0] = {}) {

@@ -183,8 +183,8 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
         - figure "Receipt":
           - text: Receipt
           - blockquote: Thank you for your order at Harbor & Pine.
-        - figure "The shop’s latest words":
-          - text: The shop’s latest words
+        - figure "Latest message from the shop":
+          - text: Latest message from the shop
           - blockquote: Your order is on its way.
         - region "What you bought":
           - heading "What you bought" [level=2]

@@ -49,14 +49,14 @@ const views = {
   },
   'agent-card': {
     title: 'Card',
-    description: 'A card of an agent and the purchases made with it.',
+    description: 'An agent’s card and its purchases.',
     kind: 'Card for one purchase',
     waiting: 'Waiting for the card…',
     tools: ['issue_agent_card', 'get_agent_card'],
   },
   approval: {
     title: 'Approval',
-    description: 'A payment that waits for a decision.',
+    description: 'A payment that needs a decision.',
     kind: 'Payment in review',
     waiting: 'Waiting for the approval…',
     tools: ['get_approval', 'approve_approval', 'deny_approval'],

@@ -46,7 +46,7 @@ export function dataOf(result) {
   // An error is a sentence followed by its fields as JSON on the last line.
   if (result.isError === true) throw refusalOf(jsonOf(text.slice(text.lastIndexOf('\n') + 1))?.error, text)
   const data = result.structuredContent?.data
-  if (data === undefined) throw new Refusal(text || 'The tool answered nothing.')
+  if (data === undefined) throw new Refusal(text || 'The tool returned nothing.')
   return data
 }
 
@@ -65,7 +65,7 @@ function refusalOf(error, text) {
 }
 
 /** The advice when the outcome is unknown: the next press sends the same key. */
-export const again = 'Press the button again: nothing happens twice.'
+export const again = 'Press the button again. Nothing is done twice.'
 
 /** @param {string} text */
 function jsonOf(text) {

@@ -75,7 +75,7 @@ async function paymentOf(found) {
   try {
     const payment = await frame.host.call('get_payment', { paymentId: target.id, ...frame.party() })
     const { recipientAgent, recipient } = payment.relationships
-    const payee = recipientAgent?.data?.id ?? recipient?.data?.id ?? 'Somebody who still has to claim it'
+    const payee = recipientAgent?.data?.id ?? recipient?.data?.id ?? 'A recipient who has yet to claim it'
     return { payee, note: payment.attributes.description }
   } catch (error) {
     if (error instanceof Refusal) return unsaid
@@ -98,7 +98,7 @@ function news({ approval: before }, { approval: after }) {
 }
 
 const approvalStates = /** @type {Record<string, { text: string, tone: string }>} */ ({
-  pending: { text: 'Waits for a decision', tone: 'open' },
+  pending: { text: 'Pending', tone: 'open' },
   approved: { text: 'Approved', tone: 'good' },
   denied: { text: 'Denied', tone: 'bad' },
   canceled: { text: 'Canceled', tone: 'over' },
@@ -115,11 +115,11 @@ function render({ approval: found, payee, note }) {
   writeFacts('facts', {
     To: payee,
     For: note,
-    'Asked by': askedBy(found.attributes),
-    'Account of': customer === null ? null : (customer.name ?? customer.id),
-    Asked: timeIn(createdAt, timeZone),
+    'Requested by': askedBy(found.attributes),
+    Customer: customer === null ? null : (customer.name ?? customer.id),
+    Requested: timeIn(createdAt, timeZone),
     Decided: resolvedAt === null ? null : timeIn(resolvedAt, timeZone),
-    'Denied because': denialReason,
+    'Reason for denial': denialReason,
     Payment: target.id,
     Approval: found.id,
   })

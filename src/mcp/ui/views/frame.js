@@ -66,7 +66,7 @@ export class Frame {
     const refresh = byId('refresh', HTMLButtonElement)
     refresh.addEventListener('click', () =>
       this.#actions.press(refresh, 'Refreshing…', async () => {
-        if (!(await this.#look())) write('news', 'There is no change.')
+        if (!(await this.#look())) write('news', 'No changes.')
       }),
     )
   }

@@ -88,8 +88,8 @@ async function refused(c: Context, pages: ApprovalDependencies, { signedIn, deci
 }
 
 const problems = {
-  long: `Nothing was done. The reason can have ${longestReason} characters at most: shorten it.`,
-  late: 'It was decided before your answer arrived: your answer changed nothing.',
+  long: `Nothing was done. Shorten the reason to at most ${longestReason} characters.`,
+  late: 'This was already decided. Your answer had no effect.',
 } as const
 
 interface Shown {

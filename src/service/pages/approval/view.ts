@@ -45,12 +45,12 @@ function decisionForm({ form: { action, token, user, reason }, mayAgree, wrongRe
 <form method="post" action="${action}">
 <input type="hidden" name="formToken" value="${token}">
 <div class="field">
-<label for="reason">Reason, if you deny it (optional)</label>
+<label for="reason">Reason for denying (optional)</label>
 <textarea id="reason" name="reason" rows="2" maxlength="${longestReason}" aria-describedby="told${wrongReason ? ' problem' : ''}" ${wrong}>
 ${reason}</textarea>
-<p class="aside" id="told">Whoever asked for the payment can read it.</p>
+<p class="aside" id="told">The requester can read it.</p>
 </div>
-<p>You decide as <bdi>${user}</bdi>.</p>
+<p>Deciding as <bdi>${user}</bdi>.</p>
 <div class="choices">
 ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}
 <button type="submit" name="decision" value="deny" class="danger">Deny</button>

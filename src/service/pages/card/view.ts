@@ -26,13 +26,13 @@ ${
 export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
   return page(
     'Your card’s number',
-    html`<p class="warning" role="status">This is shown once: when you reload or leave the page it is gone.</p>
+    html`<p class="warning" role="status">Shown once: the number disappears when you reload or leave this page.</p>
 <dl>
 <div><dt>Card number</dt><dd class="code">${details.number.join(' ')}</dd></div>
 <div><dt>Expires (month / year)</dt><dd class="code">${details.expires}</dd></div>
 <div><dt>Security code</dt><dd class="code">${details.cvv}</dd></div>
 </dl>
-<p>Type it into the form of <bdi>${words.merchant}</bdi> yourself. Nobody else needs it, and neither does an agent in a conversation.</p>
+<p>Enter it into the payment form of <bdi>${words.merchant}</bdi> yourself. Share it with nobody else, and with no agent in a conversation.</p>
 <section aria-labelledby="card">
 <h2 id="card">The card</h2>
 ${facts(words)}
@@ -43,10 +43,10 @@ ${facts(words)}
 function facts({ merchant, maximum, status, agent, expires }: CardWords): Html {
   return html`<dl>
 <div><dt>Merchant</dt><dd><bdi>${merchant}</bdi></dd></div>
-<div><dt>Pays at most</dt><dd>${maximum}</dd></div>
+<div><dt>Maximum amount</dt><dd>${maximum}</dd></div>
 <div><dt>Status</dt><dd>${status}</dd></div>
-<div><dt>Issued to the agent</dt><dd><bdi>${agent}</bdi></dd></div>
-<div><dt>Can be used until</dt><dd>${expires}</dd></div>
+<div><dt>Agent</dt><dd><bdi>${agent}</bdi></dd></div>
+<div><dt>Usable until</dt><dd>${expires}</dd></div>
 </dl>`
 }
 

@@ -28,25 +28,25 @@ export function cardWords({ state, expiresAtMs, card }: CardPage): CardWords {
   }
 }
 
-const again = 'To see it again, ask your agent to show you the card: it gives you the address of a new page.'
+const again = 'To see it again, ask your agent for a new link.'
 
 const states = {
   ready: (until) => ({
     heading: 'Your card’s number',
-    lines: [`This page shows it once, until ${until}. Have the merchant’s form open before you look.`],
+    lines: [`You can view it once, until ${until}. Open the merchant’s payment form first.`],
   }),
-  shown: () => ({ heading: 'The number was shown', lines: [`This page has shown it once. ${again}`] }),
+  shown: () => ({ heading: 'The number was already shown', lines: [`This page shows the number only once. ${again}`] }),
   expired: (until) => ({
     heading: 'This page has expired',
-    lines: [`It worked until ${until}, and has not shown the number. ${again}`],
+    lines: [`It expired on ${until} without showing the number. ${again}`],
   }),
 } as const satisfies Record<CardPage['state'], (until: string) => { heading: string; lines: string[] }>
 
 const statuses = {
-  active: 'Can be used',
+  active: 'Active',
   frozen: 'Frozen: it can’t be used until it is unfrozen',
-  used: 'Used: it has made its one purchase',
-  expired: 'Expired: it can’t be used any more',
+  used: 'Used for its one purchase',
+  expired: 'Expired',
 } as const satisfies Record<CardPage['card']['status'], string>
 
 /** A card's details, in the form that a merchant's page requests. */

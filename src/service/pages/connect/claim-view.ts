@@ -27,7 +27,7 @@ ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi><
 </dl>
 ${status === 'PENDING_CLAIM' && form?.mayAgree === true ? claimForm(claim, form) : ''}
 ${status === 'PENDING_CLAIM' && form === null && account === null ? html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a></p>` : ''}
-${account === null ? '' : accountSection(account, 'Sign in as somebody else', path)}`
+${account === null ? '' : accountSection(account, 'Sign in as a different user', path)}`
   return formPage({ title: title === null ? heading : `${title} – ${heading}`, main })
 }
 
@@ -35,7 +35,7 @@ function claimForm({ claimant }: Claim, form: LinkForm): Html {
   const recipient = foreignName(claimant, 'the recipient', 254)
   return html`<form method="post" action="${form.action}">
 ${hidden(form)}
-<p class="aside" id="as">${form.personToken === null ? html`In the sandbox you claim it as <bdi>${recipient}</bdi>, to whom it was sent, without an account or a password.` : html`You claim it for <bdi>${recipient}</bdi>, to whom it was sent.`}</p>
+<p class="aside" id="as">${form.personToken === null ? html`In the sandbox you claim it as the recipient, <bdi>${recipient}</bdi>, without an account or a password.` : html`You claim it for the recipient, <bdi>${recipient}</bdi>.`}</p>
 <button type="submit" name="decision" value="claim" aria-describedby="as">Claim as the recipient</button>
 </form>`
 }
@@ -45,13 +45,12 @@ function stateWords(status: Claim['status'], mayClaim: boolean): { title: string
     return {
       title: null,
       line: mayClaim
-        ? 'It waits to be claimed. Until then the sender can take it back.'
-        : 'It waits to be claimed: sign in, with a password, as a user of the account that it was sent to.',
+        ? 'Not claimed yet. Until you claim it, the sender can cancel it.'
+        : 'Not claimed yet. To claim it, sign in with a password as a user of the recipient’s account.',
     }
   }
-  if (status === 'COMPLETED')
-    return { title: 'Claimed', line: 'It was claimed. The money is in the wallet of its recipient.' }
+  if (status === 'COMPLETED') return { title: 'Claimed', line: 'The money is in the recipient’s wallet.' }
   if (status === 'IN_REVIEW')
-    return { title: 'In review', line: 'The sender’s side still reviews it. Come back later.' }
-  return { title: 'Over', line: 'It was taken back or refused: there is nothing to claim.' }
+    return { title: 'In review', line: 'The sender is still reviewing this payment. Come back later.' }
+  return { title: 'No longer available', line: 'The payment was canceled or denied. There is nothing to claim.' }
 }

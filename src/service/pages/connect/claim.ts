@@ -86,7 +86,8 @@ async function take(
     fail('forbidden', { detail: 'The page is out of date. Open the payment again.' })
   }
   const answerer = await answererIn(tx, payment, user)
-  if (answerer === 'nobody') fail('forbidden', { detail: 'The account that it was sent to claims it itself.' })
+  if (answerer === 'nobody')
+    fail('forbidden', { detail: 'Only a signed-in user of the recipient’s account can claim it.' })
   const after = await claimPayment(context, payment)
   const deed = { operation: 'claim_payment', resourceIds: [after.id] }
   const acts = [actOfVisitor(after, deed)]

@@ -107,7 +107,7 @@ async function answer(
     fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
   }
   const answerer = await answererIn(tx, record, user)
-  if (answerer === 'nobody') fail('forbidden', { detail: 'The account that was invited answers for itself.' })
+  if (answerer === 'nobody') fail('forbidden', { detail: 'Only a signed-in user of the invited account can answer.' })
   const after =
     decision === 'decline'
       ? await declineInvitation(context, record)

@@ -13,7 +13,7 @@ export function linkPage(link: OpenedLink, action: string | null) {
   const developer = foreignName(link.developer, 'Somebody without a name', 200)
   const outcome = outcomes[link.state](isolated(developer))
   const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
-  const facts = html`<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>`
+  const facts = html`<div><dt>Open to</dt><dd>Anyone with this link</dd></div>`
   return askingPage({ title, developer, outcome, facts, request: request(link, developer, action) })
 }
 
@@ -31,7 +31,7 @@ ${one.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
 </section>`,
   )}
 <dl>
-<div><dt>Lasts</dt><dd>Until you or <bdi>${developer}</bdi> end it</dd></div>
+<div><dt>Lasts</dt><dd>Until you or <bdi>${developer}</bdi> revoke it</dd></div>
 ${expiresAtMs === null ? '' : html`<div><dt>Answer by</dt><dd>${momentOf(expiresAtMs)}</dd></div>`}
 </dl>
 ${action === null ? html`<p class="aside">Sign in to your account to accept. This page can’t do it for you.</p>` : acceptForm(action, formToken)}`
@@ -53,12 +53,12 @@ const outcomes = {
   open: () => null,
   joined: (developer) => ({
     heading: 'Connected',
-    line: `The agents of ${developer} can act for you as you allowed, until you or ${developer} end it. You can close this page.`,
+    line: `The agents of ${developer} can act for you as you allowed, until you or ${developer} revoke this. You can close this page.`,
   }),
   empty: (developer) => ({
     heading: 'No longer open',
     line: `The agents that this link is for are gone. Ask ${developer} for a new one.`,
   }),
-  revoked: (developer) => ({ heading: 'No longer open', line: `${developer} took the link back.` }),
+  revoked: (developer) => ({ heading: 'No longer open', line: `${developer} revoked this link.` }),
   expired: (developer) => ({ heading: 'Expired', line: `The link has expired. Ask ${developer} for a new one.` }),
 } as const satisfies Record<OpenedLink['state'], (developer: string) => Outcome | null>

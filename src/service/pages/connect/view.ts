@@ -11,8 +11,8 @@ import type { ConnectWords } from './words.ts'
  */
 export function connectPage(words: ConnectWords, visitor: Visitor): Html {
   const { title, developer, agent, invited, message, outcome } = words
-  const facts = html`<div><dt>For its agent</dt><dd><bdi>${agent}</bdi></dd></div>
-<div><dt>Asked of</dt><dd><bdi>${invited}</bdi></dd></div>
+  const facts = html`<div><dt>Agent</dt><dd><bdi>${agent}</bdi></dd></div>
+<div><dt>Invited</dt><dd><bdi>${invited}</bdi></dd></div>
 ${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></dd></div>`}`
   return askingPage({ title, developer, outcome, facts, request: request(words, visitor) })
 }
@@ -31,7 +31,7 @@ export function askingPage({ title, developer, outcome, facts, request }: Asking
   const main = html`<h1>${outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : outcome.heading}</h1>
 ${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
 <dl>
-<div><dt>Asked by</dt><dd><bdi>${developer}</bdi></dd></div>
+<div><dt>From</dt><dd><bdi>${developer}</bdi></dd></div>
 ${facts}
 </dl>
 ${outcome === null ? request : ''}`
@@ -47,17 +47,18 @@ ${words.permissions.map((text) => html`<li>${text}</li>`)}
 </section>
 <dl>
 <div><dt>Limit</dt><dd>${words.limit}</dd></div>
-<div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> end it</dd></div>
+<div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> revoke it</dd></div>
 <div><dt>Answer by</dt><dd>${words.expires}</dd></div>
 </dl>
 ${form === null ? signInFirst(account === null, path) : answerForm(words, form)}
-${account === null ? '' : accountSection(account, 'Sign in as somebody else', path)}`
+${account === null ? '' : accountSection(account, 'Sign in as a different user', path)}`
 }
 
 /** Tells the visitor who can answer instead. */
 export function signInFirst(isNobody: boolean, path: string): Html {
-  if (!isNobody) return html`<p class="aside">Somebody else is asked: only a user of their account can answer.</p>`
-  return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the account that was asked, to answer.</p>`
+  if (!isNobody)
+    return html`<p class="aside">This is for someone else. Only a user of the invited account can answer.</p>`
+  return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`
 }
 
 /** Renders the hidden fields of a form on a link's page. */

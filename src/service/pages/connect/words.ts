@@ -64,8 +64,8 @@ export function permissionText(name: string): string {
 }
 
 export function limitWords({ perTransactionCents }: Pick<Invitation, 'perTransactionCents'>): string {
-  if (perTransactionCents === null) return 'No limit: any amount that your wallet holds'
-  return `Up to ${dollars(perTransactionCents)} a payment; more only when it is approved`
+  if (perTransactionCents === null) return 'No limit: up to your whole balance'
+  return `Up to ${dollars(perTransactionCents)} per payment; larger payments need approval`
 }
 
 type Outcome = { heading: string; line: string }
@@ -73,15 +73,15 @@ type Outcome = { heading: string; line: string }
 function outcomeOf({ status, cancelReason }: Invitation, developer: string, agent: string): Outcome | null {
   if (status !== 'CANCELED') return outcomes[status](developer, agent)
   return cancelReason === 'CONNECTION_ESTABLISHED'
-    ? { heading: 'Already connected', line: `You accepted another invitation of ${developer} to ${agent}.` }
-    : { heading: 'No longer open', line: `${developer} took the invitation back. Nothing was granted by it.` }
+    ? { heading: 'Already connected', line: `You already accepted another invitation from ${developer} for ${agent}.` }
+    : { heading: 'No longer open', line: `${developer} canceled this invitation. It granted no access.` }
 }
 
 const outcomes = {
   PENDING: () => null,
   ACCEPTED: (developer, agent) => ({
     heading: 'Connected',
-    line: `${agent} of ${developer} can act for you as you allowed, until you or ${developer} end it. You can close this page.`,
+    line: `${agent} of ${developer} can act for you as you allowed, until you or ${developer} revoke this. You can close this page.`,
   }),
   DECLINED: (developer) => ({
     heading: 'Declined',

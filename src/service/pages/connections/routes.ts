@@ -70,5 +70,5 @@ function placeOf(done: Done): string {
 
 function notThere(c: Context) {
   const link = { href: address, text: 'See your connected applications' }
-  return c.html(messagePage('Not found', 'There is no such connection of yours.', link), 404, oauthPageHeaders)
+  return c.html(messagePage('Not found', 'Connection not found.', link), 404, oauthPageHeaders)
 }

@@ -17,7 +17,7 @@ export function connectionsPage(shown: ConnectionsShown): Html {
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
-${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
+${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service to it and sign in when it asks you to.</p>` : connections.map(connectionSection)}
 ${accountSection(account, 'Sign out')}`
   return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main })
 }
@@ -30,9 +30,9 @@ function connectionSection(connection: ConnectionsShown['connections'][number], 
   return html`<section aria-labelledby="application-${index}">
 <h2 id="application-${index}"><bdi>${name}</bdi></h2>
 <dl>
-<div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself' : html`Of <strong>${host}</strong>`}</dd></div>
+<div><dt>Application</dt><dd>${host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
-${spending === null ? '' : html`<div><dt>Spends</dt><dd>${spending}</dd></div>`}
+${spending === null ? '' : html`<div><dt>Spending</dt><dd>${spending}</dd></div>`}
 <div><dt>Connected</dt><dd>${since}</dd></div>
 <div><dt>Last used</dt><dd>${lastUsed}</dd></div>
 </dl>
@@ -40,7 +40,7 @@ ${spending === null ? '' : html`<div><dt>Spends</dt><dd>${spending}</dd></div>`}
 <input type="hidden" name="formToken" value="${formToken}">
 ${
   permissions.length === 0
-    ? html`<p>It may see who you are, and nothing else.</p>`
+    ? html`<p>It can only see who you are.</p>`
     : html`<fieldset>
 <legend>It may</legend>
 ${permissions.map(

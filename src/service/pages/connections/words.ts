@@ -40,7 +40,7 @@ export interface StatusWords {
 export const statusWords = {
   revoked: {
     title: 'Disconnected',
-    text: 'The application is disconnected: from now on everything that it asks for is refused.',
+    text: 'The application is disconnected. Its requests are refused from now on.',
     isProblem: false,
   },
   narrowed: {

@@ -51,7 +51,7 @@ function confirmCode({ action, token }: PageForm, name: string, code: string): H
   const heading = 'Is this your device?'
   const main = html`<h1>${heading}</h1>
 <dl>
-<div><dt>Application</dt><dd>It calls itself <bdi>${name}</bdi></dd></div>
+<div><dt>Application</dt><dd><bdi>${name}</bdi> (name not verified)</dd></div>
 <div><dt>Code</dt><dd><strong class="code">${code}</strong></dd></div>
 </dl>
 <p class="warning" id="warning">Continue only if you started this yourself a moment ago and your device shows this code. If somebody sent you the code or a link, stop: they would get access to your account.</p>
@@ -79,7 +79,7 @@ function failed(code: string, description: string): Html {
   const detail = shortForeignText(description, 300)
   const main = html`<h1>${heading}</h1>
 <p>${failureWords(code)}</p>
-<p class="aside">For the application’s maker: <code>${shortForeignText(code)}</code>${detail === '' ? '' : html` (<bdi>${detail}</bdi>)`}</p>`
+<p class="aside">For the application’s developer: <code>${shortForeignText(code)}</code>${detail === '' ? '' : html` (<bdi>${detail}</bdi>)`}</p>`
   return formPage({ title: heading, main })
 }
 
@@ -87,6 +87,6 @@ function unreachable({ address, reason }: { address: string; reason: string }): 
   const heading = 'The application could not be looked up'
   const main = html`<h1>${heading}</h1>
 <p>It describes itself at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read that: ${shortForeignText(reason, 200)}.</p>
-<p>Whoever runs this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>`
+<p>The operator of this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>`
   return formPage({ title: heading, main })
 }

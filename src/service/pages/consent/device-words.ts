@@ -30,11 +30,12 @@ export function failureWords(code: string): string {
 const failures = {
   invalid_request: 'The application sent a request that can’t be answered. Go back to it and start again.',
   invalid_client: 'The application is not known here. Go back to it and connect it again.',
-  invalid_client_metadata: 'The application describes itself in a way that is not accepted. Tell its maker.',
-  invalid_redirect_uri: 'The application asks to be answered at an address that it did not register. Tell its maker.',
-  invalid_scope: 'The application asks for a permission that does not exist. Tell its maker.',
-  invalid_target: 'The application asks for access to something that this service does not have. Tell its maker.',
-  access_denied: 'You said no. The application gets no access.',
+  invalid_client_metadata: 'The application has invalid metadata. Contact its developer.',
+  invalid_redirect_uri: 'The application’s redirect address is not registered. Contact its developer.',
+  invalid_scope: 'The application asks for a permission that does not exist. Contact its developer.',
+  invalid_target:
+    'The application asks for access to a resource that this service does not have. Contact its developer.',
+  access_denied: 'You denied the request. The application gets no access.',
   server_error: 'Something went wrong here. Try again in a moment.',
   temporarily_unavailable: 'The service is busy. Try again in a moment.',
 } as const satisfies Record<string, string>

@@ -33,8 +33,8 @@ export function consentPage(shown: ConsentShown): Html {
   const { name, host } = words.application
   const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
-<div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself. Nobody has verified it.' : html`Of <strong>${host}</strong>. This address is verified; the name is its own choice.`}</dd></div>
-<div><dt>The answer goes to</dt><dd>${words.answerGoesTo}</dd></div>
+<div><dt>Application</dt><dd>${host === null ? 'Its name is not verified.' : html`Verified as <strong>${host}</strong>. Its name is not verified.`}</dd></div>
+<div><dt>Returns to</dt><dd>${words.answerGoesTo}</dd></div>
 <div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>
 ${permissions(words)}
@@ -55,7 +55,7 @@ function answerForm(shown: ConsentShown): Html {
 <input type="hidden" name="formToken" value="${formToken}">
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem.text}</p>`}
 ${words.actsAsUser ? actsAsUser(shown) : agentChoice(shown)}
-<p class="aside" id="until">It lasts until you end it under <a href="/connections">connected applications</a>.</p>
+<p class="aside" id="until">You can revoke it at any time under <a href="/connections">connected applications</a>.</p>
 <div class="choices">
 <button type="submit" name="decision" value="allow" aria-describedby="${words.actsAsUser ? 'as-user ' : ''}until">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet">Deny</button>
@@ -131,7 +131,7 @@ function newAgentFields({ words, entry, problem }: ConsentShown): Html {
 <input id="agent-name" name="agentName" autocomplete="off" maxlength="${longestName}" value="${entry.name}" ${mark('name')}>
 </div>
 <div class="field">
-<label for="agent-description">What it is for (may stay empty)</label>
+<label for="agent-description">Description (optional)</label>
 <textarea id="agent-description" name="agentDescription" rows="2" maxlength="${longestDescription}" ${mark('description')}>
 ${entry.description}</textarea>
 </div>

@@ -9,7 +9,7 @@ const reasonWords: Readonly<Record<string, string>> = {
   refunded: 'Refunded',
   subscription_paid: 'Subscription paid',
   paid: 'Paid',
-  reserved: 'Put aside',
+  reserved: 'Reserved',
   claimed: 'Claimed',
   wired: 'Wired',
   returned: 'Returned',
@@ -17,8 +17,8 @@ const reasonWords: Readonly<Record<string, string>> = {
   paid_by_card: 'Paid by card',
   deposited: 'Deposited',
   withdrawn: 'Withdrawn',
-  deposit_returned: 'Deposit taken back',
-  withdrawal_returned: 'Withdrawal came back',
+  deposit_returned: 'Deposit returned',
+  withdrawal_returned: 'Withdrawal returned',
 }
 
 export const reasonText = (reason: string) => reasonWords[reason] ?? foreignName(reason, 'Moved')

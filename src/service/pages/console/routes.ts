@@ -16,7 +16,7 @@ import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.
 const elsewhere: Show<ConsoleDependencies> = (c, pages, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
     ? leadTo(c, '/console')
-    : showNotFound(c, pages, signedIn, { text: 'The console has no such page.' })
+    : showNotFound(c, pages, signedIn, { text: 'This page of the console does not exist.' })
 
 /** Mounts the console, where a person watches their agents (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {

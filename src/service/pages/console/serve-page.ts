@@ -29,13 +29,12 @@ export function servePage(
   // PostgreSQL texts cannot contain a NUL, so no name can either.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
-      ? showNotFound(c, pages, signedIn, { text: 'There is nothing of yours by this name.' })
+      ? showNotFound(c, pages, signedIn, { text: 'There is nothing at this address.' })
       : show(c, pages, signedIn)
   pageRoutes(app, pages, orFailure)(`GET ${path}`, orNothing, { back: pathOf })
 }
 
-export const noSuchRun =
-  'There is no such run of yours. What happened in runs is kept for 30 days, and in the sandbox until a reset or a restore.'
+export const noSuchRun = 'Run not found. Runs are kept for 30 days, and in the sandbox until a reset or a restore.'
 
 interface Missing {
   /** A sentence about the missing thing. */
@@ -55,7 +54,7 @@ export function showNotFound(
   const main = html`<h1>Not found</h1>
 <p>${text}</p>
 <p><a href="/console">All runs</a></p>
-${signOutForm(account.signOutToken, 'Sign in as somebody else', c.req.path)}`
+${signOutForm(account.signOutToken, 'Sign in as a different user', c.req.path)}`
   return c.html(consolePage({ title: 'Not found', tab, account, environment, main }), 404, consoleHeaders)
 }
 

@@ -30,7 +30,7 @@ ${after}`
 }
 
 /** The message for an answer that came too late. */
-export const lateWords = 'It was decided before your answer arrived, or its time was over: your answer changed nothing.'
+export const lateWords = 'This was already decided or has expired. Your answer had no effect.'
 
 /** Renders the form of a decision. A session without proof can only say no. */
 export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
@@ -44,7 +44,7 @@ ${mayAgree ? decisionButtons(yes) : html`<button type="submit" name="decision" v
 /** Renders the links below a decision, and the signed-in account. */
 export function afterDecision(account: Account, action: string): Html {
   return html`${afterDeciding}
-${accountSection(account, 'Sign in as somebody else', action)}`
+${accountSection(account, 'Sign in as a different user', action)}`
 }
 
 interface Waiting {
@@ -58,10 +58,10 @@ interface Waiting {
 
 /** Renders the page of all pending decisions. */
 export function decisionsPage({ decisions, approvals, hasMore, account, mayAgree }: Waiting): Html {
-  const heading = 'What waits for you'
+  const heading = 'Pending decisions'
   const isEmpty = decisions.length + approvals.length === 0
   const main = html`<h1>${heading}</h1>
-${isEmpty ? html`<p>Nothing waits for your decision.</p>` : ''}
+${isEmpty ? html`<p>No decisions are pending.</p>` : ''}
 ${decisions.map(
   ({ words, beside, form }, index) => html`<section aria-labelledby="decision-${index}">
 <h2 id="decision-${index}">${words.facts[0]?.text ?? words.heading}</h2>
@@ -86,7 +86,7 @@ ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve 
 </section>
 `,
 )}
-${hasMore ? html`<p>More waits: it is shown here when some of this is decided.</p>` : ''}
+${hasMore ? html`<p>There are more. Decide some of these to see the rest.</p>` : ''}
 ${accountSection(account, 'Sign out')}`
   return formPage({ title: heading, main })
 }

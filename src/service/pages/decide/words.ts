@@ -10,9 +10,9 @@ import type { Asker, DecisionReview, ShownCap } from './review.ts'
 export function besideWords({ asker, payee, call, caps }: DecisionReview): Beside[] {
   const host = hostWords(call.host)
   return [
-    ...(payee === null ? [] : [{ label: 'Which is', text: foreignName(payee, 'somebody without a name') }]),
-    { label: 'Asked for by', text: askerWords(asker) },
-    ...(host === null ? [] : [{ label: 'In the program that calls itself', text: host }]),
+    ...(payee === null ? [] : [{ label: 'Recipient', text: foreignName(payee, 'somebody without a name') }]),
+    { label: 'Requested by', text: askerWords(asker) },
+    ...(host === null ? [] : [{ label: 'Program (name not verified)', text: host }]),
     ...caps.map(capWords),
   ]
 }
@@ -33,18 +33,18 @@ function capWords({ whose, limits, spent }: ShownCap): Beside {
     left('today', limits.perDay, spent.dayCents),
     left('this month', limits.perMonth, spent.monthCents),
   ].filter((words) => words !== null)
-  return { label: labels[whose], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months of UTC)` }
+  return { label: labels[whose], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months in UTC)` }
 }
 
 const labels = {
-  agent: 'Left of the agent’s limits',
-  account: 'Left of the account’s limits',
-  grant: 'Left of what the customer granted the agent',
+  agent: 'Remaining agent limits',
+  account: 'Remaining account limits',
+  grant: 'Remaining limits of the customer’s grant',
 } as const
 
 type Height = Limits['perDay']
 
-const height = (cents: Height) => (cents == null ? null : `${dollars(cents)} at once`)
+const height = (cents: Height) => (cents == null ? null : `${dollars(cents)} per payment`)
 
 function left(when: string, limit: Height, spentCents: Spent['dayCents']): string | null {
   return limit == null ? null : `${dollars(Math.max(0, limit - spentCents))} of ${dollars(limit)} ${when}`

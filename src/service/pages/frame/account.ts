@@ -41,6 +41,6 @@ export function notYoursPage(text: string, signedIn: SignedIn, next: string): Ht
   const heading = 'Not found'
   const main = html`<h1>${heading}</h1>
 <p>${text}</p>
-${accountSection(accountOf(signedIn), 'Sign in as somebody else', next)}`
+${accountSection(accountOf(signedIn), 'Sign in as a different user', next)}`
   return formPage({ title: heading, main })
 }

@@ -54,7 +54,8 @@ export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearc
 
 /** Answers a form that did not come from this page. @param back The page to start from again. */
 export function notFromHere(c: Context, back: string) {
-  const text = 'The answer did not come from this page, or you signed in as somebody else since. Nothing was changed.'
+  const text =
+    'This form was not sent from this page, or you have since signed in as a different user. Nothing was changed.'
   const link = { href: back, text: 'Open the page again' }
   return c.html(messagePage('Nothing was changed', text, link), 403, oauthPageHeaders)
 }

@@ -15,10 +15,10 @@ export function approvalFacts({
 }: ApprovalWords): Html {
   return html`<dl>
 <div><dt>Amount</dt><dd><strong>${amount}</strong></dd></div>
-<div><dt>Pays</dt><dd>${parts(payee)}</dd></div>
-${description === null ? '' : html`<div><dt>Described as</dt><dd><bdi>${description}</bdi></dd></div>`}
-<div><dt>Asked for by</dt><dd>${parts(initiator)}, on ${asked}</dd></div>
-<div><dt>${asks ? 'Why you are asked' : 'Why it was put in review'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
+<div><dt>Payee</dt><dd>${parts(payee)}</dd></div>
+${description === null ? '' : html`<div><dt>Description</dt><dd><bdi>${description}</bdi></dd></div>`}
+<div><dt>Requested by</dt><dd>${parts(initiator)}, on ${asked}</dd></div>
+<div><dt>${asks ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
 ${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
 </dl>`
 }

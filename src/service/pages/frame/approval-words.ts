@@ -59,9 +59,9 @@ const headings = {
 
 const outcomes = {
   pending: () => [],
-  approved: (at) => [`The payment was approved on ${at} and went on. You can close this page.`],
-  denied: (at) => [`The payment was refused for good on ${at}; no money moved. You can close this page.`],
-  canceled: (at) => [`The payment was taken back on ${at}; no money moved. You can close this page.`],
+  approved: (at) => [`The payment was approved on ${at} and went ahead. You can close this page.`],
+  denied: (at) => [`The payment was denied on ${at}. No money moved. You can close this page.`],
+  canceled: (at) => [`The payment was canceled on ${at}. No money moved. You can close this page.`],
 } as const satisfies Record<ApprovalReview['status'], (at: string) => string[]>
 
 function payeeWords(payee: ApprovalReview['payee']): Part[] {
@@ -69,7 +69,7 @@ function payeeWords(payee: ApprovalReview['payee']): Part[] {
   if (payee.kind === 'account') return [name, own(`, by wire to the account ${payee.account}`)]
   if (payee.kind === 'withdrawal') return [name, own(`, your linked bank account ${payee.account}`)]
   if (payee.kind === 'deposit') {
-    return [own('Into your wallet, from your linked bank account '), name, own(` ${payee.account}`)]
+    return [own('Your wallet, from your linked bank account '), name, own(` ${payee.account}`)]
   }
   if (payee.kind === 'agent') return [own('The agent '), name, own(' of '), foreign(payee.owner)]
   return payee.kind === 'claimant' ? [name, own(', who has no account yet and gets a link to claim it')] : [name]
@@ -83,20 +83,19 @@ function initiatorWords({ kind, agent, owner }: ApprovalReview['initiator']): Pa
 
 function reasonWords({ limitType, limitAmount, actualAmount }: LimitReason): string {
   const { what, sum } = limits[limitType]
-  return `It is beyond the limit of ${dollars(limitAmount)} ${what}: ${sum} ${dollars(actualAmount)}.`
+  return `Over the limit of ${dollars(limitAmount)} ${what}: ${sum} ${dollars(actualAmount)}.`
 }
 
 const limits = {
-  perTransactionAmount: { what: 'for one payment', sum: 'it is' },
-  dailyAmount: { what: 'for a day', sum: 'with what was sent that day it comes to' },
-  monthlyAmount: { what: 'for a month', sum: 'with what was sent that month it comes to' },
+  perTransactionAmount: { what: 'per payment', sum: 'this payment is' },
+  dailyAmount: { what: 'per day', sum: 'the total for the day would be' },
+  monthlyAmount: { what: 'per month', sum: 'the total for the month would be' },
 } as const satisfies Record<LimitReason['limitType'], { what: string; sum: string }>
 
 function checkWords(check: ApprovalReview['check']): string | null {
   if (check === null) return null
-  if (check.untilMs !== null)
-    return `You confirmed that it is you. That counts until ${momentOf(check.untilMs)}: you can approve now.`
-  return `To approve more than ${dollars(mfaThresholdCents)} you are asked for a code of your authenticator app, and come back here.`
+  if (check.untilMs !== null) return `You confirmed your identity. You can approve until ${momentOf(check.untilMs)}.`
+  return `Approving more than ${dollars(mfaThresholdCents)} needs a code from your authenticator app. You then return to this page.`
 }
 
 function own(text: string): Part {

@@ -30,10 +30,7 @@ export async function bannerNow({
     const nowMs = await movedClock(store)
     if (nowMs === undefined) return sandboxBanner
     const time = `<time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time>`
-    return sandboxBanner.replace(
-      '</header>',
-      `<br><span class="moved">Its clock was moved: it is ${time}</span></header>`,
-    )
+    return sandboxBanner.replace('</header>', `<br><span class="moved">Clock moved: it is now ${time}</span></header>`)
   } catch (error) {
     // The page that reports the failure must still be shown.
     log.debug({ err: error }, 'the clock could not be read for a page')

@@ -12,10 +12,10 @@ export interface Beside {
 export function decisionFacts({ facts, effect, asks, ends }: DecisionWords, beside: readonly Beside[] = []): Html {
   const [first, ...others] = facts
   return html`<dl>
-${first === undefined ? '' : html`<div><dt>${first.label || 'What'}</dt><dd><strong>${first.text}</strong></dd></div>`}
-${others.map(({ label, text }) => html`<div><dt>${label || 'Besides'}</dt><dd><bdi>${text}</bdi></dd></div>`)}
+${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${first.text}</strong></dd></div>`}
+${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${text}</bdi></dd></div>`)}
 ${beside.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${text}</bdi></dd></div>`)}
-${asks ? html`<div><dt>If you agree</dt><dd>${effect} It is done once, exactly as it stands here.</dd></div><div><dt>You can decide until</dt><dd>${ends}</dd></div>` : ''}
+${asks ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${ends}</dd></div>` : ''}
 </dl>`
 }
 

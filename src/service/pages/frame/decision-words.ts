@@ -48,10 +48,10 @@ export function hostWords(host: string | undefined): string | null {
 }
 
 const headings = {
-  pending: 'Do you agree to this?',
-  yes: 'Agreed',
-  no: 'Refused',
-  ended: 'This question is over',
+  pending: 'Approve this?',
+  yes: 'Approved',
+  no: 'Denied',
+  ended: 'Expired',
 } as const satisfies Record<HeldState, string>
 
 const outcomes = {
@@ -60,7 +60,7 @@ const outcomes = {
     `Your assistant can carry it out until ${ends}. Go back to the conversation; you can close this page.`,
   ],
   no: () => ['Nothing was done. You can close this page.'],
-  ended: () => ['It was not decided in time, or its time is over. If you want it, ask your assistant again.'],
+  ended: () => ['This request has expired. If you still want it, ask your assistant again.'],
 } as const satisfies Record<HeldState, (ends: string) => string[]>
 
 /** Splits a fact into label and text if it has a label. The facts were made safe to show when they were recorded. */

@@ -15,7 +15,7 @@ export function formPage({ title, main }: FormPage): Html {
 }
 
 /** The links for a person who has just decided. */
-export const afterDeciding = html`<p><a href="/decisions">See all that waits for you</a></p>
+export const afterDeciding = html`<p><a href="/decisions">See pending decisions</a></p>
 <p><a href="/console/money">See your money in the console</a></p>`
 
 /** Renders a page with one message. */

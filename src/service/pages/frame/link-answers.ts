@@ -60,11 +60,11 @@ export function refusalOf(
   if (answerer === 'own user' && signedIn !== undefined) {
     const token = new URLSearchParams({ formToken: sent.get('personToken') ?? '' })
     if (!hasFormToken(signedIn, purposeOf(c), token))
-      return 'You signed in as somebody else since. Nothing was changed.'
+      return 'You have since signed in as a different user. Nothing was changed.'
     return isYes && !signedIn.isProven ? 'Nothing was changed. To agree, sign in with your password.' : undefined
   }
   if (answerer === 'anybody' && mayBeAnybody(c, pages)) return undefined
-  return 'Sign in as a user of the account that it was sent to.'
+  return 'Sign in as a user of the recipient’s account.'
 }
 
 function purposeOf(c: Context): string {

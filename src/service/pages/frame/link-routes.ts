@@ -30,7 +30,7 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
       decisions: readonly string[],
       otherwise: string,
     ): Promise<URLSearchParams | Response> => {
-      if (!isOwnForm(c, publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
+      if (!isOwnForm(c, publicUrl())) return refused(c, 403, 'This form was not sent from this page.')
       const sent = new URLSearchParams(await c.req.text())
       return isForm(c) && decisions.includes(sent.get('decision') ?? '') ? sent : refused(c, 400, otherwise)
     },

@@ -4,7 +4,7 @@ import type { Html } from './document.ts'
 import { formPage } from './form-page.ts'
 
 /** The reason why a session that began with one click can only look and decline. */
-export const oneClickWords = 'You are signed in by one click, as any program on this computer can be.'
+export const oneClickWords = 'You signed in with one click, as any program on this computer can.'
 
 /** Instructions for a person at the sandbox's machine to prove that they are not a program. */
 export const howToProve = html`Use the email and the password that the sandbox printed when it was started (<code>PAYMENTS_SANDBOX_PASSWORD</code> sets another), or run <code>payments-mcp console</code> (<code>npm run console</code> in a checkout), which opens a one-time link.`
@@ -20,7 +20,7 @@ function proofAddress(next: string): string {
 
 /** Renders the answer to a form that needs proof, in a session without it. */
 export function unprovenPage({ user: { email } }: SignedIn, next: string): Html {
-  const heading = 'Prove that it is you'
+  const heading = 'Confirm that it is you'
   const main = html`<h1>${heading}</h1>
 <p class="problem" role="alert">Nothing was changed. ${oneClickWords} This needs your password.</p>
 ${passwordForm({ next, email, problem: null })}

@@ -35,7 +35,7 @@ export function homePage(shown: HomeShown): Html {
   const sandbox = environment === 'sandbox'
   const title = 'Payments for AI agents'
   const main = html`<h1>${title}</h1>
-<p>${sandbox ? 'An AI agent issues cards, pays and sells here, over MCP. This is the sandbox: the agent plays whole purchases through, the money balances to the cent, and none of it is real.' : 'An AI agent issues cards, pays and sells here, over MCP, within the limits that its owner sets.'}</p>
+<p>${sandbox ? 'Give AI agents cards and payments over MCP. This is the sandbox: agents make complete purchases, every cent is accounted for, and no real money moves.' : 'Give AI agents cards and payments over MCP, within the limits that you set.'}</p>
 <dl>
 <div><dt>Status</dt><dd><span class="state good">Running</span>, ${environment}, version ${version}</dd></div>
 <div><dt>MCP</dt><dd><code>${mcpUrl}</code></dd></div>
@@ -46,19 +46,19 @@ ${hostSection(shown)}
 ${block(firstQuestion, 'the question')}
 </section>
 <section aria-labelledby="people">
-<h2 id="people">Decide, and see what it may do</h2>
+<h2 id="people">Manage your agents</h2>
 <ul>
-<li><a href="/console">Console</a>: what your agents do while they do it, and the money${sandbox ? ', the clock and the faults' : ''}</li>
+<li><a href="/console">Console</a>: your agents’ calls as they happen, and your money${sandbox ? ', the clock and faults' : ''}</li>
 <li><a href="/sign-in">Sign in</a>${sandbox ? ' as the owner of the sandbox' : ''}</li>
-<li><a href="/decisions">Decisions</a> that wait for you</li>
-<li><a href="/connections">Connected applications</a>: what each may do, and what ends that</li>
+<li><a href="/decisions">Decisions</a>: approve or deny what your agents ask for</li>
+<li><a href="/connections">Connected applications</a>: review and revoke their access</li>
 </ul>
 </section>
 ${sandbox ? shops : ''}<section aria-labelledby="programs">
 <h2 id="programs">Build on it</h2>
 <ul>
-<li><a href="/docs">API documentation</a>, of <a href="/openapi.json">openapi.json</a></li>
-<li><a href="/llms.txt">llms.txt</a>: every tool in one text</li>
+<li><a href="/docs">API reference</a> (<a href="/openapi.json">openapi.json</a>)</li>
+<li><a href="/llms.txt">llms.txt</a>: all tools in one text file</li>
 <li><a href="/mcp/server-card">MCP server card</a></li>
 <li><a href="/healthz">Health</a></li>
 </ul>
@@ -95,7 +95,7 @@ function startedByHost(host: HostName, start: Start): Html {
   return html`<details${entry({ url: '' }) === null ? html` open` : ''}>
 <summary>Or let ${title} start it</summary>
 <div class="stack">
-<p class="aside">It works on this same sandbox, and this server need not run.</p>
+<p class="aside">It uses this same sandbox, and works without this server.</p>
 ${wayTo(host, { start })}
 </div>
 </details>`

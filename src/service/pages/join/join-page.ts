@@ -112,7 +112,7 @@ async function whenShown(
   if (found === undefined) return unchanged(undefined)
   await tx.lockParty(found.partyId)
   const version = await versionOf(tx, found, formToken)
-  if (version === undefined) fail('forbidden', { detail: 'The answer did not come from this page.' })
+  if (version === undefined) fail('forbidden', { detail: 'This form was not sent from this page.' })
   const invitation = await invitationAt(tx, token)
   return invitation?.version === version ? work(context, invitation) : unchanged('stale')
 }

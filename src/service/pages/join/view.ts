@@ -32,11 +32,11 @@ ${filled.problem === null ? '' : html`<p class="problem" id="problem" role="aler
 ${line === null ? '' : html`<p role="status" class="done">${line}</p>`}
 <dl>
 <div><dt>Account</dt><dd><bdi>${party}</bdi></dd></div>
-<div><dt>Asked of</dt><dd><bdi>${email}</bdi></dd></div>
-<div><dt>As</dt><dd>${roles[role]}</dd></div>
+<div><dt>Invited</dt><dd><bdi>${email}</bdi></dd></div>
+<div><dt>Role</dt><dd>${roles[role]}</dd></div>
 </dl>
 ${status === 'ACCEPTED' ? html`<p><a href="/sign-in">Sign in</a></p>` : ''}
-${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> signs in for an account already, and cannot join a second one. Ask <bdi>${party}</bdi> to invite another address.</p>` : ''}
+${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> already belongs to an account and can’t join another. Ask <bdi>${party}</bdi> to invite another address.</p>` : ''}
 ${isOpen && !isTaken ? joinForm(form, filled, { email, signedInAs }) : ''}
 ${isOpen && invitation.mayDecline ? declineForm(form) : ''}
 ${isOpen && !invitation.mayDecline ? html`<p class="aside">To decline, <a href="/sign-in?next=${encodeURIComponent(form.action)}">sign in</a> as <bdi>${email}</bdi>.</p>` : ''}`
@@ -45,7 +45,7 @@ ${isOpen && !invitation.mayDecline ? html`<p class="aside">To decline, <a href="
 
 const roles = {
   ADMIN: 'Admin: acts for the account, and invites and removes people',
-  MEMBER: 'Member: acts for the account, and invites and removes nobody',
+  MEMBER: 'Member: acts for the account, but can’t invite or remove people',
 } as const satisfies Record<PartyInvitationSeen['role'], string>
 
 const standings = {
@@ -59,7 +59,7 @@ const standings = {
     heading: 'Invitation expired',
     line: `To join ${party}, ask for another invitation.`,
   }),
-  REVOKED: (party) => ({ heading: 'Invitation taken back', line: `${party} took the invitation back.` }),
+  REVOKED: (party) => ({ heading: 'Invitation revoked', line: `${party} revoked the invitation.` }),
 } as const satisfies Record<PartyInvitationSeen['status'], (party: string) => { heading: string; line: string | null }>
 
 interface Person {
@@ -79,15 +79,15 @@ function joinForm({ action, token }: PageForm, { name, wrong }: Filled, { email,
 <input id="name" name="name" autocomplete="name" maxlength="${longestName}" required value="${name}"${state('name')}>
 </div>
 <div class="field">
-<label for="email">You sign in as</label>
+<label for="email">Email</label>
 <input id="email" type="email" value="${email}" autocomplete="username" readonly>
 </div>
 <div class="field">
-<label for="password">A password, to sign in with</label>
+<label for="password">Choose a password</label>
 <input id="password" name="password" type="password" autocomplete="new-password" minlength="${shortestPassword}" maxlength="${longestPassword}" required${state('password')}>
 <p class="aside" id="rule">At least ${shortestPassword} characters.</p>
 </div>
-${signedInAs === null ? '' : html`<p class="aside">You are signed in as <bdi>${signedInAs}</bdi>: joining signs you out there.</p>`}
+${signedInAs === null ? '' : html`<p class="aside">You are signed in as <bdi>${signedInAs}</bdi>. Joining signs you out there.</p>`}
 <button type="submit" name="decision" value="accept" aria-describedby="rule">Join</button>
 </form>
 </section>`

@@ -136,7 +136,7 @@ async function whenShown(
   const [version = '', signature = ''] = formToken.split('.')
   const shown = { id: found.id, version: Number(version) }
   if (!(await isSignatureOf(tx, formText(shown), signature))) {
-    fail('forbidden', { detail: 'The answer did not come from this page.' })
+    fail('forbidden', { detail: 'This form was not sent from this page.' })
   }
   return request?.version === shown.version ? work(request) : unchanged('stale')
 }
@@ -167,7 +167,7 @@ async function requireAnswerer(
 ): Promise<Answerer> {
   const answerer = await answererOf(tx, payerPartyId, user)
   if (answerer !== 'nobody') return answerer
-  return fail('forbidden', { detail: 'The payer answers for itself: sign in as one of its users.' })
+  return fail('forbidden', { detail: 'Only a signed-in user of the payer’s account can answer.' })
 }
 
 async function pay(context: ChangeContext, request: PaymentRequestRow, entry: CardEntry): Promise<Changed<Outcome>> {

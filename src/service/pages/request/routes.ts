@@ -66,7 +66,7 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
   if (asked === undefined) return notFound(c)
   const taken = { asked, signedIn, sent }
   const decision = sent.get('decision')
-  if (asked.answerer === 'nobody') return refused(c, 403, 'Sign in as a user of the account that is asked.')
+  if (asked.answerer === 'nobody') return refused(c, 403, 'Sign in as a user of the payer’s account.')
   if (decision === 'card') return asked.answerer === 'own user' ? ownCard(c, pages, taken) : payByCard(c, pages, taken)
   if (decision === 'wallet') return asPayer(c, pages, { ...taken, decision })
   if (asked.viewer?.is !== 'payer') return decline(c, pages, taken)
@@ -85,7 +85,7 @@ interface Taken {
 async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const { asked, signedIn, sent } = taken
   if (signedIn === undefined || !personTokenFits(signedIn, asked, sent)) {
-    return refused(c, 403, 'You signed in as somebody else since.')
+    return refused(c, 403, 'You have since signed in as a different user.')
   }
   if (!signedIn.isProven) return refused(c, 403, 'To pay, sign in with your password.')
   return payByCard(c, pages, taken)
@@ -116,7 +116,7 @@ async function asPayer(
 ): Promise<Response> {
   const { asked, signedIn, sent } = taken
   const isOwn = signedIn !== undefined && personTokenFits(signedIn, asked, sent)
-  if (!isOwn || asked.viewer?.is !== 'payer') return refused(c, 403, 'You signed in as somebody else since.')
+  if (!isOwn || asked.viewer?.is !== 'payer') return refused(c, 403, 'You have since signed in as a different user.')
   // The second of two clicks, or another tab, finds the request answered.
   if (asked.status !== 'OPEN') return lead(c)
   const params = { paymentRequestId: asked.id }

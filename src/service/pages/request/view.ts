@@ -36,17 +36,17 @@ export function requestPage(
 ): Html {
   const { heading, outcome, review, requester, payer, amount, description, expires } = words
   const isOpen = asked.status === 'OPEN'
-  const wrong = Object.keys(refused.fields).length > 0 ? 'Nothing was paid: look at the card again.' : null
+  const wrong = Object.keys(refused.fields).length > 0 ? 'Nothing was paid. Check the card details.' : null
   const problem = refused.problem ?? wrong ?? words.declined
   const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
 ${outcome === null ? '' : html`<p role="status" class="done">${outcome}</p>`}
-${review === null ? '' : html`<p><a href="${review}">Decide on it</a></p>`}
+${review === null ? '' : html`<p><a href="${review}">Review this payment</a></p>`}
 <dl>
 <div><dt>To</dt><dd><bdi>${requester}</bdi></dd></div>
 <div><dt>Amount</dt><dd>${amount}</dd></div>
 ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi></dd></div>`}
-<div><dt>Asked of</dt><dd><bdi>${payer}</bdi></dd></div>
+<div><dt>Payer</dt><dd><bdi>${payer}</bdi></dd></div>
 ${isOpen ? html`<div><dt>Pay by</dt><dd>${expires}</dd></div>` : ''}
 </dl>
 ${isOpen ? ways(asked, words, { forms, fields: refused.fields, sandbox }) : ''}
@@ -64,14 +64,14 @@ function ways(asked: AskedPayment, words: RequestWords, { forms, fields, sandbox
   const { viewer, takesCards, joins } = asked
   const isRequester = viewer?.is === 'requester'
   if (asked.answerer === 'nobody') return ofSomebodyElse(words, forms)
-  return html`${isRequester ? html`<p class="aside">You asked for this. Whoever opens this link can pay it.</p>` : ''}
-${viewer?.is === 'other' ? html`<p class="aside">You are signed in, and somebody else is asked: your wallets cannot pay this.</p>` : ''}
+  return html`${isRequester ? html`<p class="aside">You requested this payment. Anyone with this link can pay it.</p>` : ''}
+${viewer?.is === 'other' ? html`<p class="aside">This request is for someone else, so your wallets can’t pay it.</p>` : ''}
 ${viewer?.is === 'payer' ? walletForm(words, forms) : ''}
 ${takesCards ? cardForm(words, forms, { fields, joins, sandbox }) : html`<p class="warning">Too many cards were declined: no card can pay this any more.</p>`}
 ${viewer === null && !joins ? html`<p class="aside">To pay from a wallet instead, <a href="/sign-in?next=${encodeURIComponent(forms.action)}">sign in</a>.</p>` : ''}
 <section aria-labelledby="no">
 <h2 id="no">Not you, or not now?</h2>
-<p class="aside">Decline, and <bdi>${words.requester}</bdi> is told. Or close this page: nothing is paid, and the link works until it runs out.</p>
+<p class="aside">If you decline, <bdi>${words.requester}</bdi> is notified. Or close this page: nothing is paid, and the link works until it expires.</p>
 <form method="post" action="${forms.action}">
 ${hidden(forms)}
 <button type="submit" name="decision" value="decline" class="danger">Decline</button>
@@ -138,7 +138,7 @@ ${field('number')}
 ${field('expiry')}
 ${field('cvv')}
 </div>
-<p class="aside" id="as">${joins ? html`You pay as <bdi>${payer}</bdi>, who gets an account by it. ` : ''}The card is charged once, now.</p>
+<p class="aside" id="as">${joins ? html`You pay as <bdi>${payer}</bdi>, and an account is created for them. ` : ''}The card is charged once, now.</p>
 <button type="submit" name="decision" value="card" aria-describedby="as">Pay ${amount}</button>
 ${sandbox ? testCardList() : ''}
 </form>

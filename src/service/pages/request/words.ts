@@ -32,7 +32,7 @@ export function requestWords(asked: AskedPayment): RequestWords {
   return {
     heading,
     requester,
-    payer: foreignName(asked.payer, 'whoever has this link', 254),
+    payer: foreignName(asked.payer, 'anyone with this link', 254),
     amount,
     description: foreignText(asked.description ?? ''),
     expires: momentOf(asked.expiresAtMs),
@@ -57,10 +57,10 @@ type Words = (standing: Standing) => { heading: string; line: string | null }
 const standings = {
   OPEN: ({ who, amount }) => ({ heading: `${who} asks you for ${amount}`, line: null }),
   PROCESSING: ({ who, amount, inReview }) => ({
-    heading: 'A payment is under way',
+    heading: 'Payment in progress',
     line: inReview
-      ? `The payment of ${amount} to ${who} is over a limit: it waits for a decision on the payer’s side.`
-      : `The payer’s bank is on it: ${who} has not received ${amount} yet.`,
+      ? `The payment of ${amount} to ${who} is over a limit and needs the payer’s approval.`
+      : `The payer’s bank is processing it. ${who} has not received ${amount} yet.`,
   }),
   COMPLETED: ({ who, amount }) => ({ heading: 'Paid. Thank you.', line: `${amount} was paid to ${who}.` }),
   FAILED: ({ who }) => ({
@@ -71,7 +71,7 @@ const standings = {
     heading: 'The payment was returned',
     line: `The payer’s bank sent it back. To pay after all, ask ${who} for a new request.`,
   }),
-  CANCELED: ({ who }) => ({ heading: 'Nothing to pay', line: `${who} took the request back. Nothing was paid.` }),
+  CANCELED: ({ who }) => ({ heading: 'Nothing to pay', line: `${who} canceled the request. Nothing was paid.` }),
   DECLINED: ({ who }) => ({
     heading: 'Declined',
     line: `The request was declined. Nothing was paid. To pay after all, ask ${who} for a new one.`,
@@ -86,7 +86,7 @@ const standings = {
 const declines = {
   declined: 'The card was declined. Nothing was paid. Try again, or use another card.',
   card_blocked: 'The bank has blocked that card. Nothing was paid. Use another card.',
-  card_needs_update: 'That card needs new details. Nothing was paid. Look at it again, or use another card.',
+  card_needs_update: 'That card needs new details. Nothing was paid. Check the details, or use another card.',
   card_removed: 'The bank says that this card cannot be used. Nothing was paid. Use another card.',
   not_processed: 'The card could not be charged right now. Nothing was paid. Try again.',
   agreement_ended: 'The card was declined. Nothing was paid. Use another card.',

@@ -23,7 +23,7 @@ export interface Refused {
 /** Renders the page with the card form. No card data is ever put into it. */
 export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
   const { merchant, terms, message, expires, declined } = words
-  const told = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid: look at the card again.' : declined)
+  const told = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid. Check the card details.' : declined)
   const main = html`<h1>Checkout at <bdi>${merchant}</bdi></h1>
 ${problemOf(told)}
 ${quoteOf('The shop says', message)}

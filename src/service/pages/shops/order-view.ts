@@ -29,14 +29,14 @@ export function orderPage(words: OrderWords, { orderId, form, nextCheckout, prob
 ${problemOf(problem)}
 <p class="current" role="status">${status}</p>
 ${quoteOf('Receipt', receipt)}
-${quoteOf('The shop’s latest words', message)}
+${quoteOf('Latest message from the shop', message)}
 <section aria-labelledby="bought">
 <h2 id="bought">What you bought</h2>
 <p class="aside">Order <code>${orderId}</code></p>
 ${linesOf(words.lines)}
 ${sumsOf(words.sums)}
 ${subscription === null ? '' : html`<p class="warning"><bdi>${subscription}</bdi></p>`}
-${next === null ? '' : html`<p class="aside">The shop does something next at ${next}.</p>`}
+${next === null ? '' : html`<p class="aside">Next update: ${next}.</p>`}
 </section>
 ${nextCheckout === null ? '' : html`<p><a href="${nextCheckout}">Pay for the rest of the order</a></p>`}
 ${form === null ? '' : returnForm(form)}`

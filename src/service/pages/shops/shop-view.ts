@@ -8,8 +8,8 @@ import type { ProductWords, ShopWords } from './words.ts'
 export function shopsPage(shops: readonly ShopWords[]): Html {
   const heading = 'Shops'
   const main = html`<h1>${heading}</h1>
-<p>Merchants of the sandbox, to buy from by card.</p>
-${shops.length === 0 ? html`<p>No shop is open in this world.</p>` : ''}
+<p>Sandbox merchants that accept cards.</p>
+${shops.length === 0 ? html`<p>This world has no shops.</p>` : ''}
 <ul class="list">
 ${shops.map(
   ({ id, name, about }) => html`<li class="box stack">

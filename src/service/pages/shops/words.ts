@@ -100,7 +100,7 @@ export function checkoutWords(checkout: CheckoutAttributes): CheckoutWords {
       ...chosen.map(({ name, price }) => ({ name: nameOfProduct(name), amount: dollars(price) })),
       { name: 'Shipping', amount: dollars(shipping) },
       { name: 'Tax', amount: dollars(tax) },
-      ...(otherOrder === 0 ? [] : [{ name: 'To be paid by another order', amount: `−${dollars(otherOrder)}` }]),
+      ...(otherOrder === 0 ? [] : [{ name: 'Paid in a separate order', amount: `−${dollars(otherOrder)}` }]),
     ],
     extras: extras.map(({ extraId, name, price, selected }) => ({
       id: extraId,
@@ -154,7 +154,7 @@ function lineOf({ name, quantity, price }: CheckoutAttributes['items'][number], 
 const statuses = {
   placed: 'Placed: nothing has shipped yet',
   shipped: 'Shipped',
-  partly_shipped: 'Shipped in part',
+  partly_shipped: 'Partly shipped',
   canceled: 'Canceled',
   returning: 'On its way back to the shop',
   returned: 'Returned',
@@ -169,6 +169,6 @@ function subscriptionWords({
   const name = foreignName(description, 'A subscription without a name', 200)
   const next = nextChargeAt === null ? '' : `, on ${momentOf(parseTimestamp(nextChargeAt))}`
   return status === 'trial'
-    ? `${name}: a trial, which goes on for ${dollars(amount)}${next}`
+    ? `${name}: a trial, then ${dollars(amount)}${next}`
     : `${name}: ${dollars(amount)} could not be charged`
 }

@@ -19,9 +19,9 @@ interface SignInShown {
 /** Renders the sign-in page. It has no script: the browser sends the form. */
 export function signInPage(shown: SignInShown): Html {
   const { next, email, problem, owner, isUnproven, isHere } = shown
-  const heading = isUnproven ? 'Prove that it is you' : 'Sign in'
+  const heading = isUnproven ? 'Confirm that it is you' : 'Sign in'
   const main = html`<h1>${heading}</h1>
-${isUnproven ? html`<p class="warning">${oneClickWords} So you can look, and say no. Everything else needs your password.</p>` : ''}
+${isUnproven ? html`<p class="warning">${oneClickWords} You can view and decline. Everything else needs your password.</p>` : ''}
 ${passwordForm({ next, email, problem })}
 ${isHere ? html`<p class="aside">${howToProve}</p>` : ''}
 ${owner === null ? '' : ownerForm(next, owner)}`
@@ -29,11 +29,11 @@ ${owner === null ? '' : ownerForm(next, owner)}`
 }
 
 function ownerForm(next: string, owner: string): Html {
-  return html`<p class="or">or only look, and say no</p>
+  return html`<p class="or">or view and decline without a password</p>
 <form method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <button type="submit" name="as" value="owner" class="quiet" aria-describedby="one-click">Continue as <bdi>${owner}</bdi></button>
-<p class="aside" id="one-click">Nobody is asked for a password in the sandbox on this machine. To agree, to pay and to see a card’s number you need it later.</p>
+<p class="aside" id="one-click">On this machine, the sandbox needs no password to view and decline. Approving, paying and seeing card numbers need it.</p>
 </form>`
 }
 
@@ -51,9 +51,9 @@ export function linkPage(user: string, { action, next }: { action: string; next:
 
 /** Renders the page at a link that no longer signs anyone in. */
 export function endedLinkPage(next: string): Html {
-  const heading = 'This link has ended'
+  const heading = 'This link has expired'
   const main = html`<h1>${heading}</h1>
-<p>A link signs in once, within 10 minutes. <code>payments-mcp console</code> opens a new one, and so does a start of the sandbox in a terminal.</p>
+<p>A sign-in link works once, within 10 minutes. To get a new one, run <code>payments-mcp console</code> or restart the sandbox in a terminal.</p>
 <p><a href="/sign-in?next=${encodeURIComponent(next)}">Sign in with your password</a></p>`
   return formPage({ title: heading, main })
 }

@@ -31,12 +31,12 @@ interface EnrolmentShown extends Shown {
 export function enrolmentPage({ secret, begun, name, problem, ...target }: EnrolmentShown): Html {
   const heading = 'Set up an authenticator app'
   const main = html`<h1>${heading}</h1>
-<p>Approving a large payment needs a code of an app on your own device. The app is set up once.</p>
+<p>Approving large payments needs a code from an authenticator app on your own device. You set it up once.</p>
 ${secret === null ? '' : secretSection(secret)}
 ${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
 <form method="post" action="${target.action}">
 <input type="hidden" name="formToken" value="${target.token}">
-${begun ? html`<p class="aside">The secret is shown once. Whoever lost it starts again and gets another.</p>` : ''}
+${begun ? html`<p class="aside">The secret is shown once. If you lost it, start again to get a new one.</p>` : ''}
 <button type="submit" name="step" value="begin"${begun ? html` class="quiet"` : ''}>${begun ? 'Start again' : 'Show the secret'}</button>
 </form>`
   return formPage({ title: titleOf(heading, problem), main })

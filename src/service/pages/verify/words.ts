@@ -42,7 +42,7 @@ export function verifyWords(verification: Verification, result: CodeResult | nul
   return {
     title: problem === null ? heading : `Error: ${heading}`,
     heading,
-    lines: [`Approving ${large} needs a code of your authenticator app.`],
+    lines: [`Approving ${large} needs a code from your authenticator app.`],
     asks: true,
     problem,
   }

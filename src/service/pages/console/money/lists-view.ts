@@ -64,8 +64,8 @@ const status = (text: string, why: string | null | undefined = null) =>
 function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, what: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
-    ? html`<span class="aside">for another party</span>`
-    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi> <a href="/console/runs/${runIdOf(partyId, instanceId)}">its run<span class="unseen">: ${what}</span></a>`
+    ? html`<span class="aside">another party’s agent</span>`
+    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi> <a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${what}</span></a>`
 }
 
 const when = (text: string) => html`<time datetime="${text}">${shortMomentOf(parseTimestamp(text))}</time>`
@@ -82,7 +82,7 @@ export function cardsSection({ rows, next }: ResourceList<CardAttributes>, whose
   )
   const content =
     cards.length === 0
-      ? html`<p class="aside">No agent issued a card yet.</p>`
+      ? html`<p class="aside">No cards yet.</p>`
       : html`<ul class="tiles">${cards.map((card) => cardItem(card, whose))}</ul>`
   return section('cards', 'Cards', content, next)
 }
@@ -143,7 +143,7 @@ function listSection<Attributes>(
   return section(
     id,
     heading,
-    table(`${caption}, the newest first`, columns, rows, ({ id: rowId }) => rowId),
+    table(`${caption}, newest first`, columns, rows, ({ id: rowId }) => rowId),
     next,
   )
 }
@@ -152,7 +152,7 @@ export function purchasesSection(list: ResourceList<PurchaseAttributes>, whose: 
   return listSection(list, {
     id: 'purchases',
     heading: 'Purchases',
-    none: 'No card was used yet.',
+    none: 'No purchases yet.',
     columns: [
       {
         name: 'Merchant',
@@ -176,7 +176,7 @@ export function paymentsSection(list: ResourceList<PaymentAttributes>, whose: Wh
   return listSection(list, {
     id: 'payments',
     heading: 'Payments',
-    none: 'Nothing was paid yet.',
+    none: 'No payments yet.',
     columns: [
       describedColumn('Payment'),
       statusColumn,
@@ -194,7 +194,7 @@ export function transfersSection(list: ResourceList<TransferAttributes>, whose: 
   return listSection(list, {
     id: 'transfers',
     heading: 'Transfers',
-    none: 'Nothing was deposited, withdrawn or moved between wallets yet.',
+    none: 'No transfers yet.',
     columns: [
       describedColumn('Transfer'),
       {
@@ -213,10 +213,10 @@ export function requestsSection(list: ResourceList<RequestAttributes>, whose: Wh
   return listSection(list, {
     id: 'requests',
     heading: 'Payment requests',
-    none: 'Nobody was asked for a payment yet.',
+    none: 'No payment requests yet.',
     columns: [
       describedColumn('Request'),
-      { name: 'Of', of: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
+      { name: 'Payer', of: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
       statusColumn,
       amountColumn,
       whenColumn,
@@ -230,8 +230,8 @@ export function askedSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``
   return listSection(list, {
     id: 'asked',
-    heading: 'Asked of you',
-    caption: 'Payments that others request from you',
+    heading: 'Requested from you',
+    caption: 'Payments that others requested from you',
     none: '',
     columns: [
       describedColumn('Request'),
@@ -243,4 +243,4 @@ export function askedSection(list: ResourceList<RequestAttributes>): Html {
   })
 }
 
-const who = (name: string) => html`<bdi>${foreignName(name, 'Somebody without a readable name')}</bdi>`
+const who = (name: string) => html`<bdi>${foreignName(name, 'A person without a readable name')}</bdi>`

@@ -58,7 +58,7 @@ interface Plotted {
 export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number): Html {
   const [first, last] = [steps[0], steps.at(-1)]
   if (first === undefined || last === undefined)
-    return html`<p class="aside">${isCut ? 'Nothing moved lately.' : 'Nothing moved yet.'}</p>`
+    return html`<p class="aside">${isCut ? 'No recent transactions.' : 'No transactions yet.'}</p>`
   const now = `${dollars(last.availableCents)} available and ${dollars(last.heldCents)} held now`
   const x = evenTimeScale(first.atMs, nowMs, [shortMomentOf(first.atMs), 'now'])
   return plot({ id, title: `${name} over time: ${now}`, points: steps, lines: [total, available], x })
@@ -68,5 +68,5 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
 export function balanceTable(steps: readonly Step[]): Html {
   const from = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])
-  return html`<details id="balances"><summary id="balances-shown">As a table</summary>${table('Balances over time', [{ name: 'From', of: from }, ...columns], steps)}</details>`
+  return html`<details id="balances"><summary id="balances-shown">Show as a table</summary>${table('Balances over time', [{ name: 'From', of: from }, ...columns], steps)}</details>`
 }

@@ -42,7 +42,7 @@ const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
   const [id, before] = [c.req.param('walletId') ?? '', c.req.query('before')]
   const wallet = await reads.wallet(signedIn.user, id, before ?? null)
   if (wallet === undefined) {
-    return showNotFound(c, pages, signedIn, { text: 'There is no such wallet of yours.', tab: 'money' })
+    return showNotFound(c, pages, signedIn, { text: 'Wallet not found.', tab: 'money' })
   }
   const content = walletPart(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
   if (c.req.query('part') === 'wallet') return partAnswer(c, content)

@@ -29,9 +29,9 @@ export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[],
   return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
 ${
   subscriptions.length === 0
-    ? html`<p class="aside">There is no subscription yet.</p>`
+    ? html`<p class="aside">No subscriptions yet.</p>`
     : html`<ul class="list">${subscriptions.map(subscriptionItem)}</ul>`
-}${hasMore ? html`<p class="aside">The newest ${subscriptions.length} of them. The tool list_subscriptions returns all.</p>` : ''}</section>`
+}${hasMore ? html`<p class="aside">Showing the newest ${subscriptions.length}. The tool list_subscriptions returns all.</p>` : ''}</section>`
 }
 
 function subscriptionItem({ subscription: { id, attributes }, payments }: SubscriptionSeen): Html {

@@ -66,9 +66,9 @@ ${livePart('money', shown.lists, listsPart(shown))}`
 function failedSection(failed: WalletsSeen['failed']): Html | '' {
   if (failed.length === 0) return ''
   const item = ({ kind, recordId, attempts, retryAtMs }: (typeof failed)[number]) =>
-    html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: <code>${recordId}</code><br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next try ${shortMomentOf(retryAtMs)}</span></li>`
-  return html`<section aria-labelledby="failed"><h2 id="failed">Failed</h2>
-<p>These effects are overdue. The operator of the service finds the reason with <code>payments-mcp doctor</code>.</p>
+    html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: <code>${recordId}</code><br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next attempt ${shortMomentOf(retryAtMs)}</span></li>`
+  return html`<section aria-labelledby="failed"><h2 id="failed">Overdue events</h2>
+<p>These scheduled events failed and will be retried. Run <code>payments-mcp doctor</code> to see why.</p>
 <ul class="list">${failed.map(item)}</ul></section>`
 }
 
@@ -79,7 +79,7 @@ export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & P
       wallet,
     ) => html`<li id="${wallet.id}"><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="state bad">${wallet.status}</span>`}</h3>
 ${balances(wallet)}${balancePlot({ ...wallet, name: walletName(wallet.displayName) }, nowMs)}</li>`,
-  )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. The tool list_wallets returns all.</p>` : ''}</section>`
+  )}</ul>${hasMore ? html`<p class="aside">Showing the newest ${wallets.length}. The tool list_wallets returns all.</p>` : ''}</section>`
 }
 
 function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCents' | 'heldCents'>): Html {
@@ -111,7 +111,7 @@ ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 /** Renders the pending decisions. Their forms go to the decision pages, which enforce their own requirements. */
 export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
-  return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="list">
+  return html`<section aria-labelledby="waiting"><h2 id="waiting">Pending decisions</h2><ul class="list">
 ${mayAgree ? '' : html`<li id="proof" class="note stack">${askForProof('agree', '/console/money')}</li>`}
 ${decisions.map(
   ({ id, words, token }) => html`<li id="${id}" class="note stack">${decisionFacts(words)}
@@ -126,7 +126,7 @@ ${approvals.map(
   }) => html`<li id="${id}" class="note stack">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
 <form method="post" action="${approvalPagePath(id)}"><input type="hidden" name="formToken" value="${token}">
 <div class="choices">${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}<button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
-)}</ul><p><a href="/decisions">See all that waits for you</a></p></section>`
+)}</ul><p><a href="/decisions">See pending decisions</a></p></section>`
 }
 
 /** Renders a wallet with its movements. */
@@ -141,22 +141,22 @@ export function walletPart(wallet: WalletOpened, { partyId, nowMs }: { partyId: 
   const { id, displayName, steps, isCut, entries, next } = wallet
   const name = walletName(displayName)
   return html`<section aria-label="Balance">${balances(wallet)}${balancePlot({ ...wallet, name }, nowMs)}
-${isCut && steps.length > 0 ? html`<p class="aside">At most the newest ${mostPlotted} entries of the ledger; there are older ones.</p>` : ''}
+${isCut && steps.length > 0 ? html`<p class="aside">Based on the newest ${mostPlotted} ledger entries. Older entries are not shown.</p>` : ''}
 ${steps.length === 0 ? '' : balanceTable(steps)}</section>
-<section aria-labelledby="movements"><h2 id="movements">Movements</h2>
+<section aria-labelledby="movements"><h2 id="movements">Transactions</h2>
 ${
   entries.length === 0
-    ? html`<p class="aside">${next === null ? 'Nothing moved yet.' : 'Nothing among the newest entries of the ledger.'}</p>`
+    ? html`<p class="aside">${next === null ? 'No transactions yet.' : 'No transactions among the newest ledger entries.'}</p>`
     : movementsTable(entries, partyId)
 }
-${next === null ? '' : html`<p><a href="/console/money/wallets/${id}?before=${next}">Older movements</a></p>`}</section>`
+${next === null ? '' : html`<p><a href="/console/money/wallets/${id}?before=${next}">Older transactions</a></p>`}</section>`
 }
 
 const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
   table<WalletOpened['entries'][number]>(
-    'Movements, the newest first',
+    'Transactions, newest first',
     [
-      { name: 'What', of: ({ reason }) => reasonText(reason) },
+      { name: 'Type', of: ({ reason }) => reasonText(reason) },
       { name: 'Account', of: ({ account }) => account },
       { name: 'Amount', isNumber: true, of: ({ amountCents }) => dollars(amountCents) },
       {
@@ -169,7 +169,7 @@ const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
         of: ({ instanceId, sourceId }) =>
           instanceId === undefined
             ? '–'
-            : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run<span class="unseen">: ${sourceId}</span></a>`,
+            : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${sourceId}</span></a>`,
       },
     ],
     entries,

@@ -64,13 +64,13 @@ function run(report: RunReport, madeAt: string): Section {
     id: 'run',
     title: 'Run',
     none: '',
-    columns: ['What', 'Value'],
+    columns: ['Item', 'Value'],
     rows: [
       ['Run', report.runId],
       ['Environment', environments[report.environment]],
       ['Instance id', theirs(report.instanceId, 'none')],
       ['Agent', agent === null ? 'none: a user or an API key' : theirs(agent.name, agent.id)],
-      ['Program', theirs(host, 'not known')],
+      ['Program', theirs(host, 'unknown')],
       ['From', moment(report.from)],
       ['To', moment(report.to)],
       ['Calls', callsOf(report)],
@@ -86,19 +86,18 @@ function run(report: RunReport, madeAt: string): Section {
 }
 
 const callsOf = ({ calls, refused }: RunReport) =>
-  refused === 0 ? `${calls}` : `${calls}, of which ${refused} went wrong: refused, declined, failed or not answered`
+  refused === 0 ? `${calls}` : `${calls}, of which ${refused} failed: refused, declined, an error or no response`
 
 /** The service has no rule that says which names belong to the same merchant. */
-const byLetter =
-  'Merchants are compared letter by letter: a merchant that writes its name in another way is another one.'
+const byLetter = 'Merchant names are compared exactly: a different spelling counts as a different merchant.'
 
 function moneyParts(report: RunReport): Section[] {
   return [
     {
       id: 'cards',
-      title: 'Cards: declared against actual',
+      title: 'Cards: declared and actual',
       note: byLetter,
-      none: 'No card was issued.',
+      none: 'No cards.',
       columns: [
         'Card',
         'Declared for',
@@ -124,7 +123,7 @@ function moneyParts(report: RunReport): Section[] {
     {
       id: 'merchants',
       title: 'By merchant',
-      none: 'Nothing was bought.',
+      none: 'No purchases.',
       columns: ['Merchant', 'Purchases', 'Declined', 'Authorized', 'Held', 'Captured', 'Refunded'],
       amounts: [1, 2, 3, 4, 5, 6],
       rows: report.merchants.map(({ merchant, purchases, declined, ...sums }) => [
@@ -139,11 +138,11 @@ function moneyParts(report: RunReport): Section[] {
       title: 'Declined purchases',
       note: byLetter,
       none: 'No purchase was declined.',
-      columns: ['Purchase', 'Merchant', 'Amount', 'Reason', 'Against the card'],
+      columns: ['Purchase', 'Merchant', 'Amount', 'Reason', 'Card rule violated'],
       amounts: [2],
       rows: report.declines.map(({ id, merchant, amountCents, reason, against }) => [
         ...[id, theirs(merchant), money(amountCents), reason ?? '–'],
-        against.map((what) => `its ${what}`).join(', ') || '–',
+        against.join(', ') || '–',
       ]),
     },
     ...askedParts(report),
@@ -166,8 +165,8 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
     {
       id: 'payments',
       title: 'Payments and transfers',
-      none: 'No payment was asked for.',
-      columns: ['Payment', 'Kind', 'Status', 'Amount', 'Asked for', 'Description'],
+      none: 'No payments or transfers.',
+      columns: ['Payment', 'Kind', 'Status', 'Amount', 'Created', 'Description'],
       amounts: [3],
       rows: payments.map(({ id, kind, status, amountCents, isOwn, description }) => [
         ...[id, kind, status, money(amountCents), whoAsked(isOwn), theirs(description)],
@@ -176,8 +175,8 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
     {
       id: 'requests',
       title: 'Payment requests',
-      none: 'Nobody was asked to pay.',
-      columns: ['Request', 'Status', 'Amount', 'Asked for', 'Description'],
+      none: 'No payment requests.',
+      columns: ['Request', 'Status', 'Amount', 'Created', 'Description'],
       amounts: [2],
       rows: requests.map(({ id, status, amountCents, isOwn, description }) => [
         ...[id, status, money(amountCents), whoAsked(isOwn), theirs(description)],
@@ -186,7 +185,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
     {
       id: 'subscriptions',
       title: 'Subscriptions',
-      none: 'No subscription was touched.',
+      none: 'No subscriptions.',
       columns: ['Subscription', 'Status', 'Charged', 'Created'],
       amounts: [2],
       rows: subscriptions.map(({ id, status, chargedCents, isOwn }) => [
@@ -197,7 +196,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
       id: 'customers',
       title: 'For customers',
       note: 'The requests made in customers’ accounts. Only the customers see the results, and this report does not count them.',
-      none: 'Nothing was done for a customer.',
+      none: 'No calls for customers.',
       columns: ['Customer', 'Done', 'Refused', 'Cards', 'Intended', 'Payments', 'Amount'],
       amounts: [1, 2, 3, 4, 5, 6],
       rows: customers.map(({ partyId, done, refused, cards, intendedCents, payments, askedCents }) => [
@@ -221,7 +220,7 @@ function peopleParts(report: RunReport): Section[] {
     {
       id: 'approvals',
       title: 'Approvals',
-      none: 'No payment had to be approved.',
+      none: 'No approvals.',
       columns: ['Approval', 'Payment', 'Status', 'Decided by', 'How', 'When'],
       rows: report.approvals.map(({ id, paymentId, status, decidedBy, by, decidedAt }) => [
         ...[id, paymentId, status, theirs(decidedBy), by ?? '–', decidedAt === null ? '–' : moment(decidedAt)],
@@ -230,8 +229,8 @@ function peopleParts(report: RunReport): Section[] {
     {
       id: 'questions',
       title: 'Questions and answers',
-      none: 'Nobody was asked.',
-      columns: ['When', 'Call', 'Answer', 'What was asked', 'Remark'],
+      none: 'No questions.',
+      columns: ['When', 'Call', 'Answer', 'Question', 'Remark'],
       rows: report.questions.map(({ at, operation, outcome, facts, remark }) => [
         ...[moment(at), operation, outcome, theirs(facts.join(' ') || null), theirs(remark)],
       ]),
@@ -242,9 +241,9 @@ function peopleParts(report: RunReport): Section[] {
 function troubleParts({ environment, repeats, faults, refusals }: RunReport): Section[] {
   const ofSandbox = counted('faults', 'Faults of the sandbox', 'No fault hit a call of this run.', 'Fault', faults)
   return [
-    counted('repeats', 'Repeats stopped', 'No call was repeated.', 'Answered', repeats),
+    counted('repeats', 'Duplicates prevented', 'No duplicate calls.', 'Answered', repeats),
     ...(environment === 'sandbox' ? [ofSandbox] : []),
-    counted('refusals', 'Refusals', 'Nothing was refused.', 'Code', refusals),
+    counted('refusals', 'Refusals', 'No refusals.', 'Code', refusals),
   ]
 }
 
@@ -262,8 +261,8 @@ function counted(id: string, title: string, none: string, what: string, rows: re
 function chain({ chain: { rows, first, last } }: RunReport): Section {
   return {
     id: 'chain',
-    title: 'Chain of activity',
-    none: 'The run changed nothing, so nothing of the chain is in this report.',
+    title: 'Activity chain',
+    none: 'The run changed nothing, so it has no activity entries.',
     columns: ['Entry', 'Number', 'Hash'],
     rows:
       first === null || last === null

@@ -28,9 +28,9 @@ export function entryMain(shown: EntryShown): Html {
   return html`<p class="aside"><a href="/console">Runs</a> › <a href="${at}"><bdi>${runName(run.instanceId)}</bdi></a></p>
 <h1>${kind === 'happened' ? reasonText(operation) : operation}</h1>
 ${entryPart(shown, false)}
-<nav aria-label="Entries around it" class="line spread">
+<nav aria-label="Adjacent entries" class="line spread">
 ${newer === null ? html`<span></span>` : html`<a href="${at}/entries/${newer}" rel="next">Next entry</a>`}
-${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Entry before</a>`}
+${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Previous entry</a>`}
 </nav>`
 }
 
@@ -49,7 +49,7 @@ ${kind === 'decision' ? '' : html`<div><dt>By</dt><dd><bdi>${byText(agentName, d
 ${supportId === null ? '' : html`<div><dt>Support id</dt><dd><code id="support-${id}">${supportId}</code> ${copyButton(`support-${id}`, 'the support id')}</dd></div>`}
 ${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd><code>${detail.customerPartyId}</code></dd></div>`}
 ${recordsFact(detail)}
-${isWithin ? html`<div><dt>Address</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
+${isWithin ? html`<div><dt>Link</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
 </dl>
 ${code === null ? '' : errorPart(code, detail)}
 ${repeatPart(entry)}
@@ -75,7 +75,7 @@ function recordsFact({ resourceIds = [] }: RunDetail): Html {
   if (resourceIds.length === 0) return html``
   const shown = resourceIds.slice(0, mostRecords).map((id) => html` <code>${id}</code>`)
   const more = resourceIds.length - mostRecords
-  return html`<div><dt>About</dt><dd>${shown}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
+  return html`<div><dt>Records</dt><dd>${shown}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
 }
 
 function copyButton(id: string, what: string): Html {
@@ -97,26 +97,26 @@ function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
   if (outcome !== 'replayed' && outcome !== 'repeated') return html``
   const first =
     repeated === null
-      ? html`the first one, which is not kept any more${detail.repeats === undefined ? '' : html` (<code>${detail.repeats}</code>)`}`
-      : html`<a href="/console/runs/${repeated.runId}/entries/${repeated.id}">the first one</a>`
-  return html`<p class="note">${outcome === 'repeated' ? 'An equal call had been made a moment before. ' : 'The same Idempotency-Key had been used before. '}Nothing was done again: this is the recorded answer of ${first}.</p>`
+      ? html`the first call, which is no longer kept${detail.repeats === undefined ? '' : html` (<code>${detail.repeats}</code>)`}`
+      : html`<a href="/console/runs/${repeated.runId}/entries/${repeated.id}">the first call</a>`
+  return html`<p class="note">${outcome === 'repeated' ? 'An identical call was made shortly before. ' : 'This Idempotency-Key was used before. '}Nothing was done twice: this is the recorded answer of ${first}.</p>`
 }
 
 function faultPart({ fault }: RunDetail): Html {
   if (fault === undefined) return html``
   const { kind, code, afterMs, ruleId } = fault
-  return html`<p class="note">A fault of the sandbox befell it: <strong>${kind}</strong>${code === undefined ? '' : html`, <code>${code}</code>`}${afterMs === undefined ? '' : ` after ${afterMs} ms`}, by the rule <code>${ruleId}</code>. <a href="/console/sandbox">Faults</a></p>`
+  return html`<p class="note">The sandbox injected a fault: <strong>${kind}</strong>${code === undefined ? '' : html`, <code>${code}</code>`}${afterMs === undefined ? '' : ` after ${afterMs} ms`}, rule <code>${ruleId}</code>. <a href="/console/sandbox">Faults</a></p>`
 }
 
 function factsPart({ facts = [], remark }: RunDetail): Html {
   if (facts.length === 0 && remark === undefined) return html``
-  return html`<section aria-label="What was said">${facts.length === 0 ? '' : html`<ul>${facts.map((fact) => html`<li><bdi>${sentence(fact)}</bdi></li>`)}</ul>`}
+  return html`<section aria-label="Details">${facts.length === 0 ? '' : html`<ul>${facts.map((fact) => html`<li><bdi>${sentence(fact)}</bdi></li>`)}</ul>`}
 ${remark === undefined ? '' : html`<p><bdi>${sentence(remark)}</bdi></p>`}</section>`
 }
 
 function orderPart({ orderId }: RunDetail, shopId: string | null): Html {
   if (orderId === undefined) return html``
-  return html`<p class="note">It is about the order <code>${orderId}</code>${shopId === null ? '' : html` at <a href="/shops/${shopId}">${shopId}</a>`}.</p>`
+  return html`<p class="note">Order <code>${orderId}</code>${shopId === null ? '' : html` at <a href="/shops/${shopId}">${shopId}</a>`}.</p>`
 }
 
 function postingsPart({ detail, wallets }: EntryOpened): Html {
@@ -153,15 +153,15 @@ function jsonPart(name: string, line: string | null, text: string | undefined, c
     text === undefined || text === ''
       ? ''
       : html`<pre tabindex="0" aria-label="${name}, JSON"><code>${readableJson(text)}</code></pre>`
-  }${cut > 0 ? html`<p class="aside">${cut} more characters were not kept.</p>` : ''}</section>`
+  }${cut > 0 ? html`<p class="aside">${cut} more characters were cut off.</p>` : ''}</section>`
 }
 
 function curlPart({ entry, publicUrl }: EntryShown): Html {
   const id = `curl-${entry.id}`
   const { hasKey = false } = entry.detail
   return html`<details class="curl"><summary>As curl</summary>
-<pre tabindex="0" aria-label="The request as a command of a shell"><code id="${id}">${curlOf(entry.detail, { publicUrl, instanceId: entry.run.instanceId })}</code></pre>
+<pre tabindex="0" aria-label="The request as a shell command"><code id="${id}">${curlOf(entry.detail, { publicUrl, instanceId: entry.run.instanceId })}</code></pre>
 <p>${copyButton(id, 'the command')}</p>
-<p class="aside">Set <code>PAYMENTS_KEY</code> to your key first.${hasKey ? ' It gets a new Idempotency-Key, so it does all of it once more: under the old key the recorded answer would come back.' : ''} What was masked you put in yourself.</p>
+<p class="aside">Set <code>PAYMENTS_KEY</code> to your key first.${hasKey ? ' The command uses a new Idempotency-Key, so it repeats the action. The old key would return the recorded answer.' : ''} Replace masked values with your own.</p>
 </details>`
 }

@@ -33,7 +33,7 @@ export function filtersForm({ run, choices, tools, filter, problems, isOldestFir
 <div class="line">${timeField({ name: 'from', label: 'From (UTC)', ms: filter.fromMs, problem: problems.from })}
 ${timeField({ name: 'until', label: 'Until (UTC)', ms: filter.untilMs, problem: problems.until })}</div>
 <button type="submit" class="quiet">Show</button>
-${isNarrowed ? html`<a href="${address}">Show all</a>` : ''}
+${isNarrowed ? html`<a href="${address}">Clear filters</a>` : ''}
 </form>`
 }
 

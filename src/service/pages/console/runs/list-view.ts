@@ -32,7 +32,7 @@ export function runsMain(shown: RunsShown): Html {
 <button type="submit" class="quiet">Find</button>
 </form>
 </div>
-${missed === null ? '' : html`<p class="problem" role="alert">Nothing of yours has the id <bdi>${foreignName(missed, 'that was given')}</bdi>. Check it; what happened in runs is kept for 30 days, and in the sandbox until a reset.</p>`}
+${missed === null ? '' : html`<p class="problem" role="alert">Nothing was found for <bdi>${foreignName(missed, 'this id')}</bdi>. Check the id. Runs are kept for 30 days, and in the sandbox until a reset.</p>`}
 <form method="get" action="/console" class="filters">
 <label>Agent <select name="agent"><option value="">All agents</option>${choices.agents.map(
     ({ id, name }) =>
@@ -40,7 +40,7 @@ ${missed === null ? '' : html`<p class="problem" role="alert">Nothing of yours h
   )}</select></label>
 <label>Program <input name="host" value="${filter.host ?? ''}" maxlength="80" placeholder="such as Claude Code 2.1" autocomplete="off"></label>
 <button type="submit" class="quiet">Filter</button>
-${filter.agent === undefined && filter.host === undefined ? '' : html`<a href="/console">Show all</a>`}
+${filter.agent === undefined && filter.host === undefined ? '' : html`<a href="/console">Clear filters</a>`}
 </form>
 ${livePart('runs', source, runsTable(shown))}`
 }
@@ -50,9 +50,9 @@ export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): H
   if (runs.length === 0) {
     return filter.agent === undefined && filter.host === undefined
       ? nothingYet(sandbox)
-      : html`<p>No run fits. <a href="/console">Show all</a></p>`
+      : html`<p>No runs match these filters. <a href="/console">Clear filters</a></p>`
   }
-  return html`<div class="box">${table('Runs, the one that something happened in last first', columnsAt(nowMs), runs, ({ id }) => `row-${id}`)}</div>
+  return html`<div class="box">${table('Runs, most recently active first', columnsAt(nowMs), runs, ({ id }) => `row-${id}`)}</div>
 ${older === null ? '' : html`<p><a href="${older}">Older runs</a></p>`}`
 }
 
@@ -70,7 +70,7 @@ const columnsAt = (nowMs: number): readonly [Column<RunSeen>, ...Column<RunSeen>
   { name: 'Program', of: ({ host }) => html`<bdi>${host === null ? '–' : foreignName(host, '–')}</bdi>` },
   { name: 'Calls', isNumber: true, of: ({ calls }) => String(calls) },
   {
-    name: 'Went wrong',
+    name: 'Failed',
     isNumber: true,
     of: ({ refused }) => (refused > 0 ? html`<span class="problem">${refused}</span>` : '0'),
   },
@@ -82,8 +82,8 @@ const columnsAt = (nowMs: number): readonly [Column<RunSeen>, ...Column<RunSeen>
 ]
 
 function nothingYet(sandbox: boolean): Html {
-  return html`<div class="box stack"><h2>No agent has called yet</h2>
-<p>What an agent does shows here while it does it. ${sandbox ? 'To see a first run, connect an AI host as the home page says and ask it to buy something, or let simulated agents shop in a terminal:' : 'Connect an AI host as the home page says.'}</p>
+  return html`<div class="box stack"><h2>No runs yet</h2>
+<p>Your agents’ calls appear here as they happen. ${sandbox ? 'To see a first run, connect an AI host as the home page describes and ask it to buy something, or start simulated agents in a terminal:' : 'Connect an AI host as the home page describes.'}</p>
 ${sandbox ? html`<pre><code>npm run simulate -- --agents 2 --purchases 5</code></pre>` : ''}
 <p><a href="/">How to connect an AI host</a></p></div>`
 }

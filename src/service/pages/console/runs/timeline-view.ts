@@ -33,8 +33,8 @@ export function timelineMain(shown: TimelineShown): Html {
 </div>
 ${livePart(`run:${id}`, factsAddress(id), factsPart(run, nowMs))}
 ${filtersForm(shown)}
-${first === null ? '' : html`<p><a href="${first}">${isOldestFirst ? 'The oldest' : 'The newest'} entries</a></p>`}
-<section data-list aria-label="Entries, the ${isOldestFirst ? 'oldest' : 'newest'} first">
+${first === null ? '' : html`<p><a href="${first}">${isOldestFirst ? 'Oldest' : 'Newest'} entries</a></p>`}
+<section data-list aria-label="Entries, ${isOldestFirst ? 'oldest' : 'newest'} first">
 <div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
 <div role="list" class="entries box" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
 ${entriesOf(shown)}
@@ -50,8 +50,8 @@ export const factsAddress = (runId: string) => `/console/runs/${runId}?part=fact
 export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen, nowMs: number): Html {
   return html`<dl class="figures">
 <div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
-<div><dt>Program</dt><dd><bdi>${host === null ? 'Not known' : foreignName(host, 'Not known')}</bdi></dd></div>
-<div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} went wrong</span>` : ''}</dd></div>
+<div><dt>Program</dt><dd><bdi>${host === null ? 'Unknown' : foreignName(host, 'Unknown')}</bdi></dd></div>
+<div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} failed</span>` : ''}</dd></div>
 <div><dt>From</dt><dd>${clockText(firstAtMs, nowMs)} UTC</dd></div>
 <div><dt>To</dt><dd>${clockText(lastAtMs, nowMs)} UTC</dd></div>
 </dl>`
@@ -66,12 +66,12 @@ export function timelinePart(
 
 /** Renders the link to entries that are too many to add at once. */
 export function gapPart(address: string, lastId: string): Html {
-  return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">More happened in between: show it</a></p>`
+  return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">Show the entries in between</a></p>`
 }
 
 function entriesOf({ run, entries, onward, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'nowMs'>): Html {
   if (entries.length === 0)
-    return html`<p data-empty>${onward === null ? 'No entry fits.' : 'None of these entries fits.'}</p>`
+    return html`<p data-empty>${onward === null ? 'No matching entries.' : 'No matches among these entries.'}</p>`
   return html`${entries.map((entry, at) => entryRow(run.id, entry, { between: separatorText(entries, at), nowMs }))}`
 }
 

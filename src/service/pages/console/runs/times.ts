@@ -20,7 +20,7 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   const problems = { from: problemOf(from, fromMs), until: problemOf(until, untilMs) }
   if (fromMs === undefined || untilMs === undefined || untilMs >= fromMs)
     return { range: { fromMs, untilMs: untilMs === undefined ? undefined : untilMs + 999 }, problems }
-  return { range: { fromMs }, problems: { until: `Choose a time that is not before ${shown(fromMs)}.` } }
+  return { range: { fromMs }, problems: { until: `Enter a time that is not before ${shown(fromMs)}.` } }
 }
 
 /** The format of a form's time field; without a zone it is UTC. */
@@ -35,7 +35,7 @@ function secondAt(text: string | undefined): number | undefined {
 
 function problemOf(text: string | undefined, ms: number | undefined): string | undefined {
   if (text === undefined || ms !== undefined) return undefined
-  return `“${shortForeignText(text, 40)}” is no time: write one like 2026-11-23T09:30 or choose it.`
+  return `“${shortForeignText(text, 40)}” is not a time. Enter one like 2026-11-23T09:30.`
 }
 
 const shown = (ms: number) => timestamp(ms).slice(0, 19).replace('T', ' ')

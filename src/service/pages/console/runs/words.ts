@@ -7,28 +7,28 @@ import type { EntryFilter } from './read-runs.ts'
 export const outcomeWords = {
   done: { text: 'Done', like: 'good', mark: '✓' },
   declined: { text: 'Declined', like: 'bad', mark: '✕' },
-  review: { text: 'Waits for a person', like: 'open', mark: '…' },
+  review: { text: 'Needs approval', like: 'open', mark: '…' },
   refused: { text: 'Refused', like: 'bad', mark: '✕' },
   failed: { text: 'Failed', like: 'bad', mark: '!' },
-  unanswered: { text: 'No answer', like: 'bad', mark: '!' },
+  unanswered: { text: 'No response', like: 'bad', mark: '!' },
   replayed: { text: 'Replayed', like: 'over', mark: '↺' },
-  repeated: { text: 'Repeat stopped', like: 'open', mark: '↺' },
-  asked: { text: 'Asked a person', like: 'open', mark: '?' },
-  agreed: { text: 'Agreed', like: 'good', mark: '✓' },
-  disagreed: { text: 'Said no', like: 'bad', mark: '✕' },
-  happened: { text: 'Happened by itself', like: 'over', mark: '◷' },
+  repeated: { text: 'Duplicate prevented', like: 'open', mark: '↺' },
+  asked: { text: 'Approval requested', like: 'open', mark: '?' },
+  agreed: { text: 'Approved', like: 'good', mark: '✓' },
+  disagreed: { text: 'Denied', like: 'bad', mark: '✕' },
+  happened: { text: 'Automatic', like: 'over', mark: '◷' },
 } as const satisfies Record<RunOutcome, { text: string; like: string; mark: string }>
 
 export const kindWords = {
   call: 'Call',
-  question: 'Question to a person',
-  decision: "A person's answer",
-  happened: 'Happened by itself',
+  question: 'Approval request',
+  decision: 'Decision',
+  happened: 'Automatic',
 } as const satisfies Record<RunEntryKind, string>
 
 /** Returns a run's name in readable form. */
 export const runName = (instanceId: string | null) =>
-  instanceId === null ? 'Calls without a run' : foreignName(instanceId, 'A run without a readable name', 80)
+  instanceId === null ? 'Calls without an instance id' : foreignName(instanceId, 'A run without a readable name', 80)
 
 const format = new Map<string, Intl.DateTimeFormat>()
 

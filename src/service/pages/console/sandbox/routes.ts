@@ -53,7 +53,8 @@ const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
 const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   const action = c.req.param('action') ?? ''
   const form = Object.hasOwn(forms, action) ? forms[action] : undefined
-  if (form === undefined) return show(c, pages, signedIn, { problem: 'The sandbox has no such button.', status: 404 })
+  if (form === undefined)
+    return show(c, pages, signedIn, { problem: 'This sandbox action does not exist.', status: 404 })
   if (!(await pages.reads.mayManage(signedIn))) {
     return show(c, pages, signedIn, { problem: `Nothing was changed. ${unproven}`, status: 403 })
   }
@@ -72,16 +73,16 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
 
 /** The message after each form. The name of the form selects it, so no text from an address is ever shown. */
 const doneWords: Readonly<Record<string, string>> = {
-  hour: 'The clock is an hour further.',
-  day: 'The clock is a day further.',
-  next: 'The clock is where something happened next.',
-  to: 'The clock is where you set it.',
-  fault: 'The fault is set.',
-  clear: 'It is cleared.',
-  reset: 'The sandbox is as it was filled.',
-  save: 'The sandbox is saved.',
-  restore: 'The sandbox is as it was saved.',
-  delete: 'The snapshot is deleted.',
+  hour: 'The clock moved forward by 1 hour.',
+  day: 'The clock moved forward by 1 day.',
+  next: 'The clock moved to the next event.',
+  to: 'The clock moved to the time you set.',
+  fault: 'Fault added.',
+  clear: 'Faults cleared.',
+  reset: 'Sandbox reset.',
+  save: 'Snapshot saved.',
+  restore: 'Snapshot restored.',
+  delete: 'Snapshot deleted.',
 }
 
 type Status = 200 | 400 | 403 | 404 | 409 | 422 | 429 | 500 | 503

@@ -53,10 +53,10 @@ const asked = ({ amount, description }: RecordAttributes) => `${dollars(amount)}
  */
 const subscriptionHappens = ({ status }: RecordAttributes) =>
   status === 'pending'
-    ? 'The checkout of a subscription ends'
+    ? 'Subscription checkout expires'
     : status === 'needs_attention'
-      ? 'A payment of a subscription is missed'
-      : 'A subscription is charged'
+      ? 'Subscription payment is missed'
+      : 'Subscription is charged'
 
 /** The way to read and describe each kind of record. An invitation can only be read from a list. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
@@ -94,8 +94,8 @@ export function withRecords(
     const { instanceId } = attributes
     const where =
       instanceId === undefined
-        ? { address: `/console/money#${kind === 'subscription' ? id : 'requests'}`, at: 'Money' }
-        : { address: `/console/runs/${runIdOf(user.partyId, instanceId)}`, at: 'its run' }
+        ? { address: `/console/money#${kind === 'subscription' ? id : 'requests'}`, at: 'View in Money' }
+        : { address: `/console/runs/${runIdOf(user.partyId, instanceId)}`, at: 'View run' }
     return { happens: subject.happens?.(attributes) ?? null, words: subject.words(attributes), ...where }
   }
   return Promise.all(next.map(async (event) => ({ ...event, record: await recordOf(event) })))

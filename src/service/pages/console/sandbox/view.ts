@@ -33,7 +33,7 @@ ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
 <div class="tiles">
 <section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', partAddress('clock'), clockPart(seen, token), clockVersion(seen))}
-<details><summary>Move it to a moment</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
+<details><summary>Move to a date and time</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
 ${worldSection(seen)}
 </div>
 ${managed === undefined ? notManaged(seen.mayManage) : managedSections(managed, token)}
@@ -54,19 +54,19 @@ export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: st
   const isMoved = Math.abs(movedMs) >= 1000
   const shown = html`<input type="hidden" name="moved" value="${movedMs}">`
   return html`<p class="now"><time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time></p>
-<p class="aside">${isMoved ? `${distance(movedMs)} further than real time. It never goes back but by a reset or a restore.` : 'It is real time, until you move it.'}</p>
+<p class="aside">${isMoved ? `${distance(movedMs)} ahead of real time. Only a reset or a restore moves it back.` : 'Follows real time until you move it.'}</p>
 <div class="line">
 ${form('hour', token, html`${shown}<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
 ${form('day', token, html`${shown}<button type="submit" class="quiet" id="day">+1 day</button>`)}
-${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at" value="${nextMs}"><button type="submit" id="next">To the next event</button>`)}
+${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at" value="${nextMs}"><button type="submit" id="next">Go to the next event</button>`)}
 </div>
-<h3>What comes next</h3>
+<h3>Upcoming events</h3>
 ${
   next.length === 0
-    ? html`<p>Nothing of yours is to happen by itself.</p>`
+    ? html`<p>No upcoming events.</p>`
     : html`<ul class="list">${next.map((event) => nextItem(event, nowMs))}</ul>`
 }
-${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="aside">Before that something of another party happens, on ${momentOf(nextMs)}.</p>` : ''}`
+${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="aside">Another party’s event comes first, on ${momentOf(nextMs)}.</p>` : ''}`
 }
 
 function nextItem({ kind, id, atMs, record }: Upcoming, nowMs: number): Html {
@@ -83,38 +83,38 @@ function form(action: string, token: string, fields: Html): Html {
 
 function worldSection({ world }: SandboxSeen): Html {
   return html`<section aria-labelledby="world"><h2 id="world">World</h2>
-<dl class="figures"><div><dt>Filled with</dt><dd><bdi>${worldName(world?.digest ?? null)}</bdi></dd></div>
-<div><dt>For</dt><dd>${world?.isRehearsal === true ? 'a rehearsal: no agent manages it' : 'anything'}</dd></div></dl>
+<dl class="figures"><div><dt>World file</dt><dd><bdi>${worldName(world?.digest ?? null)}</bdi></dd></div>
+<div><dt>Used for</dt><dd>${world?.isRehearsal === true ? 'A rehearsal: agents can’t manage it' : 'General use'}</dd></div></dl>
 </section>`
 }
 
 const notManaged = (
   mayManage: boolean,
 ) => html`<section aria-labelledby="managing"><h2 id="managing">Faults, reset, save and restore</h2>
-<p>${mayManage ? "Only users of the first party of the sandbox's world manage it. Sign in as one of them to set faults, and to reset, save and restore the sandbox." : unproven}</p></section>`
+<p>${mayManage ? 'Only users of the world’s first party can manage the sandbox. Sign in as one of them to set faults, and to reset, save and restore the sandbox.' : unproven}</p></section>`
 
 function managedSections({ faults, snapshots }: Managed, token: string): Html {
   return html`<section aria-labelledby="faults"><h2 id="faults">Faults</h2>
 ${livePart('sandbox', partAddress('faults'), faultsPart({ faults, snapshots }, token), versionOf(faults))}
 ${faultForm(token)}</section>
 <div class="tiles">
-<section aria-labelledby="snapshots"><h2 id="snapshots">Save and restore</h2>
+<section aria-labelledby="snapshots"><h2 id="snapshots">Snapshots</h2>
 ${form('save', token, html`<label>Name <input name="name" required maxlength="64" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, hyphens or underscores" autocomplete="off"></label><button type="submit" class="quiet">Save</button>`)}
 ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token), versionOf(snapshots))}</section>
 <section aria-labelledby="reset"><h2 id="reset">Reset</h2>
-<p>Puts the whole sandbox back to how it was filled, the clock too.</p>
-<details><summary>Reset…</summary><p>Everything that was made since is gone, for everybody: runs, cards, purchases and payments. Sign-ins, connections and what is saved stay; ids and keys of the world work on.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
+<p>Returns the sandbox, including its clock, to its initial state.</p>
+<details><summary>Reset…</summary><p>Deletes all runs, cards, purchases and payments created since, for every user. Sign-ins, connections and snapshots stay. The world’s ids and keys keep working.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
 </div>`
 }
 
 /** Renders the snapshots, a live part. */
 export function snapshotsPart({ snapshots }: Managed, token: string): Html {
-  if (snapshots.length === 0) return html`<p class="aside">Nothing is saved yet.</p>`
+  if (snapshots.length === 0) return html`<p class="aside">No snapshots yet.</p>`
   return html`<ul class="list">${snapshots.map(
     ({
       attributes: { name, now },
-    }) => html`<li id="saved-${name}" class="line spread"><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
-<div class="line"><details id="restore-${name}"><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
+    }) => html`<li id="saved-${name}" class="line spread"><div><strong>${name}</strong><br><span class="aside">Clock at ${momentOf(parseTimestamp(now))}</span></div>
+<div class="line"><details id="restore-${name}"><summary>Restore…</summary><p>Deletes everything created since, for every user, and sets the clock back to the snapshot’s time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
 ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
   )}</ul>`
 }
@@ -140,9 +140,12 @@ ${removable.length > 1 ? form('clear', token, html`<button type="submit" class="
 
 const faultColumns: readonly [Column<Resource<FaultAttributes>>, ...Column<Resource<FaultAttributes>>[]] = [
   { name: 'Rule', of: ({ id }) => html`<code>${id}</code>` },
-  { name: 'Of', of: ({ attributes }) => html`<bdi>${foreignName(whereOf(attributes), 'everything', 120)}</bdi>` },
   {
-    name: 'What goes wrong',
+    name: 'Applies to',
+    of: ({ attributes }) => html`<bdi>${foreignName(whereOf(attributes), 'everything', 120)}</bdi>`,
+  },
+  {
+    name: 'Fault',
     of: ({ attributes: { fault, code, afterMs } }) =>
       html`${fault}${code === null ? '' : html` <code>${code}</code>`}${afterMs === null ? '' : `, ${afterMs} ms`}`,
   },
@@ -155,8 +158,8 @@ const faultColumns: readonly [Column<Resource<FaultAttributes>>, ...Column<Resou
         : html`${conditions.map(([name, value]) => html`${name} <bdi>${foreignName(String(value), '–')}</bdi> `)}`
     },
   },
-  { name: 'Fitted', isNumber: true, of: ({ attributes: { matched } }) => String(matched ?? '–') },
-  { name: 'Hit', isNumber: true, of: ({ attributes: { hits } }) => String(hits ?? '–') },
+  { name: 'Matched', isNumber: true, of: ({ attributes: { matched } }) => String(matched ?? '–') },
+  { name: 'Applied', isNumber: true, of: ({ attributes: { hits } }) => String(hits ?? '–') },
 ]
 
 const whereOf = ({ merchant, operation, path }: FaultAttributes) =>
@@ -167,30 +170,30 @@ const operations = Object.values(catalogue)
   .sort()
 
 function faultForm(token: string): Html {
-  return html`<details><summary>Let something go wrong</summary>
+  return html`<details><summary>Add a fault</summary>
 ${form(
   'fault',
   token,
   html`<label>Tool <input name="operation" list="fault-operations" maxlength="64" placeholder="such as create_payment, or *" autocomplete="off" spellcheck="false"></label>
 <datalist id="fault-operations"><option value="*"></option>${operations.map((name) => html`<option value="${name}"></option>`)}</datalist>
 <label>or path <input name="path" maxlength="200" placeholder="/agent-cards/*" autocomplete="off" spellcheck="false"></label>
-<label>What goes wrong <select name="fault" required>${faultKinds.map((kind) => html`<option value="${kind}">${kind}: ${faultWords[kind]}</option>`)}</select></label>
-<label>Code of an error <select name="code"><option value="">server_error</option>${Object.keys(errorTable).map((code) => html`<option value="${code}">${code}</option>`)}</select></label>
-<label>After, ms <input name="afterMs" inputmode="numeric" maxlength="6"></label>
-<label>Only the nth <input name="nth" inputmode="numeric" maxlength="7"></label>
-<label>Each nth <input name="every" inputmode="numeric" maxlength="7"></label>
-<label>At most <input name="times" inputmode="numeric" maxlength="7" placeholder="times"></label>
+<label>Fault <select name="fault" required>${faultKinds.map((kind) => html`<option value="${kind}">${kind}: ${faultWords[kind]}</option>`)}</select></label>
+<label>Error code <select name="code"><option value="">server_error</option>${Object.keys(errorTable).map((code) => html`<option value="${code}">${code}</option>`)}</select></label>
+<label>Delay (ms) <input name="afterMs" inputmode="numeric" maxlength="6"></label>
+<label>Only the nth request <input name="nth" inputmode="numeric" maxlength="7"></label>
+<label>Every nth request <input name="every" inputmode="numeric" maxlength="7"></label>
+<label>At most this often <input name="times" inputmode="numeric" maxlength="7"></label>
 <label>Probability <input name="probability" inputmode="decimal" maxlength="8" placeholder="0.1"></label>
-<label>Only in the run <input name="instanceId" maxlength="1024" autocomplete="off" spellcheck="false"></label>
-<label>Name <input name="id" maxlength="64" placeholder="made up" autocomplete="off" spellcheck="false"></label>
-<button type="submit">Set the fault</button>`,
+<label>Only in the run with the instance id <input name="instanceId" maxlength="1024" autocomplete="off" spellcheck="false"></label>
+<label>Name <input name="id" maxlength="64" placeholder="generated" autocomplete="off" spellcheck="false"></label>
+<button type="submit">Add the fault</button>`,
 )}</details>`
 }
 
 function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
   return html`<section aria-labelledby="shops"><h2 id="shops">Shops</h2>
 <ul class="tiles">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
-${orders.length === 0 ? '' : html`<h3>Newest orders</h3>${table('Newest orders', orderColumns(partyId), orders, ({ id }) => id)}`}</section>`
+${orders.length === 0 ? '' : html`<h3>Recent orders</h3>${table('Recent orders', orderColumns(partyId), orders, ({ id }) => id)}`}</section>`
 }
 
 const orderColumns = (
@@ -200,10 +203,10 @@ const orderColumns = (
   { name: 'Shop', of: ({ shopId }) => html`<a href="/shops/${shopId}">${shopId}</a>` },
   { name: 'Status', of: ({ status }) => status.replaceAll('_', ' ') },
   { name: 'Placed', of: ({ createdAtMs }) => momentOf(createdAtMs) },
-  { name: 'Next', of: ({ nextEventAtMs }) => (nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)) },
+  { name: 'Next event', of: ({ nextEventAtMs }) => (nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)) },
   {
     name: 'Run',
     of: ({ id, instanceId }) =>
-      html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">its run<span class="unseen">: ${id}</span></a>`,
+      html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${id}</span></a>`,
   },
 ]

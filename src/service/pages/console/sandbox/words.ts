@@ -3,23 +3,23 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 import type { TimedKind } from '../../../rules/failed-effects.ts'
 
 export const kindWords = {
-  shop: 'A shop ships, captures or refunds',
-  bank: 'A bank settles, fails or returns a transfer',
-  hold: 'A hold of a purchase lapses',
-  subscription: 'A subscription is charged',
-  invitation: 'An invitation of a customer expires',
-  request: 'A payment request expires',
+  shop: 'Shop order ships, is captured or refunded',
+  bank: 'Bank transfer settles, fails or is returned',
+  hold: 'Purchase hold expires',
+  subscription: 'Subscription is charged',
+  invitation: 'Customer invitation expires',
+  request: 'Payment request expires',
 } as const satisfies Record<TimedKind, string>
 
 export const faultWords = {
-  error: 'The answer is an error, and nothing is done.',
-  slow: 'The answer comes late.',
-  hang: 'No answer comes, and nothing is done.',
-  reset: 'The connection is cut, and nothing is done.',
-  effect_then_lost: 'It is done, and the connection is cut before the answer.',
-  effect_then_503: 'It is done, and the answer is a 503.',
-  stale: 'What is read is as it was before the last change.',
-  empty_page: 'A list has no items.',
+  error: 'Returns an error. Nothing is done.',
+  slow: 'Responds late.',
+  hang: 'Never responds. Nothing is done.',
+  reset: 'Cuts the connection. Nothing is done.',
+  effect_then_lost: 'The request takes effect, but the connection is cut before the response.',
+  effect_then_503: 'The request takes effect, but the response is a 503.',
+  stale: 'Reads return the state before the last change.',
+  empty_page: 'Lists return no items.',
 } as const satisfies Record<FaultKind, string>
 
 /** Returns the rough length of a time span, such as `6 days`, whether it lies ahead or in the past. */
@@ -37,10 +37,10 @@ export function distance(ms: number): string {
 
 /** The notice for a session that began with one click, which any program on this machine could have started. */
 export const unproven =
-  'An agent is rehearsed in this world, and you are signed in by one click, as it could be: sign out, and sign in with your password.'
+  'An agent is being rehearsed in this world, and it could have signed in with one click as you did. Sign out, then sign in with your password.'
 
 /** Returns the world's name with the start of its file's hash. */
-export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Not known', 120)
+export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Unknown', 120)
 
 export const address = '/console/sandbox'
 
