@@ -73,7 +73,7 @@ test('changes by others appear without a reload', async () => {
   await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor({ state: 'detached' })
   await site.world.post('/simulations/snapshots', { name: 'kept-elsewhere' })
   const saved = page
-    .getByRole('region', { name: Snapshots })
+    .getByRole('region', { name: 'Snapshots' })
     .getByText('kept-elsewhere', { exact: true })
     .first()
   await saved.waitFor()
