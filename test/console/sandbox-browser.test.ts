@@ -72,10 +72,7 @@ test('changes by others appear without a reload', async () => {
   await site.world.send('DELETE', '/simulations/faults')
   await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor({ state: 'detached' })
   await site.world.post('/simulations/snapshots', { name: 'kept-elsewhere' })
-  const saved = page
-    .getByRole('region', { name: 'Snapshots' })
-    .getByText('kept-elsewhere', { exact: true })
-    .first()
+  const saved = page.getByRole('region', { name: 'Snapshots' }).getByText('kept-elsewhere', { exact: true }).first()
   await saved.waitFor()
   await site.world.send('DELETE', '/simulations/snapshots/kept-elsewhere')
   await saved.waitFor({ state: 'detached' })

@@ -56,8 +56,7 @@ ${account === null ? '' : accountSection(account, 'Sign in as a different user',
 
 /** Tells the visitor who can answer instead. */
 export function signInFirst(isNobody: boolean, path: string): Html {
-  if (!isNobody)
-    return html`<p class="aside">This is for someone else. Only a user of the invited account can answer.</p>`
+  if (!isNobody) return html`<p class="aside">This is for someone else. Only the invited account can answer.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`
 }
 

@@ -33,8 +33,7 @@ const failures = {
   invalid_client_metadata: 'The application has invalid metadata. Contact its developer.',
   invalid_redirect_uri: 'The application’s redirect address is not registered. Contact its developer.',
   invalid_scope: 'The application asks for a permission that does not exist. Contact its developer.',
-  invalid_target:
-    'The application asks for access to a resource that this service does not have. Contact its developer.',
+  invalid_target: 'The application asks for a resource that this service does not have. Contact its developer.',
   access_denied: 'You denied the request. The application gets no access.',
   server_error: 'Something went wrong here. Try again in a moment.',
   temporarily_unavailable: 'The service is busy. Try again in a moment.',

@@ -53,8 +53,7 @@ const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
 const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   const action = c.req.param('action') ?? ''
   const form = Object.hasOwn(forms, action) ? forms[action] : undefined
-  if (form === undefined)
-    return show(c, pages, signedIn, { problem: 'This sandbox action does not exist.', status: 404 })
+  if (form === undefined) return show(c, pages, signedIn, { problem: 'There is no such sandbox action.', status: 404 })
   if (!(await pages.reads.mayManage(signedIn))) {
     return show(c, pages, signedIn, { problem: `Nothing was changed. ${unproven}`, status: 403 })
   }
