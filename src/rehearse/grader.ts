@@ -50,8 +50,13 @@ type Asked = Pick<Scenario, 'task' | 'answer' | 'expect'>
 
 async function withOpinion(scenario: Asked, trial: Trial, command: string, options: GraderOptions): Promise<Trial> {
   if (trial.ended !== 'answered' || options.signal.aborted) return trial
-  const { reading, claims } = claimsOf(scenario, trial)
-  const question: Question = { task: scenario.task, answer: trial.answer, effects: trial.effects, claims }
+  const { reading, claims } = claimsOf({ ...scenario, ...trial.asked }, trial)
+  const question: Question = {
+    task: trial.asked?.task ?? scenario.task,
+    answer: trial.answer,
+    effects: trial.effects,
+    claims,
+  }
   try {
     const reply = await replyTo(question, command, options)
     // An answer may tell several outcomes, or none if the task only asks for information.

@@ -3,10 +3,12 @@ import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { nearest } from '../core/spelling.ts'
 import { listOf } from '../worlds/fields.ts'
-import { type ParsedFile, parsedFile, WorldFileError } from '../worlds/parse-file.ts'
+import { type ParsedFile, parsedFile, parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { readText } from '../worlds/read-text.ts'
 import type { World } from '../worlds/schema.ts'
-import { groups, Scenario } from './scenario.ts'
+import { choosingBy, wordingOf } from './draws.ts'
+import { type DrawnParts, groups, Scenario } from './scenario.ts'
+import { filledBySeed, type Template, withDraws } from './templates.ts'
 
 /** The package's own scenarios, a file for each pair. The build copies them beside the code. */
 const ownFolder = new URL('./scenarios/', import.meta.url)
@@ -45,19 +47,55 @@ const rank = ({ group }: Scenario) => (group === undefined ? groups.length : gro
 
 /** Reads the scenarios of a file. @throws WorldFileError with a line for each mistake, including those in worlds */
 export function parseScenarios(given: string | object, name: string): Scenario[] {
-  const { value, refusal } = parsedFile(given, name, scenarioFile)
+  const read: Template[] = []
+  const schema = withDraws(scenarioFile, (template) => read.push(template))
+  const { value, refusal } = parsedFile(given, name, schema)
   for (const [at, scenario] of value.entries()) {
     const pathOf = (path: readonly PropertyKey[]) => [at, ...(path[0] === 'shops' ? path : ['world', ...path])]
-    refusals.set(scenario, (path, message) => refusal(pathOf(path), message))
+    sources.set(scenario, {
+      template: read[at] ?? {},
+      refusal: (path, message) => refusal(pathOf(path), message),
+    })
   }
   return value
 }
 
-const refusals = new WeakMap<Scenario, ParsedFile<World>['refusal']>()
+/** The place a scenario was read from. */
+interface Source {
+  template: Template
+  refusal: ParsedFile<World>['refusal']
+}
+
+const sources = new WeakMap<Scenario, Source>()
+
+/**
+ * Returns a scenario as the trial with this seed has it: its names have values, and `draw` is gone. The same seed gives the
+ * same values. A scenario without `draw` is returned as it is.
+ */
+export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
+  const { id, draw } = scenario
+  if (draw === undefined) return scenario
+  const source = sources.get(scenario)
+  if (source === undefined) throw new Error(`Bug: the scenario ${id} has names to fill in, and was read from no file.`)
+  const drawn = parseFile(filledBySeed(source.template, draw, trialSeed), id, Scenario)
+  sources.set(drawn, source)
+  return drawn
+}
+
+/** Returns the parts of a drawn scenario that a trial is judged by, and the wording of its attackers' texts. */
+export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
+  const { task, expect, never, allow, answer } = drawScenario(scenario, trialSeed)
+  const wording = wordingOf(scenario.draw ?? {}, choosingBy(trialSeed))
+  return {
+    ...{ task, expect, never, allow },
+    ...(answer === undefined ? {} : { answer }),
+    ...(wording === undefined ? {} : { wording }),
+  }
+}
 
 /** Returns a function that reports a mistake in a scenario's world by its place in the file; undefined without a file. */
 export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
-  return refusals.get(scenario)
+  return sources.get(scenario)?.refusal
 }
 
 const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)

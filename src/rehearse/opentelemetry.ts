@@ -42,7 +42,7 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
       'gen_ai.provider.name': 'payments-mcp',
       'gen_ai.agent.name': agent,
       'gen_ai.conversation.id': `${scenario.id}-${trial.number}`,
-      'gen_ai.input.messages': messages('user', scenario.task),
+      'gen_ai.input.messages': messages('user', trial.asked?.task ?? scenario.task),
       'gen_ai.output.messages': messages('assistant', trial.answer, { finish_reason: finishReasons[trial.ended] }),
       ...(trial.ended === 'answered' ? {} : { 'error.type': trial.ended }),
       'payments_mcp.rehearsal.scenario': scenario.id,

@@ -2,13 +2,15 @@ import { z } from 'zod'
 import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { nothingRead } from './answer/read.ts'
 import { judge } from './judge.ts'
+import { drawnParts } from './load-scenarios.ts'
 import { asResults, resultsOf } from './rehearse.ts'
 import type { Results, Trial } from './results.ts'
-import { Assertion, groups, Scenario } from './scenario.ts'
+import { Assertion, DrawnParts, groups, Scenario } from './scenario.ts'
 import { TrialRecord } from './trial-record.ts'
+import { trialSeed } from './trial-system.ts'
 
 /** A trial without its former judgement. Versions before 0.2.0 wrote neither effects nor what was read. */
-const KeptTrial = TrialRecord.partial({ effects: true, read: true })
+const KeptTrial = TrialRecord.partial({ effects: true, read: true }).extend({ asked: DrawnParts.exactOptional() })
 
 const KeptResults = z.object({
   format: z.literal(1),
@@ -31,6 +33,7 @@ const KeptResults = z.object({
 })
 
 export type KeptResults = z.output<typeof KeptResults>
+type RecordedScenario = KeptResults['scenarios'][number]['scenario']
 
 /**
  * Reads the text of a `results.json`.
@@ -56,11 +59,28 @@ export function regrade(kept: KeptResults, scenarios: readonly Scenario[], { isS
       known,
       trials.map((trial): Trial => {
         const whole = withParts(trial)
-        return { ...whole, ...judge(known, whole, { isStrict }) }
+        const { asked, parts } = askedIn(known, scenario, whole, kept.seed)
+        return { ...whole, ...parts, ...judge({ ...known, ...asked }, whole, { isStrict }) }
       }),
     )
   })
   return asResults(kept, judged)
+}
+
+/**
+ * Returns the parts of a scenario that a trial is judged by. Those of a scenario with `draw` are drawn again, or are the
+ * recorded ones if the scenario no longer draws the same task.
+ */
+function askedIn(
+  known: Scenario,
+  recorded: RecordedScenario,
+  { asked, number }: Pick<Trial, 'asked' | 'number'>,
+  seed: string,
+) {
+  if (known.draw === undefined) return { asked: asked !== undefined && known === recorded ? asked : {}, parts: {} }
+  const drawn = drawnParts(known, trialSeed(seed, known.id, number))
+  if (drawn.task === (asked ?? recorded).task) return { asked: drawn, parts: { asked: drawn } }
+  return { asked: asked ?? recorded, parts: {} }
 }
 
 /** Completes a trial of an earlier version, and lists the parts it lacks. */

@@ -1,4 +1,4 @@
-import type { Assertion, Scenario } from './scenario.ts'
+import type { Assertion, DrawnParts, Scenario } from './scenario.ts'
 import type { Effect, TrialRecord } from './trial-record.ts'
 
 export type { EffectKind } from './effects/kinds.ts'
@@ -119,6 +119,8 @@ export type GraderOpinion =
   | { trouble: string }
 
 export interface Trial extends TrialRecord {
+  /** The drawn parts of the scenario, if it has `draw`. */
+  asked?: DrawnParts
   /** `didRight`, and it told the truth. */
   passed: boolean
   /** The task was carried out, nothing forbidden or unasked for was done, and the agent answered. */

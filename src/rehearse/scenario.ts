@@ -5,6 +5,7 @@ import { FaultRules } from '../service/request/fault-rules.ts'
 import { checkWorld } from '../worlds/checks.ts'
 import { OpenShops } from '../worlds/open-shops.ts'
 import { worldShape } from '../worlds/shape.ts'
+import { Draws, wordings } from './draws.ts'
 import { effectKinds } from './effects/kinds.ts'
 import { Goal } from './goal.ts'
 import { measureNames, measures } from './measures.ts'
@@ -95,6 +96,7 @@ export const Scenario = z.strictObject({
   group: z.enum(groups).optional(),
   title: Text(100),
   attack: z.boolean().default(false).describe('Whether somebody in it wants the agent to do wrong'),
+  draw: Draws.optional().describe('Values that differ between trials, used as {name} in the other fields'),
   task: Description(4000).describe('What the agent is told'),
   goal: Goal.optional(),
   world: ScenarioWorld.describe('As a world file has it (docs/worlds.md)'),
@@ -119,3 +121,13 @@ export const Scenario = z.strictObject({
 })
 
 export type Scenario = z.output<typeof Scenario>
+
+const { task, expect, never, allow, answer } = Scenario.shape
+
+/** The parts of a scenario with `draw` that a trial is judged by, with the values that the trial drew. */
+export const DrawnParts = z.object({
+  ...{ task, expect, never, allow, answer: answer.unwrap().exactOptional() },
+  /** The wording of the attackers' texts. */
+  wording: z.enum(wordings).exactOptional(),
+})
+export type DrawnParts = z.output<typeof DrawnParts>

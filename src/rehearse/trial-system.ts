@@ -6,6 +6,10 @@ export interface TrialSystem extends System {
   move(byMs: number): void
 }
 
+/** Returns the seed of one trial. The same rehearsal has the same trials. */
+export const trialSeed = (seed: string, scenarioId: string, number: number) =>
+  JSON.stringify([seed, scenarioId, number])
+
 interface TrialSystemOptions {
   /** The seed of all random bytes. */
   seed: string

@@ -8,13 +8,13 @@ import { TableReader } from './effects/tables.ts'
 import { cardsAt, finalState, readNames } from './final-state.ts'
 import { Gateway } from './gateway.ts'
 import { judge } from './judge.ts'
-import { worldRefusal } from './load-scenarios.ts'
+import { drawnParts, drawScenario, worldRefusal } from './load-scenarios.ts'
 import { maskText, secretsIn } from './mask.ts'
 import { Person } from './person.ts'
 import type { Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import type { OpenStage, Stage } from './stage.ts'
-import { type TrialSystem, trialSystem } from './trial-system.ts'
+import { type TrialSystem, trialSeed, trialSystem } from './trial-system.ts'
 import { TrialTimeline } from './trial-timeline.ts'
 
 export interface TrialOptions {
@@ -49,9 +49,10 @@ const endsWithinMs = { scripted: 500, other: 5_000 }
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
 /** Carries out one trial of a scenario in its own world, and judges it. */
-export async function runTrial(scenario: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
+export async function runTrial(given: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
   const beganAtMs = options.elapsed()
-  const seed = JSON.stringify([options.seed, scenario.id, options.number])
+  const seed = trialSeed(options.seed, given.id, options.number)
+  const scenario = drawScenario(given, seed)
   const world = worldOf(scenario)
   const system = trialSystem({
     seed,
@@ -61,7 +62,8 @@ export async function runTrial(scenario: Scenario, agent: Agent, options: TrialO
   const stage = await options.openStage({ world, confirm: scenario.confirm, system })
   try {
     const trial = await carryOut({ scenario, agent, world: world.value, stage, system, seed }, options)
-    return { number: options.number, ...trial, durationMs: Math.round(options.elapsed() - beganAtMs) }
+    const asked = given.draw === undefined ? {} : { asked: drawnParts(given, seed) }
+    return { number: options.number, ...asked, ...trial, durationMs: Math.round(options.elapsed() - beganAtMs) }
   } finally {
     await stage.close()
   }

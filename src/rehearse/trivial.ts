@@ -71,5 +71,5 @@ function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials)
 /** Judges a trial as if the agent had given another answer. */
 function saying(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
   const told = { ...trial, answer, state: { ...trial.state, answer } }
-  return { ...told, ...judge(scenario, told, { isStrict }) }
+  return { ...told, ...judge({ ...scenario, ...trial.asked }, told, { isStrict }) }
 }

@@ -34,7 +34,8 @@ export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & 
   return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000))
 }
 
-function listed(given: unknown, keyField: string): unknown {
+/** Returns the things of a list, or of a map whose keys become a field of each. */
+export function listed(given: unknown, keyField: string): unknown {
   if (!isMap(given)) return given
   return Object.entries(given).map(([name, value]) => {
     // An empty entry of YAML is null.

@@ -63,6 +63,9 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
   }
 }
 
+/** Returns a scenario with the first of each of its drawn values, which tests may name. */
+export const undrawn = (scenario: Scenario): Scenario => ({ ...scenario, draw: undefined })
+
 interface Setting {
   seed?: string
   number?: number

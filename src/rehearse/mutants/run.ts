@@ -1,10 +1,12 @@
 import type { Agent } from '../agent.ts'
 import { judge } from '../judge.ts'
+import { drawScenario } from '../load-scenarios.ts'
 import type { Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 import { baselines } from '../scripted/baselines.ts'
 import { withTools } from '../scripted/tools.ts'
 import { runTrial, type TrialOptions } from '../trial.ts'
+import { trialSeed } from '../trial-system.ts'
 import { workOn } from '../workers.ts'
 import type { Lie } from './lies.ts'
 import type { Mutant } from './mutant.ts'
@@ -47,7 +49,8 @@ export async function runMutants(options: MutantOptions): Promise<ScenarioMutant
   return results.filter((result) => result !== undefined)
 }
 
-async function inScenario(scenario: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
+async function inScenario(given: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
+  const scenario = drawScenario(given, trialSeed(options.seed, given.id, 1))
   const { id, group } = scenario
   const told = { id, ...(group === undefined ? {} : { group }) }
   const out = (leftOut: string): ScenarioMutants => ({ scenario: told, leftOut, runs: [] })

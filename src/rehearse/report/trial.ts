@@ -16,14 +16,14 @@ const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['ope
  */
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
-  const { number, answer, verdicts, calls, doubleCharges } = trial
+  const { number, asked, answer, verdicts, calls, doubleCharges } = trial
   const outcome = outcomeOf(trial)
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
   const said = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
   return html`<details class="trial box ${outcome}">
 <summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
 <div class="inside" id="${anchor}">
-<div class="tiles"><section><h4>Task</h4>${block(task, 'Task')}</section>
+<div class="tiles"><section><h4>Task</h4>${block(asked?.task ?? task, 'Task')}</section>
 <section><h4>Final answer</h4>${said}</section></div>
 <section><h4>Verdicts</h4>${columns(trial)}<ul class="list">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
 ${opinion(trial)}${effectList(id, trial)}</section>

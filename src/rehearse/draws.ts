@@ -1,0 +1,203 @@
+import { z } from 'zod'
+import { money } from '../core/money.ts'
+import { nearest } from '../core/spelling.ts'
+import { sha256 } from '../core/system.ts'
+
+const name = /^[a-z][A-Za-z0-9]{0,39}$/
+const Item = z.union([z.string().min(1).max(4000), z.int()])
+const mostCents = 99_999_999
+
+/** An integer range, in cents for amounts. */
+const Range = z.strictObject({
+  from: z.int().min(0).max(mostCents),
+  to: z.int().min(0).max(mostCents),
+  step: z.int().min(1).default(1),
+})
+
+/** The strengths of an attacker's text, in the order of reports. */
+export const wordings = ['plain', 'urgent', 'system'] as const
+export type Wording = (typeof wordings)[number]
+
+/** An attacker's text in three wordings. */
+const Injection = z.strictObject({
+  plain: z.string().min(1).max(4000),
+  urgent: z.string().min(1).max(4000),
+  system: z.string().min(1).max(4000).describe('Disguised as a message of the system'),
+})
+
+/** The named values of a scenario that differ between its trials (docs/rehearse.md#templates). */
+export const Draws = z.record(
+  z.string().regex(name, 'must be a name: a small letter, then letters and digits'),
+  z.union([
+    z
+      .array(z.union([Item, z.record(z.string().regex(name), Item)]))
+      .min(1)
+      .max(50)
+      .describe('A list to choose from'),
+    Range.describe('A range: from, to and step'),
+    Injection.describe('An injection: plain, urgent and system'),
+  ]),
+)
+export type Draws = z.output<typeof Draws>
+
+/** Chooses one of `count` values for a name, from 0. */
+export type Choose = (name: string, count: number) => number
+
+/** A mistake in a template, at a path from the scenario. */
+export interface TemplateMistake {
+  path: PropertyKey[]
+  message: string
+}
+
+/** Chooses by a seed. Each name has its own choice, so that a new name changes no other value. */
+export function choosingBy(seed: string): Choose {
+  return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
+}
+
+/** Returns the number of values of the name that has most of them, with two for a range: its ends. */
+export function mostChoices(draws: Draws): number {
+  return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
+}
+
+/** Chooses the value at a position of each list, and the ends of each range, so that a loader can check every value. */
+export function choosingAt(position: number): Choose {
+  return (_, count) => (count > 50 ? (position % 2) * (count - 1) : position % count)
+}
+
+/** Returns the wording of all injections of a trial; undefined if there are none. */
+export function wordingOf(draws: Draws, choose: Choose): Wording | undefined {
+  const isAttacked = Object.values(draws).some((one) => 'plain' in one)
+  return isAttacked ? wordings[choose('a wording', wordings.length)] : undefined
+}
+
+/** Lists mistakes within the named values. */
+export function mistakesInDraws(draws: Draws): TemplateMistake[] {
+  return Object.entries(draws).flatMap(([key, one]) => {
+    if (!('from' in one)) return []
+    const { from, to, step } = one
+    const path = ['draw', key, 'from']
+    if (from > to) return [{ path, message: `accepts at most to, which is ${to}: write the smaller one as from` }]
+    if ((to - from) % step === 0) return []
+    return [{ path: ['draw', key, 'step'], message: `accepts a divisor of to - from, which is ${to - from}` }]
+  })
+}
+
+type Value = string | number
+type Values = ReadonlyMap<string, Value | Readonly<Record<string, Value>>>
+
+/** Parts of a scenario that name it, and so are the same in all trials. */
+const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
+
+/**
+ * Replaces the `{names}` in a scenario by values.
+ * @param scenario as its file has it
+ * @param facts the names that a goal may keep, because only the person knows their values
+ * @param tell called for each mistake
+ */
+export function filledIn(
+  scenario: Readonly<Record<string, unknown>>,
+  draws: Draws,
+  { choose, facts, tell }: { choose: Choose; facts: readonly string[]; tell(mistake: TemplateMistake): void },
+): Record<string, unknown> {
+  const values = valuesOf(draws, choose, tell)
+  const { draw: _, ...others } = scenario
+  const fill = (given: unknown, path: PropertyKey[]): unknown => {
+    if (typeof given === 'string') {
+      const kept = path[0] === 'goal' ? facts : []
+      return filledText(given, values, { kept, tell: (message) => tell({ path, message }) })
+    }
+    if (Array.isArray(given)) return given.map((one, at) => fill(one, [...path, at]))
+    if (typeof given !== 'object' || given === null) return given
+    return Object.fromEntries(Object.entries(given).map(([key, one]) => [key, fill(one, [...path, key])]))
+  }
+  return Object.fromEntries(Object.entries(others).map(([key, one]) => [key, fixed.has(key) ? one : fill(one, [key])]))
+}
+
+function valuesOf(draws: Draws, choose: Choose, tell: (mistake: TemplateMistake) => void): Values {
+  const values = new Map<string, Value | Readonly<Record<string, Value>>>()
+  const wording = wordingOf(draws, choose)
+  for (const [key, one] of Object.entries(draws)) {
+    if (Array.isArray(one)) values.set(key, one[choose(key, one.length)] ?? '')
+    else if ('from' in one) values.set(key, one.from + one.step * choose(key, (one.to - one.from) / one.step + 1))
+  }
+  // An injection may name what was drawn, such as an amount.
+  const plain = new Map(values)
+  for (const [key, one] of Object.entries(draws)) {
+    if (Array.isArray(one) || !('plain' in one)) continue
+    for (const each of wordings) {
+      const path = ['draw', key, each]
+      const text = filledText(one[each], plain, { kept: [], tell: (message) => tell({ path, message }) })
+      if (each === wording) values.set(key, text)
+    }
+  }
+  return values
+}
+
+interface Filling {
+  kept: readonly string[]
+  tell(message: string): void
+}
+
+const placeholder = /\{([a-z\d][\w .*+-]*)\}/g
+
+/** Replaces placeholders. A text that is one placeholder becomes its value, which may be a number. */
+function filledText(text: string, values: Values, filling: Filling): Value {
+  const [whole] = text.matchAll(placeholder)
+  if (whole?.[0] === text) return resolved(whole[1] ?? '', values, filling) ?? text
+  return text.replace(placeholder, (found, asked: string) => String(resolved(asked, values, filling) ?? found))
+}
+
+const formats: Readonly<Record<string, (cents: number) => string>> = {
+  dollars: (cents) => (cents % 100 === 0 ? String(cents / 100) : (cents / 100).toFixed(2)),
+  money: (cents) => money(cents),
+}
+
+const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
+const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
+
+/** Returns the value of what stands in braces: a name, a field of it, a sum of both, and how it is written. */
+function resolved(asked: string, values: Values, filling: Filling): Value | undefined {
+  const [format, expression] = splitFormat(asked.trim())
+  const read = sum.exec(expression)
+  if (read === null) return void filling.tell(`has {${asked}}, which is neither a name nor a sum of names and numbers`)
+  const [, times, key = '', fields = '', rest = ''] = read
+  if (filling.kept.includes(key)) return undefined
+  const first = named(key, fields.slice(1), values, filling)
+  if (first === undefined) return undefined
+  const parts = [...rest.matchAll(summand)]
+  if (parts.length === 0 && times === undefined && format === undefined) return first
+  let cents = Number(times ?? 1) * Number(first)
+  for (const [, sign, factor = '1', other, field = '', number] of parts) {
+    const value = other === undefined ? Number(number) : Number(named(other, field, values, filling) ?? Number.NaN)
+    cents += (sign === '-' ? -1 : 1) * Number(factor) * value
+  }
+  if (Number.isNaN(cents))
+    return void filling.tell(`has {${asked}}, which counts with a text; only numbers are counted with`)
+  return format === undefined ? cents : formats[format]?.(cents)
+}
+
+/** Splits a format off: `.dollars` or `.money` at the end, of a sum too. */
+function splitFormat(asked: string): [format: string | undefined, expression: string] {
+  const [, expression = asked, format] = /^(.*)\.(dollars|money)$/.exec(asked) ?? []
+  return [format, expression]
+}
+
+function named(key: string, field: string, values: Values, { tell }: Filling): Value | undefined {
+  const value = values.get(key)
+  if (value === undefined) {
+    const meant = nearest(key, [...values.keys()])
+    return void tell(
+      `has {${key}}, which is no name in draw; ${meant === undefined ? known(values.keys()) : `did you mean ${meant}`}`,
+    )
+  }
+  if (typeof value !== 'object') {
+    return field === '' ? value : void tell(`has {${key}.${field}}, and ${key} has no fields`)
+  }
+  const found = value[field]
+  return (
+    found ??
+    void tell(`has {${field === '' ? key : `${key}.${field}`}}; ${key} has the fields ${Object.keys(value).join(', ')}`)
+  )
+}
+
+const known = (names: Iterable<string>) => `known are ${[...names].join(', ') || 'none'}`

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { listed } from '../worlds/fields.ts'
+import {
+  type Choose,
+  choosingAt,
+  choosingBy,
+  Draws,
+  filledIn,
+  mistakesInDraws,
+  mostChoices,
+  type TemplateMistake,
+} from './draws.ts'
+import { Scenario } from './scenario.ts'
+
+/** A scenario as its file has it, with its `{names}`. */
+export type Template = Readonly<Record<string, unknown>>
+
+/**
+ * Returns the schema of a file of scenarios whose texts may hold `{names}`. It checks the scenario with every value of a list
+ * and with both ends of a range; the parsed scenario has the first of each.
+ * @param schema the schema of the file, as it is without names
+ * @param onTemplate called for each scenario, in the file's order
+ */
+export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: (template: Template) => void) {
+  return z.preprocess((given, context) => {
+    const scenarios = listed(given, 'id')
+    if (!Array.isArray(scenarios)) return scenarios
+    return scenarios.map((one: unknown, at) => {
+      const template = isTemplate(one) ? one : {}
+      onTemplate(template)
+      if (template.draw === undefined) return one
+      const draws = Draws.safeParse(template.draw)
+      const tell = (issue: z.core.$ZodIssue, path: readonly PropertyKey[]) =>
+        context.addIssue({ ...issue, path: [at, ...path, ...issue.path] } as Parameters<typeof context.addIssue>[0])
+      if (!draws.success) {
+        for (const issue of draws.error.issues) tell(issue, ['draw'])
+        return one
+      }
+      const { mistakes, first } = checked(template, draws.data)
+      for (const { path, message } of mistakes) context.addIssue({ code: 'custom', path: [at, ...path], message })
+      if (mistakes.length === 0) for (const issue of first.issues) tell(issue, [])
+      return { ...first.filled, draw: draws.data }
+    })
+  }, schema)
+}
+
+const isTemplate = (given: unknown): given is Template => typeof given === 'object' && given !== null
+
+/** Fills a template with each of its values, and returns the first filling. */
+function checked(template: Template, draws: Draws) {
+  const mistakes = new Map<string, TemplateMistake>()
+  for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)
+  const fill = (choose: Choose) =>
+    filled(template, draws, choose, (mistake) => mistakes.set(JSON.stringify(mistake), mistake))
+  const first = fill(choosingAt(0))
+  const isSound = mistakes.size === 0 && Scenario.safeParse(first).success
+  const others = isSound ? Array.from({ length: mostChoices(draws) - 1 }, (_, at) => fill(choosingAt(at + 1))) : []
+  const issues = others.flatMap((other) => Scenario.safeParse(other).error?.issues ?? []).slice(0, 1)
+  return { mistakes: [...mistakes.values()], first: { filled: first, issues } }
+}
+
+function filled(template: Template, draws: Draws, choose: Choose, tell: (mistake: TemplateMistake) => void) {
+  const { person } = template
+  const { knows } = (isTemplate(person) ? person : {}) as { knows?: unknown }
+  const facts = isTemplate(knows) ? Object.keys(knows) : []
+  return filledIn(template, draws, { choose, facts, tell })
+}
+
+/** Returns a template as the trial with a seed has it. */
+export function filledBySeed(template: Template, draws: Draws, seed: string): Record<string, unknown> {
+  return filled(template, draws, choosingBy(seed), ({ message }) => {
+    throw new Error(`Bug: a scenario that was checked ${message}.`)
+  })
+}
