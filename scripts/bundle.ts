@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packExtension } from '@anthropic-ai/mcpb/cli'
@@ -80,6 +80,7 @@ export async function bundle({ entry, folder, alone = true }: Bundle): Promise<v
   })
   copyPageAssets(join(folder, 'server'))
   if (alone) copyViewer(join(folder, 'server'))
+  cpSync(join(root, 'skills'), join(folder, 'skills'), { recursive: true })
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, iconFile), markPng(iconSide))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')

@@ -9,6 +9,8 @@ interface HostFile {
   path(machine: UserMachine): string
   /** The way to make the host read it again, as a sentence. */
   reload: string
+  /** Returns the folder from which the host reads the user's skills; absent if it reads none. */
+  skills?(machine: UserMachine): string
 }
 
 /** The configuration files of the hosts, by platform. */
@@ -16,6 +18,8 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   'claude-code': {
     path: (machine) => join(machine, machine.env.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),
     reload: 'Start a new session of Claude Code',
+    skills: (machine) =>
+      join(machine, machine.env.CLAUDE_CONFIG_DIR || join(machine, machine.home, '.claude'), 'skills'),
   },
   'claude-desktop': {
     path: (machine) => join(machine, settingsFolder(machine), 'Claude', 'claude_desktop_config.json'),
@@ -24,35 +28,41 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   cursor: {
     path: (machine) => join(machine, machine.home, '.cursor', 'mcp.json'),
     reload: 'Restart Cursor',
+    skills: (machine) => join(machine, machine.home, '.cursor', 'skills'),
   },
   vscode: {
     path: (machine) => join(machine, settingsFolder(machine), 'Code', 'User', 'mcp.json'),
     reload: 'Start it in VS Code with MCP: List Servers',
+    skills: (machine) => join(machine, copilotFolder(machine), 'skills'),
   },
   codex: {
     path: (machine) => join(machine, machine.env.CODEX_HOME || join(machine, machine.home, '.codex'), 'config.toml'),
     reload: 'Start Codex again',
+    skills: (machine) => join(machine, machine.home, '.agents', 'skills'),
   },
   gemini: {
     path: (machine) => join(machine, machine.home, '.gemini', 'settings.json'),
     reload: 'Start Gemini CLI again',
+    skills: (machine) => join(machine, machine.home, '.gemini', 'skills'),
   },
   copilot: {
-    path: (machine) =>
-      join(machine, machine.env.COPILOT_HOME || join(machine, machine.home, '.copilot'), 'mcp-config.json'),
+    path: (machine) => join(machine, copilotFolder(machine), 'mcp-config.json'),
     reload: 'Start Copilot CLI again',
+    skills: (machine) => join(machine, copilotFolder(machine), 'skills'),
   },
   opencode: {
     path: (machine) => {
-      const folder = join(machine, machine.env.XDG_CONFIG_HOME || join(machine, machine.home, '.config'), 'opencode')
+      const folder = opencodeFolder(machine)
       const withComments = join(machine, folder, 'opencode.jsonc')
       return existsSync(withComments) ? withComments : join(machine, folder, 'opencode.json')
     },
     reload: 'Start opencode again',
+    skills: (machine) => join(machine, opencodeFolder(machine), 'skills'),
   },
   qwen: {
     path: (machine) => join(machine, machine.home, '.qwen', 'settings.json'),
     reload: 'Start Qwen Code again',
+    skills: (machine) => join(machine, machine.home, '.qwen', 'skills'),
   },
   continue: {
     path: (machine) =>
@@ -72,6 +82,14 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+function copilotFolder(machine: UserMachine): string {
+  return machine.env.COPILOT_HOME || join(machine, machine.home, '.copilot')
+}
+
+function opencodeFolder(machine: UserMachine): string {
+  return join(machine, machine.env.XDG_CONFIG_HOME || join(machine, machine.home, '.config'), 'opencode')
 }
 
 /** Returns the folder in which a user's programs store their settings. */

@@ -38,6 +38,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .argument('[host]', hostNames.join(', '))
     .option('--http', 'Write the address of a running serve, instead of the command that starts the server')
     .option('--yes', 'Write without asking')
+    .option('--skills', 'Also copy the skills (instructions for tasks) to the folder where the host looks for them')
     .action(running(async () => (await import('./setup.ts')).setup))
   withSettings(program.command('doctor'), 'doctor')
     .description('Check Node.js, database, port, key, login, clock and AI hosts, and advise what to fix.')

@@ -17,6 +17,7 @@ import { firstQuestion } from '../core/product.ts'
 import { nearest } from '../core/spelling.ts'
 import { servedAddress } from './addresses.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
+import { copySkills, skillNames } from './copy-skills.ts'
 import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
 import { orExplain } from './explain.ts'
 import { hostFiles, isFound } from './host-files.ts'
@@ -25,7 +26,7 @@ import { commandLine, startCommand } from './start-command.ts'
 import { absoluteDatabase } from './welcome.ts'
 import { readWhole, writeWhole } from './whole-file.ts'
 
-type SetupFlags = Flags & { yes?: boolean; http?: boolean }
+type SetupFlags = Flags & { yes?: boolean; http?: boolean; skills?: boolean }
 
 /** Writes the MCP server into a host's configuration, after showing the entry and asking. */
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {
@@ -35,7 +36,8 @@ export async function setup(flags: SetupFlags, named?: string): Promise<void> {
     const reach = reachOf(config, flags)
     const name = named === undefined ? await chooseHost() : hostNamed(named)
     if (name === undefined) return
-    await setUp(name, reach, flags.yes === true)
+    const isSetUp = await setUp(name, reach, flags.yes === true)
+    if (isSetUp) await offerSkills(name, flags)
     if ('start' in reach && config.baseUrl !== undefined) {
       say(`Sign in there once: payments-mcp login --base-url ${config.baseUrl}`)
     }
@@ -81,7 +83,8 @@ async function chooseHost(): Promise<HostName | undefined> {
   return answer === '' ? undefined : hostNamed(answer)
 }
 
-async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<void> {
+/** Adds the server to the host's file, and returns whether it is there in the end. */
+async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<boolean> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(userMachine())
   const entry = host.entry(reach)
@@ -90,7 +93,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<v
   const { text, next, before, after } = await edited(host, path, entry, block)
   if (next === text) {
     say(`${host.title} is already set up: ${path}`)
-    return
+    return true
   }
   if (before !== undefined)
     say(`${path} now has, under ${host.servers}:\n\n${shownEntry(before)}\n\nIt will be replaced with:`)
@@ -98,11 +101,11 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<v
   say(`\n${shownEntry(after)}\n`)
   if (!isAgreed && !isAnswered()) {
     say('Nothing was written, because nobody can be asked here. Run it again with --yes.')
-    return
+    return false
   }
   if (!isAgreed && !/^y(es)?$/i.test((await ask('Write it? [y/N] ')).trim())) {
     say('Nothing was written.')
-    return
+    return false
   }
   const copy = await orTell(path, () => writeWhole(path, { before: text, next }))
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
@@ -110,6 +113,29 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<v
   const lack = host.lacks?.(after)
   if (lack !== undefined) say(lack)
   if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
+  return true
+}
+
+/** Copies the skills to the host's folder if the person wants them there, and says what was copied. */
+async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise<void> {
+  const { title } = hostSetups[name]
+  const folder = hostFiles[name].skills?.(userMachine())
+  if (folder === undefined) {
+    if (skills === true) say(`${title} reads no folder of skills. It gets them over MCP if it knows the extension.`)
+    return
+  }
+  const count = (await skillNames()).length
+  const isAsked = skills !== true && yes !== true && isAnswered()
+  const isWanted =
+    skills === true ||
+    (isAsked && /^y(es)?$/i.test((await ask(`Copy ${count} skills to ${folder} too? [y/N] `)).trim()))
+  if (!isWanted) {
+    if (!isAsked) say(`${count} skills can be copied to ${folder}: ${commandLine('setup', [name, '--skills'])}`)
+    return
+  }
+  const { copied, backups } = await orTell(folder, () => copySkills(folder))
+  say(copied.length === 0 ? `The skills in ${folder} are up to date.` : `Copied to ${folder}: ${copied.join(', ')}`)
+  for (const backup of backups) say(`The previous file was copied to ${backup}`)
 }
 
 async function edited(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {

@@ -1,4 +1,5 @@
 import { Server, type ServerContext, type Transport } from '@modelcontextprotocol/server'
+import { z } from 'zod'
 import { displayName } from '../core/product.ts'
 import { nextTurn } from '../core/system.ts'
 import { asksPeople, type Dependencies, type McpServerOptions, type ToolChoice } from './dependencies.ts'
@@ -21,6 +22,7 @@ const capabilities = Object.freeze({
   prompts: { listChanged: true },
   resources: { subscribe: true },
   completions: {},
+  extensions: { 'io.modelcontextprotocol/skills': {} },
 })
 
 /**
@@ -46,6 +48,7 @@ export function createMcpServer(options: McpServerOptions): Listening {
   }
   answerTools(dependencies)
   answerResources(dependencies)
+  answerSkills(dependencies)
   answerPrompts(dependencies)
   server.listens = (addresses) => {
     dependencies.subscriptions.addAccepted(addresses)
@@ -94,6 +97,7 @@ const loaded = {
   definitions: once(() => import('./tools/definitions.ts')),
   call: once(() => import('./tools/call.ts')),
   resources: once(() => import('./resources/resources.ts')),
+  skills: once(() => import('./resources/skills.ts')),
   followChanges: once(() => import('./resources/follow-changes.ts')),
   prompts: once(() => import('./prompts.ts')),
   completions: once(() => import('./resources/completions.ts')),
@@ -139,6 +143,20 @@ function answerResources(dependencies: Dependencies): void {
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {
     dependencies.subscriptions.remove(params.uri)
     return {}
+  })
+}
+
+const skillsPage = z.looseObject({ cursor: z.string().optional() })
+const skillAddress = z.looseObject({ uri: z.string() })
+
+/** Answers the methods of the Skills extension (SEP-2640). */
+function answerSkills(dependencies: Dependencies): void {
+  const { server } = dependencies
+  server.setRequestHandler('skills/list', { params: skillsPage }, async ({ cursor }) => {
+    return (await loaded.skills()).listSkills(dependencies, cursor)
+  })
+  server.setRequestHandler('skills/get', { params: skillAddress }, async ({ uri }) => {
+    return (await loaded.skills()).getSkill(dependencies, uri)
   })
 }
 

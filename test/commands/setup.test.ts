@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parse as parseToml } from '@decimalturn/toml-patch'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
@@ -319,6 +320,27 @@ test.runIf(isDeep)('an unknown host gets the nearest name, and without a host al
   for (const name of hostNames) expect(stdout).toContain(`  ${name} `)
 })
 
+test('--skills copies the skills to where the host looks, and keeps a file that a person changed', () => {
+  const folder = join(home, '.claude/skills')
+  const own = fileURLToPath(new URL('../../skills/', import.meta.url))
+  const names = readdirSync(own)
+  expect(setup('claude-code', '--yes').stdout).toContain(
+    `${names.length} skills can be copied to ${folder}: payments-mcp setup claude-code --skills`,
+  )
+  expect(existsSync(folder)).toBe(false)
+  expect(setup('claude-code', '--yes', '--skills').stdout).toContain(`Copied to ${folder}: ${names.join(', ')}`)
+  for (const name of names) expect(read(join(folder, name, 'SKILL.md'))).toBe(read(join(own, name, 'SKILL.md')))
+  const changed = join(folder, 'pay-somebody/SKILL.md')
+  put(changed, 'mine')
+  const again = setup('claude-code', '--skills').stdout
+  expect(again).toContain(
+    `Copied to ${folder}: pay-somebody\nThe previous file was copied to ${changed}.payments-mcp-backup`,
+  )
+  expect(read(`${changed}.payments-mcp-backup`)).toBe('mine')
+  expect(setup('claude-code', '--skills').stdout).toContain(`The skills in ${folder} are up to date.`)
+  expect(setup('claude-desktop', '--yes', '--skills').stdout).toContain('Claude Desktop reads no folder of skills.')
+})
+
 describe.runIf(isDeep && hasTerminal)('on a terminal', () => {
   const asked = (typed: string, ...args: string[]) =>
     onTerminal([process.execPath, cli, 'setup', ...args], { env: { HOME: home }, typed })
@@ -326,7 +348,10 @@ describe.runIf(isDeep && hasTerminal)('on a terminal', () => {
   test('it asks, and writes only after a yes', () => {
     expect(asked('n\n', 'cursor').text).toMatch(/Write it\? \[y\/N\][\s\S]*Nothing was written\./)
     expect(existsSync(cursor())).toBe(false)
-    expect(asked('y\n', 'cursor').text).toContain('Cursor is set up.')
+    const agreed = asked('y\ny\n', 'cursor').text
+    expect(agreed).toContain('Cursor is set up.')
+    expect(agreed).toMatch(/Copy 7 skills to .*\.cursor\/skills too\? \[y\/N\][\s\S]*Copied to/)
+    expect(existsSync(join(home, '.cursor/skills/pay-somebody/SKILL.md'))).toBe(true)
     expect(JSON.parse(read(cursor())).mcpServers.payments).toEqual(start)
   })
 })

@@ -17,12 +17,23 @@ const runs = [
   { release: '0.2.0-alpha.12', options: ['--requirements', '2026-07-28'], count: 50, silent: [tasks] },
 ] as const
 
+/** The scenarios of the Skills extension. They belong to no version of the protocol, so the tool runs them by force. */
+const skills = ['2025-11-25', '2026-07-28'].flatMap((version) =>
+  ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest'].map((scenario) => ({
+    release: '0.2.0-alpha.12' as const,
+    count: 1,
+    silent: [],
+    options: ['--scenario', scenario, '--spec-version', version, '--force'],
+  })),
+)
+
+type Suite = Omit<(typeof runs)[number] | (typeof skills)[number], 'options'> & { options: readonly string[] }
 type Proxy = Awaited<ReturnType<typeof startBearerProxy>>
 
 function describeConformance(
   server: string,
   expected: string,
-  suites: readonly (typeof runs)[number][],
+  suites: readonly Suite[],
   start: () => Promise<Proxy>,
   stop: () => Promise<void>,
 ) {
@@ -36,7 +47,7 @@ function describeConformance(
       await stop()
     })
 
-    test.each(suites)('$release $options', async ({ release, options, count, silent }) => {
+    test.each(suites)('$release $options.0 $options.1 $options.3', async ({ release, options, count, silent }) => {
       const outcome = await conformance(`${proxy.url}/mcp`, { release, options, expected })
       const listed = await expectedFailures(expected)
       expect(outcome.code, outcome.printed).toBe(0)
@@ -50,7 +61,7 @@ let served: Served
 describeConformance(
   'the payments server',
   './expected-real.yml',
-  runs,
+  [...runs, ...skills],
   async () => {
     served = await serveWorld()
     return startBearerProxy(served.url, served.world.agentKey)

@@ -8,6 +8,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Tool, Transport } from '@modelcontextprotocol/server'
+import { z } from 'zod'
 import { resultSchemas } from '../../src/client/result-schemas.ts'
 
 /** The part of a host's client that tests need; both SDKs have it. */
@@ -19,6 +20,8 @@ export interface Host {
   requests: Requests
   /** Subscribes to changes of these resources, and of the lists. */
   watch(uris: string[], told: (change: string) => void): Promise<void>
+  /** Sends a request of an extension. */
+  request(method: string, params?: object): Promise<Record<string, unknown>>
   getInstructions(): string | undefined
   /** The negotiated protocol version. */
   version(): string | undefined
@@ -103,6 +106,7 @@ function earlierHost(person?: Person): Host {
       client.setNotificationHandler(PromptListChangedNotificationSchema, () => told('prompts'))
       for (const uri of uris) await client.subscribeResource({ uri })
     },
+    request: (method, params = {}) => client.request({ method, params: { ...params } }, z.looseObject({})),
     getInstructions: () => client.getInstructions(),
     version: () => version,
     close: () => client.close(),
@@ -135,6 +139,7 @@ function modernHost(mode: 'legacy' | 'auto' | { pin: string }, person?: Person):
       if (mode === 'legacy') for (const uri of uris) await client.subscribeResource({ uri })
       else await client.listen({ resourceSubscriptions: uris, toolsListChanged: true, promptsListChanged: true })
     },
+    request: (method, params = {}) => client.request({ method, params: { ...params } }, z.looseObject({})),
     getInstructions: () => client.getInstructions(),
     version: () => client.getNegotiatedProtocolVersion(),
     close: () => client.close(),

@@ -34,7 +34,8 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 test('contains the server, its assets, and nothing else', () => {
   const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
-  expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server'])
+  expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server', 'skills'])
+  expect(contents('skills')).toEqual(readdirSync(join(root, 'skills')).sort())
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
   expect(others).toEqual(['assets', 'page', 'scenarios', 'styles', 'viewer', 'views'])
   expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/frame/assets')).sort())

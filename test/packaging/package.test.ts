@@ -61,6 +61,7 @@ test('the packed file contains the compiled code, its assets, and nothing else',
     [
       ...atTheTop,
       ...['docs', 'worlds'].flatMap((folder) => beside(folder).map((name) => `${folder}/${name}`)),
+      ...beside('skills').map((name) => `skills/${name}/SKILL.md`),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),

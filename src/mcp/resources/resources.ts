@@ -17,11 +17,12 @@ import { shownToModels } from '../answers/withheld-attributes.ts'
 import { type Api, type Dependencies, mayCall } from '../dependencies.ts'
 import { longestAddress } from '../subscriptions.ts'
 import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
+import { readSkill, skillResources, scheme as skillScheme } from './skills.ts'
 
 /** How many of each kind are listed: the newest. Older ones can still be read by their address. */
 const listedOfEach = 10
 
-/** Lists the views, this run's activity, and the newest of each kind. */
+/** Lists the views, this run's activity, the newest of each kind, and the skills. */
 export async function listResources(
   dependencies: Dependencies,
   cursor: string | undefined,
@@ -29,12 +30,13 @@ export async function listResources(
   const { ui, choice, run } = dependencies
   const runId = run.id()
   const views = ui.resources.map(({ read: _, ...listed }): Resource => listed)
+  const skills = await skillResources(dependencies)
   const ownActivity: Resource[] =
     runId === undefined || !mayCall(choice, activity.listActivity)
       ? []
       : [{ uri: addressOf('activity', runId), name: 'activity', title: 'Activity of this run', mimeType }]
   const recent = await Promise.all(readable(dependencies).map(([kind, found]) => newest(dependencies, kind, found)))
-  const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat()], ({ uri }) => uri, cursor)
+  const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat(), ...skills], ({ uri }) => uri, cursor)
   return { resources: page, ...next }
 }
 
@@ -65,6 +67,7 @@ export async function readResource(
     const { mimeType: type, _meta } = view
     return { contents: [{ uri, mimeType: type, text: await view.read(), ...(_meta === undefined ? {} : { _meta }) }] }
   }
+  if (uri.startsWith(skillScheme)) return readSkill(dependencies, uri)
   const [operation, input] = readingOf(dependencies, uri)
   try {
     const { call } = await dependencies.api.client()

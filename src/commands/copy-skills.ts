@@ -1,0 +1,32 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { skillsFolder } from '../core/skills-folder.ts'
+import { readWhole, writeWhole } from './whole-file.ts'
+
+/** The result of copying the skills into a host's folder. */
+export interface CopiedSkills {
+  /** The names of new and changed skills. */
+  copied: string[]
+  /** The copies of files that were replaced. */
+  backups: string[]
+}
+
+/** Lists the names of the package's skills. */
+export async function skillNames(): Promise<string[]> {
+  return (await readdir(skillsFolder())).sort()
+}
+
+/** Copies the package's skills into a host's folder, and keeps a copy of each file that it replaces. */
+export async function copySkills(folder: string): Promise<CopiedSkills> {
+  const result: CopiedSkills = { copied: [], backups: [] }
+  for (const name of await skillNames()) {
+    const path = join(folder, name, 'SKILL.md')
+    const before = await readWhole(path)
+    const next = await readFile(join(skillsFolder(), name, 'SKILL.md'), 'utf8')
+    if (next === before) continue
+    const backup = await writeWhole(path, { before, next })
+    result.copied.push(name)
+    if (backup !== undefined) result.backups.push(backup)
+  }
+  return result
+}

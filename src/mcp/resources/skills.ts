@@ -1,0 +1,83 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+} from '@modelcontextprotocol/server'
+import { type Skill, SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
+import { nodeSkillFiles } from '@modelcontextprotocol/server/ext/skills/node'
+import { operationsByName } from '../../../tools/index.ts'
+import { show } from '../../core/errors.ts'
+import { modernVersion } from '../../core/mcp-versions.ts'
+import { skillsFolder } from '../../core/skills-folder.ts'
+import { pageOf } from '../answers/list-page.ts'
+import { type Dependencies, isChosen, mayCall } from '../dependencies.ts'
+
+type Reader = Pick<Dependencies, 'choice' | 'server'>
+
+/** Answers `skills/list`: the skills whose tools the connection offers. */
+export async function listSkills(reader: Reader, cursor: string | undefined) {
+  const { page, ...next } = pageOf(await offered(reader), ({ uri }) => uri, cursor)
+  return { skills: page, ...next, ...cacheFields(reader) }
+}
+
+/** Answers `skills/get`. */
+export async function getSkill(reader: Reader, uri: string) {
+  const skill = (await offered(reader)).find((candidate) => candidate.uri === uri)
+  if (skill !== undefined) return { skill, ...cacheFields(reader) }
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `No skill is served at ${show(uri)}; skills/list has all of this connection.`,
+  )
+}
+
+/** Lists the skills as resources. */
+export async function skillResources(reader: Reader): Promise<Resource[]> {
+  return (await offered(reader)).map(({ uri, frontmatter: { name, description } }) => ({
+    uri,
+    name,
+    description,
+    mimeType,
+  }))
+}
+
+/** Reads a file of a skill. @throws ResourceNotFoundError if the connection is offered no such skill */
+export async function readSkill(reader: Reader, uri: string): Promise<ReadResourceResult> {
+  if (!(await offered(reader)).some((skill) => skill.uri === uri)) throw new ResourceNotFoundError(uri)
+  const bytes = await nodeSkillFiles(skillsFolder()).read(uri.slice(scheme.length))
+  return { contents: [{ uri, mimeType, text: new TextDecoder().decode(bytes) }] }
+}
+
+export const scheme = 'skill://'
+const mimeType = 'text/markdown'
+
+/** Lists the skills that the connection can follow: it offers each tool that the skill needs. */
+async function offered({ choice }: Reader): Promise<Skill[]> {
+  return (await entries()).filter(({ frontmatter }) =>
+    neededTools(frontmatter).every((name) => {
+      const operation = operationsByName.get(name)
+      return operation !== undefined && mayCall(choice, operation) && isChosen(choice, operation)
+    }),
+  )
+}
+
+/** Returns the tools that a skill needs, as its frontmatter says; a skill for the command line needs none. */
+function neededTools({ metadata }: Skill['frontmatter']): string[] {
+  const { tools = '' } = (metadata ?? {}) as { tools?: string }
+  return tools.split(' ').filter((name) => name !== '')
+}
+
+let loading: Promise<readonly Skill[]> | undefined
+
+/** Loads the package's skills once, with the digest of each file. */
+function entries(): Promise<readonly Skill[]> {
+  loading ??= SkillsExtension.load(nodeSkillFiles(skillsFolder()), { strict: true }).then((catalog) => catalog.entries)
+  return loading
+}
+
+/** Returns the attributes that a list has in the 2026 era. Permissions may change, so no answer may be cached. */
+function cacheFields({ server }: Reader) {
+  const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
+  return isModern ? { ttlMs: 0, cacheScope: 'private' } : {}
+}
