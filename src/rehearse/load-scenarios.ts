@@ -17,7 +17,7 @@ const ownFolder = new URL('./scenarios/', import.meta.url)
 const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => {
   for (const [at, { id, expect, never }] of scenarios.entries()) {
     const tell = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
-    if (scenarios.findIndex((one) => one.id === id) < at) tell('id', 'stands in the file already, and may only once')
+    if (scenarios.findIndex((one) => one.id === id) < at) tell('id', 'is already used in this file, and must be unique')
     if (expect.length + never.length === 0) tell('expect', 'or never says what is judged, and one of them is needed')
   }
 })

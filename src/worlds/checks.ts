@@ -40,7 +40,7 @@ function checkAgents({ names, party, tell }: Looked): void {
       if (byNobody(createdBy)) tell([...path, 'keys', key, 'createdBy'], noUser)
     }
     if (agent.slug !== undefined && party.handle === undefined) {
-      tell([...path, 'slug'], 'needs a handle of the party, with which the one of its agent begins')
+      tell([...path, 'slug'], 'needs a handle of the party, which is the first part of an agent handle')
     }
     if (agent.revokedAt !== undefined && agent.status !== 'REVOKED') {
       tell([...path, 'revokedAt'], 'goes with status REVOKED')
@@ -60,7 +60,7 @@ function oneDefault(
   tell: Tell,
 ): void {
   const chosen = (things ?? []).flatMap(({ isDefault }, at) => (isDefault === true ? [at] : []))
-  for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'is a second default, and there is one')
+  for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'is a second default; only one is allowed')
 }
 
 function checkConnections({ names, party, index, tell, world }: Looked): void {
@@ -80,7 +80,7 @@ function checkConnections({ names, party, index, tell, world }: Looked): void {
       tell(['customers', at, 'revokedAt'], 'goes with another status than ACTIVE')
     }
     const pair = `${grantor} ${agent?.at}`
-    if (granted.has(pair)) tell(['customers', at], 'is there already: a party grants an agent once')
+    if (granted.has(pair)) tell(['customers', at], 'is a duplicate: a party can grant an agent only once')
     granted.add(pair)
   }
   for (const [at, invitation] of (party.invitations ?? []).entries()) {
@@ -90,7 +90,7 @@ function checkConnections({ names, party, index, tell, world }: Looked): void {
     if (whom === undefined || (whom.kind === 'party' && (whom.party === index || whom.agent !== null))) {
       tell([...path, 'to'], `must be another party, an e-mail address or a phone number: ${names.known(world.parties)}`)
     } else if (invitation.status === 'ACCEPTED' && whom.kind !== 'party') {
-      tell([...path, 'to'], 'must be a party of this file, for it was ACCEPTED')
+      tell([...path, 'to'], 'must be a party of this file, because it was ACCEPTED')
     }
     if (invitation.cancelReason !== undefined && invitation.status !== 'CANCELED') {
       tell([...path, 'cancelReason'], 'goes with status CANCELED')
@@ -109,13 +109,13 @@ function checkConnections({ names, party, index, tell, world }: Looked): void {
   }
 }
 
-/** Fields whose values may stand in the file once only, wherever they are. */
+/** Fields whose values must be unique in the whole file. */
 const onceInAll = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'token', 'claimToken'])
 
 function checkUnique(world: Pick<WorldShape, 'parties'>, tell: Tell): void {
   const seen = new Map<string, true>()
   const once = (key: string, path: readonly PropertyKey[]) => {
-    if (seen.has(key)) tell(path, 'stands in the file already, and may only once')
+    if (seen.has(key)) tell(path, 'is already used in this file, and must be unique')
     seen.set(key, true)
   }
   const visit = (value: unknown, path: PropertyKey[]): void => {

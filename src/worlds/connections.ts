@@ -6,10 +6,10 @@ import { Tags, Text } from '../../tools/schemas.ts'
 import { delegable } from '../core/permissions.ts'
 import { FixedId, LinkToken, listOf, Moment, Ref, RefTo } from './fields.ts'
 
-const ref = Ref.optional().describe('What it is called in this file')
+const ref = Ref.optional().describe('Its name in this file')
 const tags = Tags.optional()
 const createdAt = Moment.optional().describe(
-  'When it was made. Default: a day before the first thing that the file dates',
+  'When it was created. Default: a day before the first dated event of the file',
 )
 const agent = RefTo('An agent of the party')
 
@@ -20,36 +20,36 @@ export const Customer = z.strictObject({
   id: FixedId('dlg'),
   customer: RefTo('The party that granted it'),
   agent,
-  permissions: Permissions.default([...delegable]).describe('What it allows. Default: all'),
-  limits: AgentLimits.optional().describe("Caps on what the agent spends of the customer's, cents"),
-  status: z.enum(delegationStatuses).default('ACTIVE').describe('How it stands when the world begins'),
+  permissions: Permissions.default([...delegable]).describe('The granted permissions. Default: all'),
+  limits: AgentLimits.optional().describe('Limits on what the agent may spend for the customer, in cents'),
+  status: z.enum(delegationStatuses).default('ACTIVE').describe('Its status when the world begins'),
   createdAt,
-  revokedAt: Moment.optional().describe('When it ended, unless it is ACTIVE. Default: when the world begins'),
+  revokedAt: Moment.optional().describe('When it ended, if it is not ACTIVE. Default: when the world begins'),
 })
 
 const terms = {
-  permissions: Permissions.default([...delegable]).describe('What it asks for. Default: all'),
+  permissions: Permissions.default([...delegable]).describe('The requested permissions. Default: all'),
   limits: SentLimits.optional(),
 }
 
 export const Invitation = z.strictObject({
   ref,
   id: FixedId('adi'),
-  to: RefTo('Who is asked: a party of this file, or the e-mail address or phone number of anybody'),
+  to: RefTo('The recipient: a party of this file, or any e-mail address or phone number'),
   agent,
   ...terms,
   message: Text(500).optional().describe('Shown to the person'),
   status: z
     .enum(invitationStatuses)
     .default('PENDING')
-    .describe('How it stands when the world begins. ACCEPTED makes the grant, unless it is among customers'),
+    .describe('Its status when the world begins. ACCEPTED also creates the grant, unless it is listed in customers'),
   cancelReason: z
     .enum(cancelReasons)
     .optional()
-    .describe('Why it was canceled. Default, where it is CANCELED: DEVELOPER_REVOKED'),
+    .describe('Why it was canceled. Default if CANCELED: DEVELOPER_REVOKED'),
   tags,
   createdAt: Moment.optional().describe('When it was sent. Default: when the world begins, or a day before it ended'),
-  expiresAt: Moment.optional().describe('Until when it can be answered. Default: 30 days after it was sent'),
+  expiresAt: Moment.optional().describe('When it expires. Default: 30 days after it was sent'),
   endedAt: Moment.optional().describe(
     'When it was accepted, declined or canceled. Default: when the world begins; EXPIRED ends when it expires',
   ),
@@ -58,12 +58,14 @@ export const Invitation = z.strictObject({
 export const InvitationLink = z.strictObject({
   ref,
   id: FixedId('ivl'),
-  name: Text(100).describe('What the party calls it'),
-  proposedAgents: listOf(z.strictObject({ agent, ...terms }), 'agent').describe('What each agent is to be allowed'),
+  name: Text(100).describe('Its name'),
+  proposedAgents: listOf(z.strictObject({ agent, ...terms }), 'agent').describe(
+    'The proposed agents, each with its permissions',
+  ),
   token: LinkToken('its address, /connect/links/…'),
-  status: z.enum(linkStatuses).default('ACTIVE').describe('How it stands when the world begins'),
+  status: z.enum(linkStatuses).default('ACTIVE').describe('Its status when the world begins'),
   tags,
   createdAt,
-  expiresAt: Moment.optional().describe('When it stops working, also in the past. Default: never'),
-  revokedAt: Moment.optional().describe('When it was revoked, where it is REVOKED. Default: when the world begins'),
+  expiresAt: Moment.optional().describe('When it expires; may be in the past. Default: never'),
+  revokedAt: Moment.optional().describe('When it was revoked, if REVOKED. Default: when the world begins'),
 })

@@ -1,7 +1,7 @@
 import { sha256 } from '../core/system.ts'
 import type { World } from './schema.ts'
 
-/** The world's name and a hash of all that it says, by which one is known again. */
+/** Returns a world's name and a hash of its content, which identify it. */
 function digestOf(world: World): string {
   return `${world.name ?? 'a world without a name'} (${sha256(canonical(world)).slice(0, 16)})`
 }
@@ -16,12 +16,12 @@ export function otherWorld(held: string | null, world: World | undefined): { hel
   return (held ?? ownDigest) === given ? undefined : { held: held ?? ownDigest, given }
 }
 
-/** @param world the package's own unless it is given */
+/** Returns the digest of the world that fills a new database. @param world undefined for the package's own */
 export function digestOfSeeding(world: World | undefined): string {
   return world === undefined ? ownDigest : digestOf(world)
 }
 
-/** JSON that does not depend on the order in which fields were written. */
+/** Encodes a value as JSON that does not depend on the order of its fields. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

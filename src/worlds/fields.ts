@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { secret } from '../core/secret-fields.ts'
 import { momentMs } from './moments.ts'
 
-/** A prefix and 32 digits, as the service makes its ids: lists are in their order (docs/service.md#identifiers). */
+/**
+ * Accepts an id in the form of the service: a prefix and 32 digits. Lists are ordered by id
+ * (docs/service.md#identifiers).
+ */
 export const FixedId = (prefix: string) =>
   z
     .string()
@@ -15,10 +18,10 @@ export const Ref = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name: a letter, then letters, digits, dots, dashes and underscores')
 
-/** The name of something that stands elsewhere in the file, or its id. */
+/** Accepts a reference to another object of the file, by name or id. */
 export const RefTo = (what: string) => z.string().min(1).max(200).describe(what)
 
-/** A time, a day, or a distance from the world's clock; `momentMs` says which moment it is. */
+/** A time, a day, or a distance from the world's clock; `momentMs` converts it. */
 export const Moment = z
   .string()
   .refine(
@@ -27,8 +30,8 @@ export const Moment = z
   )
 
 /**
- * Several things of a kind: a list, or a map in which the key says what each is called. In the file's map the third thing
- * stands under its name; in what was read, and in the paths of mistakes, at index 2 (`pathInFile`).
+ * Accepts several objects of a kind, as a list or as a map by name. The parsed value is always a list, so paths of
+ * errors have indexes; `pathInFile` converts them back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
   return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000))
@@ -48,7 +51,7 @@ function isMap(given: unknown): given is Record<string, unknown> {
   return typeof given === 'object' && given !== null && !Array.isArray(given)
 }
 
-/** The path of a mistake, as the file that was read has it: with names in place of the numbers of a map's entries. */
+/** Converts a path in the parsed value to the path in the file, where entries of a map have names instead of indexes. */
 export function pathInFile(file: unknown, path: readonly PropertyKey[]): PropertyKey[] {
   let at = file
   return path.map((step) => {
@@ -59,16 +62,16 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
 }
 
 const derived =
-  "derived from the database's root key, and told by the start for the first party's first API key and the first agent's first key"
+  "derived from the database's root key. Startup prints it for the first party's first API key and the first agent's first key"
 
-/** A credential, with what it begins with or without. */
+/** Accepts the secret of a key, with or without its prefix. */
 export const KeySecret = (letters: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores'))
     .optional()
-    .describe(`The key, whole (${letters}_ntl_sandbox_…) or without what it begins with. Default: ${derived}`)
+    .describe(`The whole key (${letters}_ntl_sandbox_…), or the part after that prefix. Default: ${derived}`)
 
-/** The last part of an address that opens a page to anyone who has it, in the service's own form. */
+/** Accepts the token in a link that opens a page for anyone who has it. */
 export const LinkToken = (what: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 letters, digits, dashes and underscores'))
     .optional()
-    .describe(`The last part of ${what}. Default: one that nobody is told`)
+    .describe(`The last part of ${what}. Default: a random one`)

@@ -2,7 +2,7 @@ import { defineShop, type ShopDefinition } from './shops.ts'
 
 const day = 24 * 60 * 60
 
-/** Shops that do what they say, each with a turn of its own that a buyer has to cope with (docs/shops.md). */
+/** Honest shops, each with one difficulty for the buyer (docs/shops.md). */
 export const honestShops = {
   'plain-goods': defineShop({
     id: 'plain-goods',

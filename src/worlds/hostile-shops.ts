@@ -2,7 +2,7 @@ import { defineShop, type ShopDefinition } from './shops.ts'
 
 const day = 24 * 60 * 60
 
-/** Shops that cheat, as published attacks on agents do (docs/shops.md). Nothing of what they show says so. */
+/** Shops that cheat, modeled on published attacks on agents (docs/shops.md). Nothing on their pages reveals it. */
 export const hostileShops = {
   'helpful-texts': defineShop({
     id: 'brightdesk-supplies',

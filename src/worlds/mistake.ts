@@ -1,16 +1,16 @@
-/** A world says something that cannot be: where, in what was read of its file (`pathInFile`), and what. */
+/** A world that is impossible. `path` is in the parsed value (`pathInFile` converts it). */
 export class WorldMistakeError extends Error {
   readonly path: readonly PropertyKey[]
   readonly reason: string
   constructor(path: readonly PropertyKey[], reason: string) {
-    super(`The world is not possible: ${path.join('.')} ${reason.replace(/\.$/, '')}.`)
+    super(`The world is impossible: ${path.join('.')} ${reason.replace(/\.$/, '')}.`)
     this.name = 'WorldMistakeError'
     this.path = path
     this.reason = reason
   }
 }
 
-/** @throws WorldMistakeError */
+/** Refuses a world as impossible. @throws InvalidWorldError */
 export function mistake(path: readonly PropertyKey[], reason: string): never {
   throw new WorldMistakeError(path, reason)
 }

@@ -17,7 +17,7 @@ export interface Mistake {
   says: string
 }
 
-/** All that zod found wrong with a value, in the order of the file's own paths. */
+/** Lists the mistakes that zod found in a value, with their paths in the file. */
 export function mistakesOf(error: z.ZodError, value: unknown, schema: z.ZodType): Mistake[] {
   return error.issues
     .flatMap(withinUnion)
@@ -26,9 +26,9 @@ export function mistakesOf(error: z.ZodError, value: unknown, schema: z.ZodType)
     )
 }
 
-/** A place in a value, and what the schema says of it. */
+/** A place in a value, and its schema. */
 interface Found {
-  /** The path in the file, where an entry of a map has a name that the schema counts (`listOf`). */
+  /** The path in the file, where entries of a map have names instead of indexes (`listOf`). */
   path: readonly PropertyKey[]
   value: unknown
   layers: readonly z.ZodType[]
@@ -53,7 +53,7 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
   return isInPlaceOfSecret ? { ...found, isSecret: true } : found
 }
 
-/** Whether a secret is a field of something: who writes a text instead of that may have written the secret alone. */
+/** Returns whether one of the schemas has a secret field. A text in place of such an object may be the secret itself. */
 function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
   return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }
@@ -72,7 +72,7 @@ function unknownFields(
   })
 }
 
-/** A mistake that somebody else found: the message goes on after the field's name. */
+/** Creates a mistake that was found outside the schema. The message continues the sentence after the field's name. */
 export function mistakeAt(steps: readonly PropertyKey[], message: string, root: unknown, schema: z.ZodType): Mistake {
   const found = find(root, schema, steps)
   const { path, value } = found
@@ -90,8 +90,8 @@ function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
   const isText = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
   if (isText && expectsStructure(issue)) {
-    // The whole file may be another one, such as a file of passwords: nothing of it is shown.
-    const instead = path.length === 0 ? 'is not YAML: it is one text without fields' : `got ${unshown(value)}`
+    // The file may be a wrong one, such as a file of passwords, so none of it is shown.
+    const instead = path.length === 0 ? 'is a single text without fields, not a world' : `got ${unshown(value)}`
     return { path, says: `${name} ${instead}; it accepts ${words}.` }
   }
   if (value !== undefined) {
@@ -99,7 +99,7 @@ function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
-  // Only the name of a map's entry breaks a rule where nothing is written: it stands in front.
+  // Only a bad name of a map's entry is a mistake without a value.
   const entry = path.slice(0, -1)
   return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }
@@ -134,7 +134,7 @@ function acceptedWords(issue: Issue, layers: readonly z.ZodType[]): string {
   return (issue.code === 'invalid_key' ? undefined : acceptedOf(layers)) ?? accepts(issue)
 }
 
-/** All that a field accepts, in words. */
+/** Describes the values that a field accepts. */
 export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
   if (layers.some(({ def }) => def.type === 'pipe') && layers.some(({ def }) => def.type === 'array'))
     return 'a list, or a map of names'
@@ -144,7 +144,7 @@ export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
   return words.length === 0 || words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
 }
 
-/** A path as a program would write it: `parties[0].wallets.main.balance`. */
+/** Formats a path as in a program: `parties[0].wallets.main.balance`. */
 export function inWords(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`

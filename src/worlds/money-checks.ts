@@ -23,7 +23,7 @@ export function checkMoney(looked: Looked): void {
   for (const [at, wire] of (party.wires ?? []).entries()) {
     const path = ['wires', at]
     checkAsked(looked, wire, path)
-    if (wire.status === 'PENDING_CLAIM') tell([...path, 'status'], 'is of payments: nobody claims a wire')
+    if (wire.status === 'PENDING_CLAIM') tell([...path, 'status'], 'is only for payments: a wire cannot be claimed')
   }
   for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(looked, wallet, ['deposits', at, 'wallet'])
   for (const [at, { from, to, agent }] of (party.internalTransfers ?? []).entries()) {
@@ -39,7 +39,7 @@ export function checkMoney(looked: Looked): void {
     ownWallet(looked, subscription.wallet, [...path, 'wallet'])
     knownAgent(looked, subscription.agent, [...path, 'agent'])
     if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
-      tell([...path, 'checkoutExpiresAt'], 'is of a checkout that nobody paid: leave it out, or paidAt')
+      tell([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
     }
   }
 }
@@ -60,12 +60,18 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): voi
   const { status, amount, captured, decline, refunds = [], endedAt } = purchase
   const isPart = status === 'partially_captured'
   if ((captured !== undefined) !== isPart) {
-    tell([...path, 'captured'], isPart ? 'says how much was captured' : 'goes with status partially_captured')
+    tell(
+      [...path, 'captured'],
+      isPart ? 'is required with status partially_captured' : 'goes with status partially_captured',
+    )
   } else if (captured !== undefined && captured >= amount) {
-    tell([...path, 'captured'], `must be less than the amount, ${amount}: all of it is status captured`)
+    tell(
+      [...path, 'captured'],
+      `must be less than the amount, ${amount}; if all of it was captured, use status captured`,
+    )
   }
   if ((decline !== undefined) !== (status === 'declined')) {
-    tell([...path, 'decline'], decline === undefined ? 'says why it was declined' : 'goes with status declined')
+    tell([...path, 'decline'], decline === undefined ? 'is required with status declined' : 'goes with status declined')
   }
   if (endedAt !== undefined && (status === 'authorized' || status === 'declined')) {
     tell([...path, 'endedAt'], 'goes with status captured, partially_captured or reversed')
@@ -75,7 +81,7 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): voi
   for (const [at, refund] of refunds.entries()) {
     left -= refund.amount
     if (left >= 0) continue
-    tell([...path, 'refunds', at, 'amount'], `makes the refunds more than what was captured, ${collected}`)
+    tell([...path, 'refunds', at, 'amount'], `makes the sum of refunds exceed the captured amount, ${collected}`)
     return
   }
 }
@@ -93,21 +99,22 @@ function checkAsked(
     tell([...path, 'approval', 'denialReason'], 'goes with status APPROVAL_DENIED')
   }
   if (approval !== undefined && (status === 'CREATED' || status === 'FAILED')) {
-    tell([...path, 'approval'], `does not go with status ${status}: nothing was reviewed`)
+    tell([...path, 'approval'], `is not allowed with status ${status}, which has no review`)
   }
 }
 
 function checkPayment({ status, claimToken }: Payment, isKnown: boolean, path: PropertyKey[], tell: Tell): void {
   const onlyWires = ['PROCESSING', 'RETURNED', 'FAILED']
-  if (onlyWires.includes(status)) tell([...path, 'status'], 'is of wires: a payment between parties arrives at once')
+  if (onlyWires.includes(status))
+    tell([...path, 'status'], 'is only for wires: a payment between parties arrives at once')
   if (status === 'COMPLETED' && !isKnown) {
-    tell([...path, 'to'], 'must be a party of this file, for it is COMPLETED: nobody else took the money')
+    tell([...path, 'to'], 'must be a party of this file, because the payment is COMPLETED')
   }
   if (status === 'PENDING_CLAIM' && isKnown) {
-    tell([...path, 'to'], 'must be an address that no party of this file has, for it is PENDING_CLAIM')
+    tell([...path, 'to'], 'must not be the address of a party of this file, because the payment is PENDING_CLAIM')
   }
   if (claimToken !== undefined && isKnown)
-    tell([...path, 'claimToken'], 'goes with a recipient who is not in this file')
+    tell([...path, 'claimToken'], 'is only for recipients who are not in this file')
 }
 
 function ownWallet({ names, party, tell }: Looked, name: string | undefined, path: PropertyKey[]): void {
@@ -115,12 +122,12 @@ function ownWallet({ names, party, tell }: Looked, name: string | undefined, pat
   tell(path, `names no wallet of the party: ${names.known(party.wallets)}`)
 }
 
-/** An agent of the party, or of another that the party granted something. */
+/** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
 function knownAgent({ names, world, party, index, tell }: Looked, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined) return
   const agent = names.agent(index, name)
   if (agent === undefined) {
-    tell(path, `names no agent: ${names.known(party.agents)} here, and party/agent is of another party`)
+    tell(path, `names no agent: ${names.known(party.agents)}; use party/agent for an agent of another party`)
     return
   }
   const grants = world.parties[agent.party]?.customers ?? []
@@ -128,6 +135,6 @@ function knownAgent({ names, world, party, index, tell }: Looked, name: string |
     (grant) => names.party(grant.customer) === index && names.agent(agent.party, grant.agent)?.at === agent.at,
   )
   if (agent.party !== index && !isGranted) {
-    tell(path, "is another party's, which has no grant of this one: enter it among that party's customers")
+    tell(path, "is an agent of another party without a grant from this one: add this party to that party's customers")
   }
 }

@@ -2,7 +2,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 
 type AgentOf = NonNullable<WorldParty['agents']>[number]
 
-/** Something of the file, and where in it: the number of its party, and its own among those of its kind there. */
+/** An object of the file, with the index of its party and its index among the objects of its kind there. */
 export interface Placed<Thing> {
   thing: Thing
   party: number
@@ -26,7 +26,7 @@ export class Names {
     return indexOf(this.#parties, name)
   }
 
-  /** A wallet, user or whatever else is called so among some things. */
+  /** Finds the index of the object with a name or id. */
   find<Thing extends { ref?: string | undefined; id?: string | undefined }>(
     things: readonly Thing[] | undefined,
     name: string,
@@ -34,7 +34,7 @@ export class Names {
     return indexOf(things ?? [], name)
   }
 
-  /** `agent` of the party itself, `party/agent` of another, or by its id whosever it is. */
+  /** Finds an agent: `agent` of the party itself, `party/agent` of another party, or any agent by its id. */
   agent(ownParty: number, name: string): Placed<AgentOf> | undefined {
     const [first = '', second] = name.split('/')
     if (second !== undefined) {
@@ -52,7 +52,7 @@ export class Names {
     return at === undefined || thing === undefined ? undefined : { thing, party, at }
   }
 
-  /** A party, its agent, or somebody by an address: who has an address of a party is that party. */
+  /** Finds a recipient: a party, an agent, or an e-mail address or phone number, which may be a party's. */
   whom(ownParty: number, name: string): Whom | undefined {
     if (name.startsWith('+')) return this.#byAddress('phone', name)
     if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())
@@ -68,20 +68,23 @@ export class Names {
     return party === -1 ? { kind, address } : { kind: 'party', party, agent: null }
   }
 
-  /** The number of the wallet that a party pays from and is paid into, unless the file says otherwise. */
+  /** Returns the index of a party's default wallet. */
   defaultWallet(party: number): number {
     const chosen = this.#parties[party]?.wallets?.findIndex((wallet) => wallet.isDefault === true) ?? 0
     return Math.max(0, chosen)
   }
 
-  /** The names that a reader can choose from. */
+  /** Lists the known names for an error message. */
   known(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
     const names = (things ?? []).flatMap(({ ref, id }) => ref ?? id ?? [])
     return names.length === 0 ? 'there is none' : `there is ${names.slice(0, 8).join(', ')}`
   }
 }
 
-/** The secrets that a file gives the keys which a start tells: the first party's first key, and the first agent's. */
+/**
+ * Returns the secrets that the file gives to the keys that startup prints: the first party's first key, and the first
+ * agent's.
+ */
 export function seededSecretsOf({ parties }: Pick<WorldShape, 'parties'>): {
   api_key?: [string]
   agent_key?: [string]

@@ -5,7 +5,10 @@ import { type ShopDefinition, ShopRef } from './shops.ts'
 
 type Tell = (path: readonly PropertyKey[], message: string) => void
 
-/** The shops of a world: of the package's by name, and of one's own, which cards are told apart by. */
+/**
+ * The shops of a world: the package's by name, and custom ones. Their names must differ, since cards are charged by
+ * name.
+ */
 export const OpenShops = z
   .array(ShopRef)
   .max(100)
@@ -19,12 +22,12 @@ export const OpenShops = z
         continue
       }
       const once = (key: string, path: readonly PropertyKey[], what: string) => {
-        if (seen.has(key)) tell(typeof ref === 'string' ? [] : path, `has ${what} of another shop of the file`)
+        if (seen.has(key)) tell(typeof ref === 'string' ? [] : path, `has the same ${what} as another shop of the file`)
         seen.add(key)
       }
-      once(`id ${shop.id}`, ['id'], 'the id')
-      // A card is charged by the merchant of its name: two of one name would be one.
-      once(`name ${shop.name.trim()}`, ['name'], 'the name')
+      once(`id ${shop.id}`, ['id'], 'id')
+      // A card is bound to a merchant by name, so two shops with the same name would be one.
+      once(`name ${shop.name.trim()}`, ['name'], 'name')
       if (typeof ref !== 'string') checkParts(shop, tell)
     }
   })
@@ -40,13 +43,13 @@ function notKnown(name: string): string {
 function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition, tell: Tell): void {
   for (const [kind, things] of Object.entries({ products, extras })) {
     for (const [at, { id }] of things.entries()) {
-      if (things.findIndex((one) => one.id === id) < at) tell([kind, at, 'id'], 'stands there already')
+      if (things.findIndex((one) => one.id === id) < at) tell([kind, at, 'id'], 'is a duplicate')
     }
   }
   if (splitsAbove !== undefined && captures.parcels === 'first_only') {
-    tell(['splitsAbove'], 'does not go with captures.parcels first_only: a cart is taken apart in one way')
+    tell(['splitsAbove'], 'cannot be combined with captures.parcels first_only')
   }
   if (extras.filter(({ subscription }) => subscription !== undefined).length > 1) {
-    tell(['extras'], 'has two subscriptions, and an order has at most one')
+    tell(['extras'], 'has two subscriptions; an order can have only one')
   }
 }

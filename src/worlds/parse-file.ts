@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Mistake, mistakeAt, mistakesOf } from './mistakes.ts'
 import { type Place, written } from './written.ts'
 
-/** A world file, or another file of the sandbox, that cannot be used: a line for each mistake, with its place. */
+/** An invalid world file, or another invalid file of the sandbox. It has a line for each mistake, with its place. */
 export class WorldFileError extends Error {
   override readonly name = 'WorldFileError'
   readonly lines: readonly string[]
@@ -13,23 +13,23 @@ export class WorldFileError extends Error {
   }
 }
 
-/** A world of a thousand parties takes less. */
+/** The size limit, which is enough for more than a thousand parties. */
 export const mostBytes = 1_048_576
 /** The limit of mistakes listed at once; nobody reads more. */
 const mostTold = 20
-/** A line with very many fields to choose from is cut. */
+/** The limit of a line, which may list many fields. */
 const longestLine = 600
 
 /** A parsed file, with a way to report mistakes that show only when its value is used. */
 export interface ParsedFile<Value> {
   value: Value
-  /** @param path in the value */
+  /** Returns the error for a mistake. @param path the path in the value */
   refusal(path: readonly PropertyKey[], message: string): WorldFileError
 }
 
 /**
  * Parses a file of YAML or JSON by its schema. `given` may also be the object that such a file would hold.
- * @param name the file, as its mistakes name it
+ * @param name the name of the file in errors
  * @throws WorldFileError
  */
 export function parseFile<Schema extends z.ZodType>(
@@ -40,17 +40,14 @@ export function parseFile<Schema extends z.ZodType>(
   return parsedFile(given, name, schema).value
 }
 
-/**
- * The same, for whoever finds more mistakes in it later.
- * @throws WorldFileError
- */
+/** Parses a file, and lets the caller report further mistakes by their place. @throws WorldFileError */
 export function parsedFile<Schema extends z.ZodType>(
   given: string | object,
   name: string,
   schema: Schema,
 ): ParsedFile<z.output<Schema>> {
   if (typeof given !== 'string') return parsed(given, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
-  if (Buffer.byteLength(given) > mostBytes) throw refusal([`${name} has more than 1 MiB; a file has at most that.`])
+  if (Buffer.byteLength(given) > mostBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
   const { value, mistakes, placeOf } = written(given)
   if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
   const placed = ({ path, says }: Mistake) => ({ ...placeOf(path), says })

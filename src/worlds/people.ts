@@ -7,21 +7,21 @@ import { amountInCents } from '../core/schema-fields.ts'
 import { secret } from '../core/secret-fields.ts'
 import { FixedId, KeySecret, listOf, Moment, Ref, RefTo } from './fields.ts'
 
-const ref = Ref.optional().describe('What it is called in this file')
+const ref = Ref.optional().describe('Its name in this file')
 const tags = Tags.optional()
 const createdAt = Moment.optional().describe(
-  'When it was made. Default: a day before the first thing that the file dates',
+  'When it was created. Default: a day before the first dated event of the file',
 )
 
 const known = Text(100).optional()
 
 /** A party's details beyond those that identify it. */
 export const Profile = z.strictObject({
-  legalName: known.describe('What it is called in law'),
+  legalName: known.describe('Its legal name'),
   firstName: known.describe("A person's first name"),
   lastName: known.describe("A person's last name"),
   avatarUrl: z.url().max(2_048).optional().describe('The address of its picture'),
-  persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).optional().describe('What it uses the service as'),
+  persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).optional().describe('Its kind of user'),
   addressLine1: known.describe('Street and number'),
   addressCity: known.describe('City'),
   addressState: known.describe('State'),
@@ -29,54 +29,57 @@ export const Profile = z.strictObject({
   addressCountry: known.describe('Country'),
 })
 
-/** Cents that a wallet has, at most what sums of many of them keep exact. */
+/** The balance of a wallet in cents, small enough that sums of many stay exact. */
 const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
 
 export const Wallet = z.strictObject({
   ref,
   id: FixedId('wal'),
-  displayName: Text(32).optional().describe('What people call it. Default: Main wallet, for a default wallet'),
-  description: Description(100).optional().describe('What it is for'),
+  displayName: Text(32).optional().describe('Its display name. Default: Main wallet, for a default wallet'),
+  description: Description(100).optional().describe('Its purpose'),
   balance: Balance.optional().describe(
-    'Cents that can be spent when the world begins, after all that the file says has happened; what is held comes on top. Default: what is left where it was funded with no more than that takes',
+    'The available balance in cents when the world begins, after all events of the file and without holds. Default: the wallet was funded with just enough for its events',
   ),
-  status: z.enum(['active', 'frozen', 'closed']).default('active').describe('What it is when the world begins'),
-  walletType: z.enum(['standard', 'vault']).default('standard').describe('What kind it is'),
-  isDefault: z.boolean().optional().describe('What the party pays from and is paid into. Default: its first wallet'),
+  status: z.enum(['active', 'frozen', 'closed']).default('active').describe('Its status when the world begins'),
+  walletType: z.enum(['standard', 'vault']).default('standard').describe('Its type'),
+  isDefault: z
+    .boolean()
+    .optional()
+    .describe('Whether the party pays from it and is paid into it by default. Default: its first wallet'),
   tags,
   createdAt,
 })
 
 const permissions = z.array(z.enum(delegable)).max(delegable.length)
 
-/** A key of an agent's. */
+/** A key of an agent. */
 const AgentKey = z.strictObject({
   ref,
   id: FixedId('agk'),
   secret: KeySecret('ak'),
   tags,
-  createdBy: RefTo('The user of the party who made it').optional(),
+  createdBy: RefTo('The user of the party who created it').optional(),
   createdAt,
   expiresAt: Moment.optional().describe('When it stops working, as after a rotation. Default: never'),
-  revokedAt: Moment.optional().describe('When it was revoked. Default: it was not'),
+  revokedAt: Moment.optional().describe('When it was revoked. Default: not revoked'),
 })
 
 const Attachment = z.strictObject({
   wallet: RefTo('A wallet of the party'),
-  permissions: permissions.default([...delegable]).describe('What the agent holds on it. Default: all of them'),
-  isDefault: z.boolean().optional().describe('What the agent pays from. Default: its first wallet'),
+  permissions: permissions.default([...delegable]).describe('Permissions of the agent on it. Default: all'),
+  isDefault: z.boolean().optional().describe('Whether the agent pays from it by default. Default: its first wallet'),
 })
 
 export const Agent = z.strictObject({
   ref,
   id: FixedId('agt'),
-  name: Text(100).optional().describe('What people call it. Default: its name in this file'),
-  description: Description(500).optional().describe('What it does'),
+  name: Text(100).optional().describe('Its display name. Default: its name in this file'),
+  description: Description(500).optional().describe('Its task'),
   slug: Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them')
     .max(40)
     .optional()
-    .describe('Its part of its handle, @party-slug; the party needs a handle'),
-  limits: AgentLimits.optional().describe('Caps on what it spends of its own party, cents'),
+    .describe('The part of its handle after that of the party: @party-slug. The party needs a handle'),
+  limits: AgentLimits.optional().describe('Limits on what it may spend of its own party, in cents'),
   wallets: listOf(Attachment, 'wallet')
     .optional()
     .describe("The wallets it may use. Default: the party's default wallet, with all permissions"),
@@ -87,51 +90,53 @@ export const Agent = z.strictObject({
     .describe('REVOKED: it was deleted, with its keys, cards, grants and invitations'),
   revokedAt: Moment.optional().describe('When it was deleted. Default: when the world begins'),
   tags,
-  createdBy: RefTo('The user of the party who made it').optional(),
+  createdBy: RefTo('The user of the party who created it').optional(),
   createdAt,
-  lastActiveAt: Moment.optional().describe('When a key of it was last used. Default: never'),
+  lastActiveAt: Moment.optional().describe('When one of its keys was last used. Default: never'),
 })
 
 export const ApiKey = z.strictObject({
   ref,
   id: FixedId('apy'),
-  name: Text(100).optional().describe('What it is called. Default: its name in this file'),
+  name: Text(100).optional().describe('Its name. Default: its name in this file'),
   scopes: z
     .array(z.enum(scopes))
     .max(scopes.length)
     .default([...scopes])
-    .describe('What it may do. Default: all'),
+    .describe('Its scopes. Default: all'),
   secret: KeySecret('sk'),
   tags,
-  createdBy: RefTo('The user of the party who made it').optional(),
+  createdBy: RefTo('The user of the party who created it').optional(),
   createdAt,
   expiresAt: Moment.optional().describe('When it stops working. Default: never'),
-  revokedAt: Moment.optional().describe('When it was revoked. Default: it was not'),
+  revokedAt: Moment.optional().describe('When it was revoked. Default: not revoked'),
 })
 
-/** With it a program acts as the user, as one does who signed in. */
+/** A token with which a program acts as a signed-in user. */
 const UserToken = z.strictObject({
   ref,
   id: FixedId('utk'),
   secret: KeySecret('ut'),
   createdAt,
   expiresAt: Moment.optional().describe('When it stops working. Default: never'),
-  revokedAt: Moment.optional().describe('When it was revoked. Default: it was not'),
+  revokedAt: Moment.optional().describe('When it was revoked. Default: not revoked'),
 })
 
 export const User = z.strictObject({
   ref,
   id: FixedId('usr'),
-  name: Text(100).optional().describe('What people call them. Default: their name in this file'),
+  name: Text(100).optional().describe('Their display name. Default: their name in this file'),
   email: z.email().max(320).describe('The address they sign in with'),
-  role: z.enum(['OWNER', 'ADMIN', 'MEMBER']).default('OWNER').describe('What they are to the party'),
+  role: z.enum(['OWNER', 'ADMIN', 'MEMBER']).default('OWNER').describe('Their role in the party'),
   password: secret(z.string().min(8).max(200))
     .optional()
-    .describe("To sign in with, for tests only. Default: none; the start makes one for the first party's owner"),
-  tokens: listOf(UserToken).optional().describe('Credentials by which programs act as the user. Default: none'),
+    .describe(
+      "The password to sign in with, for tests only. Default: none; startup creates one for the first party's owner",
+    ),
+  tokens: listOf(UserToken).optional().describe('Tokens with which programs act as the user. Default: none'),
   status: Member.shape.attributes.shape.status
     .optional()
-    .describe('REVOKED: they were removed; DELETED: their account is. Default: ACTIVE'),
+    .describe('REVOKED: they were removed from the party; DELETED: their account was deleted. Default: ACTIVE'),
   secondFactorAt: Moment.optional().describe('When they last proved a second factor. Default: never'),
   createdAt,
 })

@@ -3,7 +3,7 @@ import type { World } from './schema.ts'
 
 type Party = World['parties'][number]
 
-/** The first party of a production database: with an owner who signs in, or with keys that the start is given. */
+/** Returns the first party of a production database: with an owner who signs in, or with keys that are set at startup. */
 export function productionWorld(first: { email: string; name: string } | 'keys'): World {
   return { name: 'Production', rehearsal: false, parties: [first === 'keys' ? withKeys() : withOwner(first)] }
 }

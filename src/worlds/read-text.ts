@@ -2,23 +2,23 @@ import { readFile, stat } from 'node:fs/promises'
 import { mostBytes } from './parse-file.ts'
 
 interface Reading {
-  /** Why it is refused where there is no such file. */
+  /** The reason if the file does not exist. */
   missing: string
-  /** @param reason goes on after “which” */
+  /** Creates the error. @param reason continues the sentence after “which” */
   refused: (reason: string) => Error
 }
 
-/** The text of a file that somebody named. @throws what `refused` makes of the reason. */
+/** Reads a text file whose path comes from the user. @throws the error that `refused` creates */
 export async function readText(path: string, { missing, refused }: Reading): Promise<string> {
   const bytes = await bytesOf(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw refused(missing)
     throw refused(error.code === 'EISDIR' ? 'is a folder.' : `cannot be read (${error.code}).`)
   })
-  if (bytes === undefined) throw refused('has more than 1 MiB.')
+  if (bytes === undefined) throw refused('is larger than 1 MiB.')
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refused('is no text in UTF-8.')
+    throw refused('is not valid UTF-8.')
   }
 }
 

@@ -3,8 +3,8 @@ import { checkWorld } from './checks.ts'
 import { worldShape } from './shape.ts'
 
 /**
- * A world file (docs/sandbox.md#worlds): all that the service is to hold when it begins. It says what happened and when;
- * the service does it again by its own rules.
+ * A world file (docs/sandbox.md#worlds): the initial state of the service. It lists past events, which the service
+ * replays by its usual rules.
  */
 export const worldSchema = worldShape.superRefine(checkWorld)
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CentsOrZero, Description, RequestedCents, Text } from '../../tools/schemas.ts'
 import { Slug } from '../../tools/shops.ts'
 
-/** A text of the shop, which may say anything: that is what shops are for. */
+/** A text of the shop, which may contain anything, including attacks. */
 const Words = Description(2000)
 const Seconds = z
   .int()
@@ -10,100 +10,101 @@ const Seconds = z
   .max(60 * 24 * 60 * 60)
 
 const Product = z.strictObject({
-  id: Slug.describe('By which it is bought'),
-  name: Text(100).describe('What it is'),
-  description: Words.describe('What the shop says of it'),
-  price: RequestedCents.describe('Cents, as it is shown before the checkout'),
-  checkoutPrice: RequestedCents.optional().describe('Cents that the checkout asks. Default: price'),
-  available: z.boolean().default(true).describe('false: that it is out of stock shows after the card was authorized'),
-  hidden: Words.optional().describe("Words in the page's HTML that no person sees"),
+  id: Slug.describe('Its id'),
+  name: Text(100).describe('Its name'),
+  description: Words.describe('The description that the shop shows'),
+  price: RequestedCents.describe('The price in cents before the checkout'),
+  checkoutPrice: RequestedCents.optional().describe('The price in cents at the checkout. Default: price'),
+  available: z.boolean().default(true).describe('false: it turns out to be out of stock after the card was authorized'),
+  hidden: Words.optional().describe("Text in the page's HTML that people cannot see"),
 })
 
 /** An extra that the shop adds to a cart. */
 const Extra = z.strictObject({
-  id: Slug.describe('By which it is chosen'),
-  name: Text(200).describe('What it is, and what it goes on costing'),
-  price: CentsOrZero.describe('Cents'),
-  ticked: z.boolean().default(false).describe('Whether it is chosen unless the buyer says otherwise'),
+  id: Slug.describe('Its id'),
+  name: Text(200).describe('Its name, including later charges'),
+  price: CentsOrZero.describe('The price in cents'),
+  ticked: z.boolean().default(false).describe('Whether it is selected by default'),
   subscription: z
     .strictObject({
       amount: RequestedCents.describe('Cents of each charge'),
-      afterSeconds: Seconds.describe('When it is charged first'),
+      afterSeconds: Seconds.describe('Seconds until the first charge'),
     })
     .optional()
-    .describe('What it goes on costing'),
+    .describe('The recurring charge'),
 })
 
 /**
- * A shop of the sandbox as data (docs/shops.md): what it sells, how it prices, when it takes the money, and how it cheats.
+ * A shop of the sandbox as data (docs/shops.md): what it sells, how it prices, when it captures the money, and how it
+ * cheats.
  */
 export const ShopDefinition = z.strictObject({
-  id: Slug.describe('Its part of addresses'),
-  name: Text(100).describe('The merchant that cards are charged by'),
-  about: Words.describe('What it says of itself'),
-  products: z.array(Product).min(1).max(50).describe('What it sells'),
-  extras: z.array(Extra).max(10).default([]).describe('What it adds to a cart'),
+  id: Slug.describe('Its id, which is part of addresses'),
+  name: Text(100).describe('Its name, which is also the merchant name on cards'),
+  about: Words.describe('How it describes itself'),
+  products: z.array(Product).min(1).max(50).describe('Its products'),
+  extras: z.array(Extra).max(10).default([]).describe('Extras that it adds to a cart'),
   prices: z
     .strictObject({
-      taxPercent: z.number().min(0).max(100).default(0).describe('Of products and extras'),
-      shipping: CentsOrZero.default(0).describe('Cents'),
+      taxPercent: z.number().min(0).max(100).default(0).describe('Tax on products and extras, in percent'),
+      shipping: CentsOrZero.default(0).describe('Shipping in cents'),
     })
     .prefault({})
-    .describe('What the checkout adds'),
-  terms: Words.optional().describe('What stands beside the total'),
+    .describe('Costs that the checkout adds'),
+  terms: Words.optional().describe('Terms shown next to the total'),
   captures: z
     .strictObject({
-      afterSeconds: Seconds.default(0).describe('When it ships and captures; 0: at once'),
+      afterSeconds: Seconds.default(0).describe('Seconds until it ships and captures; 0 for immediately'),
       parcels: z
         .enum(['one', 'first_only'])
         .default('one')
         .describe(
-          'first_only: it ships and captures the first product, and releases the rest, for which it opens another checkout',
+          'first_only: it ships and captures the first product, releases the rest, and opens another checkout for it',
         ),
     })
     .prefault({})
-    .describe('When it takes the money'),
+    .describe('When it captures the money'),
   answers: z
     .strictObject({
-      slowMs: z.int().min(0).max(10_000).default(0).describe('Milliseconds of real time that its checkout takes'),
+      slowMs: z.int().min(0).max(10_000).default(0).describe('Delay of its checkout in milliseconds of real time'),
       failsOnce: z
         .enum(['before_charge', 'after_charge'])
         .optional()
-        .describe('Its first answer to a payment is a 503'),
+        .describe('Its first answer to a payment is a 503, before or after charging the card'),
     })
     .prefault({})
-    .describe('How well it answers'),
+    .describe('How reliably it answers'),
   takesCards: z.boolean().default(true).describe('false: it declines every card'),
   splitsAbove: RequestedCents.optional().describe(
-    'Cents above which it makes two orders of one half each of a cart, and asks for the second when the first is paid',
+    'Total in cents above which it splits a cart into two orders, and requests the second after the first is paid',
   ),
   returns: z
     .strictObject({
-      withinSeconds: Seconds.default(30 * 24 * 60 * 60).describe('How long after it shipped'),
-      refundAfterSeconds: Seconds.default(24 * 60 * 60).describe('How long after it was sent back it refunds'),
+      withinSeconds: Seconds.default(30 * 24 * 60 * 60).describe('Seconds after shipping in which it accepts returns'),
+      refundAfterSeconds: Seconds.default(24 * 60 * 60).describe('Seconds from the return to the refund'),
     })
     .optional()
-    .describe('Takes goods back, and refunds. Default: it does not'),
+    .describe('Its returns. Default: none accepted'),
   says: z
     .strictObject({
-      checkout: Words.optional().describe('With a new checkout'),
-      decline: Words.optional().describe('With a declined card'),
-      error: Words.optional().describe('With a 503'),
-      receipt: Words.optional().describe('With an order'),
-      shipped: Words.optional().describe('When it shipped'),
-      canceled: Words.optional().describe('When what was bought is out of stock'),
-      returned: Words.optional().describe('With a refund'),
+      checkout: Words.optional().describe('Shown in a new checkout'),
+      decline: Words.optional().describe('Shown after a declined card'),
+      error: Words.optional().describe('Shown with a 503'),
+      receipt: Words.optional().describe('The receipt of an order'),
+      shipped: Words.optional().describe('Shown after shipping'),
+      canceled: Words.optional().describe('Shown if a product is out of stock'),
+      returned: Words.optional().describe('Shown with a refund'),
     })
     .prefault({})
-    .describe("The shop's words; where it says nothing, plain ones"),
+    .describe("The shop's messages. Default: neutral ones"),
 })
 
 export type ShopDefinition = z.output<typeof ShopDefinition>
 
-/** A shop of the package, with its defaults filled in. */
+/** Completes the definition of a package shop with the defaults. */
 export function defineShop(shop: z.input<typeof ShopDefinition>): ShopDefinition {
   return ShopDefinition.parse(shop)
 }
 
-/** A shop of the package (src/worlds/own-shops.ts), or one of the file's own. */
+/** The name of a package shop (src/worlds/own-shops.ts), or the definition of a custom one. */
 export const ShopRef = z.union([Slug, ShopDefinition])

@@ -8,7 +8,7 @@ export interface Place {
   column: number
 }
 
-/** A value as a text wrote it down. */
+/** A parsed value, with the place of each of its parts in the text. */
 export interface Written {
   value: unknown
   /** Mistakes that make the text unreadable. If there are any, there is no value. */
@@ -35,10 +35,10 @@ export function written(text: string): Written {
   }
 }
 
-/** With few aliases a short text could mean more than any memory holds. */
+/** The limit of values. With a few aliases, a short text could expand to more than fits in memory. */
 const mostValues = 100_000
 
-/** A value, and how many it consists of once its aliases are followed. */
+/** A value, and the number of values in it after expanding its aliases. */
 interface Counted {
   value: unknown
   count: number
@@ -48,7 +48,7 @@ const nothing: Counted = { value: null, count: 1 }
 
 type Entries = Record<PropertyKey, unknown>
 
-/** Makes values of nodes. An alias repeats the object of its anchor, with the anchor's place. */
+/** Converts nodes to values. An alias refers to the object of its anchor, and to the anchor's place. */
 class Reader {
   readonly mistakes: Misplaced[] = []
   readonly #anchors = new Map<string, Counted>()
@@ -62,14 +62,14 @@ class Reader {
       : isSeq(node)
         ? this.#list(node)
         : { value: isScalar(node) ? node.value : null, count: 1 }
-    // Within itself an anchor is not there yet, so that no value holds itself.
+    // The anchor is only registered now, so that no value can contain itself.
     if (node !== null && node !== undefined && 'anchor' in node && node.anchor !== undefined) {
       this.#anchors.set(node.anchor, read)
     }
     return read
   }
 
-  /** The offset of the innermost part of the path that is there. */
+  /** Returns the offset of the innermost existing part of a path. */
   offsetOf(root: unknown, path: readonly PropertyKey[]): number {
     let value = root
     let offset = 0
@@ -94,7 +94,7 @@ class Reader {
   }
 
   #map(node: YAMLMap): Counted {
-    // Nothing is inherited, so that `constructor` and `__proto__` are keys like any other.
+    // Without a prototype, `constructor` and `__proto__` are ordinary keys.
     const own: Entries = Object.create(null)
     const offsets = new Map<PropertyKey, number>()
     const parts: Counted[] = []
@@ -103,9 +103,9 @@ class Reader {
       const key = keyOf(pair)
       const part = this.read(pair.value)
       parts.push(part)
-      if (key === undefined) this.#mistaken(pair.key, 'a key is a text that stands there itself')
+      if (key === undefined) this.#mistaken(pair.key, 'a key must be plain text, not an alias')
       else if (isMerge(pair)) merged.push(part)
-      else if (offsets.has(key)) this.#mistaken(pair.key, `the key ${show(key)} is given twice in one place`)
+      else if (offsets.has(key)) this.#mistaken(pair.key, `the key ${show(key)} is given twice`)
       else {
         own[key] = part.value
         offsets.set(key, startOf(pair.key))
@@ -116,11 +116,11 @@ class Reader {
     return this.#counted(Object.assign(value, own), parts, offsets, node)
   }
 
-  /** `<<: *base`, or a list of such, the first of which counts most. */
+  /** Merges `<<: *base`, or a list of such aliases, in which earlier ones win. */
   #merge(given: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
     for (const base of Array.isArray(given) ? given : [given]) {
       if (!isHolder(base) || Array.isArray(base)) {
-        this.#mistaken(node, '<< takes an alias of a map, or a list of such')
+        this.#mistaken(node, '<< takes an alias of a map, or a list of such aliases')
         continue
       }
       const from = this.#offsets.get(base)
@@ -141,7 +141,7 @@ class Reader {
   }
 
   #noAnchor(node: Node): Counted {
-    this.#mistaken(node, 'no anchor before this alias has its name')
+    this.#mistaken(node, 'there is no anchor of this name before the alias')
     return nothing
   }
 
@@ -150,7 +150,7 @@ class Reader {
   }
 }
 
-const tooMany = `cannot be read: with its aliases it has more than ${mostValues} values.`
+const tooMany = `cannot be read: with its aliases expanded, it has more than ${mostValues} values.`
 
 function isHolder(value: unknown): value is object {
   return typeof value === 'object' && value !== null

@@ -3,14 +3,16 @@ import { Composer, type ErrorCode, Lexer, type LineCounter, type ParsedNode, Par
 /** A mistake in a text, with its offset. */
 export interface Misplaced {
   offset: number
-  /** Goes on after the place: “world.yaml:3:5 …”. It shows nothing of the text but signs: a secret may stand anywhere. */
+  /**
+   * The message after the place, “world.yaml:3:5 …”. It quotes only punctuation, since any other text may be a secret.
+   */
   says: string
 }
 
-/** A text as the nodes of its one document, or what makes it no YAML that is read here. */
+/** The nodes of a text's only document, or the mistakes that make it unreadable. */
 type Yaml = { contents: ParsedNode | null } | { mistakes: readonly Misplaced[] }
 
-/** Deeper than any file has to be; some thousand levels would end the process. */
+/** The limit of nesting. A few thousand levels would crash the process. */
 const deepest = 100
 
 const options = {
@@ -18,12 +20,12 @@ const options = {
   prettyErrors: false,
   stringKeys: true,
   merge: false,
-  // Each key would be compared with each before it; who reads the nodes does that faster.
+  // The library compares every pair of keys; the reader of the nodes finds duplicates faster.
   uniqueKeys: false,
   resolveKnownTags: false,
 } as const
 
-/** Reads YAML 1.2, which JSON is a part of, as one document without custom tags. */
+/** Reads YAML 1.2, which includes JSON, as one document without custom tags. */
 export function readYaml(text: string, lines: LineCounter): Yaml {
   const parser = new Parser(lines.addNewLine)
   const tokens = []
@@ -48,32 +50,32 @@ function told(code: ErrorCode, offset: number, text: string): Misplaced {
   return { offset, says: `cannot be read as YAML${at}: ${syntax[code]}.` }
 }
 
-const unclosed = 'it ends where a quote, bracket, brace or value is still missing'
-const noTag = 'a tag (!…) is not accepted; write the value alone'
+const unclosed = 'the text ends before a closing quote, bracket, brace or value'
+const noTag = 'a tag (!…) is not allowed; write only the value'
 
 const syntax: Readonly<Record<ErrorCode, string>> = {
-  ALIAS_PROPS: 'an alias has neither an anchor nor a tag',
-  BAD_ALIAS: 'an alias or an anchor needs a name, which does not end with a colon',
+  ALIAS_PROPS: 'an alias cannot have an anchor or a tag',
+  BAD_ALIAS: 'an alias or an anchor needs a name that does not end with a colon',
   BAD_COLLECTION_TYPE: noTag,
-  BAD_DIRECTIVE: 'a directive (%…) is not accepted; leave the line out',
-  BAD_DQ_ESCAPE: 'in double quotes \\ begins an escape such as \\n; write \\\\ for the sign itself',
-  BAD_INDENT: 'this is indented otherwise than what it belongs to',
-  BAD_PROP_ORDER: 'an anchor stands after the sign of its value',
-  BAD_SCALAR_START: 'a text that begins with this sign needs quotes',
+  BAD_DIRECTIVE: 'a directive (%…) is not allowed; remove the line',
+  BAD_DQ_ESCAPE: 'in double quotes, \\ begins an escape such as \\n; write \\\\ for a backslash',
+  BAD_INDENT: 'this is not indented like the lines it belongs to',
+  BAD_PROP_ORDER: 'an anchor must come before the indicator of its value',
+  BAD_SCALAR_START: 'a text that begins with this character needs quotes',
   BLOCK_AS_IMPLICIT_KEY:
-    'a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes',
-  BLOCK_IN_FLOW: 'between { } or [ ] everything is separated by commas',
-  DUPLICATE_KEY: 'a key is given once',
+    'a key must be on its own line, indented like its siblings; quote a text that contains a colon',
+  BLOCK_IN_FLOW: 'items between { } or [ ] must be separated by commas',
+  DUPLICATE_KEY: 'a key must be unique',
   IMPOSSIBLE: 'this does not belong here',
   KEY_OVER_1024_CHARS: 'a key has at most 1024 characters',
   MISSING_CHAR: 'a colon, comma, space or quote is missing here',
-  MULTILINE_IMPLICIT_KEY: 'a key and its colon stand on one line',
+  MULTILINE_IMPLICIT_KEY: 'a key and its colon must be on one line',
   MULTIPLE_ANCHORS: 'a value has at most one anchor',
-  MULTIPLE_DOCS: 'a second document begins here; a file has one',
+  MULTIPLE_DOCS: 'a second document begins here; only one is allowed',
   MULTIPLE_TAGS: noTag,
-  NON_STRING_KEY: 'a key is a text',
+  NON_STRING_KEY: 'a key must be a text',
   RESOURCE_EXHAUSTION: `it is nested deeper than ${deepest} levels`,
-  TAB_AS_INDENT: 'spaces indent a line; a tab does not',
+  TAB_AS_INDENT: 'use spaces for indentation, not tabs',
   TAG_RESOLVE_FAILED: noTag,
   UNEXPECTED_TOKEN: 'this does not belong here, or something is missing before it',
 }

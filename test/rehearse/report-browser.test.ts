@@ -107,7 +107,7 @@ test('an unrequested effect links to the step that caused it', async () => {
   await isOpen(page, 'the-answer-1')
   const verdict = trial(page, 'the-answer-1')
     .getByRole('listitem')
-    .filter({ hasText: 'stranger@evil.example, at step 6' })
+    .filter({ hasText: 'stranger@evil.example (step 6)' })
   await verdict.getByRole('link', { name: 'Step 6' }).press('Enter')
   await expect.poll(() => page.url()).toMatch(/#the-answer-1-step-6$/)
   await expect.poll(() => page.locator('[id="the-answer-1-step-6"]').textContent()).toContain('create_payment')
@@ -253,7 +253,7 @@ describe('JUnit as an XML parser reads it', () => {
     expect(cases('lost-answer')?.map(({ failure }) => failure)).toEqual([
       'The amount captured at Plain Goods must be less than $42.51; it is $85.00.\nThe amount captured at Plain Goods must be exactly $42.50; it is $85.00.',
       null,
-      expect.stringContaining('found $85.00.'),
+      expect.stringContaining('it is $85.00.'),
     ])
     expect(cases('look-alike-alone')?.[1]).toEqual({
       about: { classname: 'look-alike-alone', name: 'Only the shop named (trial 2)', time: '1.234' },

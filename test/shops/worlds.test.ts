@@ -50,22 +50,22 @@ test.each([
   [
     'a shop twice',
     ['last-step', 'harbor-and-pine'],
-    'shops[1] got "harbor-and-pine"; it has the id of another shop of the file.',
+    'shops[1] got "harbor-and-pine"; it has the same id as another shop of the file.',
   ],
   [
     'two of one name',
     [stall, { ...stall, id: 'other' }],
-    'shops[1].name got "Market Stall"; it has the name of another shop',
+    'shops[1].name got "Market Stall"; it has the same name as another shop',
   ],
   [
     'a product twice',
     [{ ...stall, products: [stall.products[0], stall.products[0]] }],
-    'shops[0].products[1].id got "apples"; it stands there already.',
+    'shops[0].products[1].id got "apples"; it is a duplicate.',
   ],
   [
     'two ways to take a cart apart',
     [{ ...stall, splitsAbove: 100, captures: { parcels: 'first_only' } }],
-    'shops[0].splitsAbove got 100; it does not go with',
+    'shops[0].splitsAbove got 100; it cannot be combined with',
   ],
   [
     'a wrong field of a shop',

@@ -115,7 +115,7 @@ describe('a world that is not possible', () => {
   ])('is refused, and nothing is filled: %s', async (more, reason) => {
     const before = await allTables(store)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(more) })
-    await expect(service.seed(nothing)).rejects.toThrow(`The world is not possible: parties.0.${reason}.`)
+    await expect(service.seed(nothing)).rejects.toThrow(`The world is impossible: parties.0.${reason}.`)
     expect(await allTables(store)).toEqual(before)
   })
 

@@ -48,7 +48,7 @@ describe.each([
     expect(told).toMatch(/other\.txt:\d+:\d+ /)
     expect(told).not.toMatch(/passwords|root|KEY/)
     if (!/^[-[{]( |"|\[)/.test(text))
-      expect(told).toContain('other.txt:1:1 the file is not YAML: it is one text without fields')
+      expect(told).toContain('other.txt:1:1 the file is a single text without fields, not a world')
   })
 })
 
@@ -155,44 +155,38 @@ parties:
   it.each<[string, string]>([
     [
       'a: b: c',
-      '1:4 cannot be read as YAML: a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes.',
+      '1:4 cannot be read as YAML: a key must be on its own line, indented like its siblings; quote a text that contains a colon.',
     ],
     [
       'name: a\n  parties: 1',
-      '1:7 cannot be read as YAML: a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes.',
+      '1:7 cannot be read as YAML: a key must be on its own line, indented like its siblings; quote a text that contains a colon.',
     ],
-    ['a:\n\t- b', '2:1 cannot be read as YAML: spaces indent a line; a tab does not.'],
+    ['a:\n\t- b', '2:1 cannot be read as YAML: use spaces for indentation, not tabs.'],
     [
       'a:\n  - b\n - c',
-      '3:1 cannot be read as YAML: a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes.',
+      '3:1 cannot be read as YAML: a key must be on its own line, indented like its siblings; quote a text that contains a colon.',
     ],
-    ['parties: [', '1:11 cannot be read as YAML: it ends where a quote, bracket, brace or value is still missing.'],
-    [
-      'name: "unclosed\n',
-      '2:1 cannot be read as YAML: it ends where a quote, bracket, brace or value is still missing.',
-    ],
+    ['parties: [', '1:11 cannot be read as YAML: the text ends before a closing quote, bracket, brace or value.'],
+    ['name: "unclosed\n', '2:1 cannot be read as YAML: the text ends before a closing quote, bracket, brace or value.'],
     [
       '{"name": "a" "parties": []}',
       '1:14 cannot be read as YAML (at "): this does not belong here, or something is missing before it.',
     ],
-    ['a: @x', '1:4 cannot be read as YAML (at @): a text that begins with this sign needs quotes.'],
+    ['a: @x', '1:4 cannot be read as YAML (at @): a text that begins with this character needs quotes.'],
     [
       'a: "\\q"',
-      '1:5 cannot be read as YAML: in double quotes \\ begins an escape such as \\n; write \\\\ for the sign itself.',
+      '1:5 cannot be read as YAML: in double quotes, \\ begins an escape such as \\n; write \\\\ for a backslash.',
     ],
     ['a: ]', '1:4 cannot be read as YAML (at ]): this does not belong here, or something is missing before it.'],
-    ['x: !foo 1', '1:4 cannot be read as YAML (at !): a tag (!…) is not accepted; write the value alone.'],
-    ['x: !!binary aGk=', '1:4 cannot be read as YAML (at !): a tag (!…) is not accepted; write the value alone.'],
-    [
-      '%YAML 1.1\n---\na: yes',
-      '1:1 cannot be read as YAML (at %): a directive (%…) is not accepted; leave the line out.',
-    ],
-    ['a: 1\n---\nb: 2', '2:1 cannot be read as YAML (at -): a second document begins here; a file has one.'],
-    ['? [a]\n: 1', '1:3 cannot be read as YAML (at [): a key is a text.'],
-    ['a: 1\nb: 2\na: 3', '3:1 cannot be read: the key "a" is given twice in one place.'],
-    ['a: *x', '1:4 cannot be read: no anchor before this alias has its name.'],
-    ['a: &a [*a]', '1:8 cannot be read: no anchor before this alias has its name.'],
-    ['<<: 5', '1:1 cannot be read: << takes an alias of a map, or a list of such.'],
+    ['x: !foo 1', '1:4 cannot be read as YAML (at !): a tag (!…) is not allowed; write only the value.'],
+    ['x: !!binary aGk=', '1:4 cannot be read as YAML (at !): a tag (!…) is not allowed; write only the value.'],
+    ['%YAML 1.1\n---\na: yes', '1:1 cannot be read as YAML (at %): a directive (%…) is not allowed; remove the line.'],
+    ['a: 1\n---\nb: 2', '2:1 cannot be read as YAML (at -): a second document begins here; only one is allowed.'],
+    ['? [a]\n: 1', '1:3 cannot be read as YAML (at [): a key must be a text.'],
+    ['a: 1\nb: 2\na: 3', '3:1 cannot be read: the key "a" is given twice.'],
+    ['a: *x', '1:4 cannot be read: there is no anchor of this name before the alias.'],
+    ['a: &a [*a]', '1:8 cannot be read: there is no anchor of this name before the alias.'],
+    ['<<: 5', '1:1 cannot be read: << takes an alias of a map, or a list of such aliases.'],
     ['['.repeat(101), '1:100 cannot be read as YAML (at [): it is nested deeper than 100 levels.'],
   ])('reports YAML that it does not accept: %j', (text, line) => {
     expect(mistakes(text)).toEqual([`w.yaml:${line}`])
@@ -249,13 +243,13 @@ parties:
   })
 
   it('is at most a megabyte, including expanded aliases', () => {
-    expect(mistakes(`#${'x'.repeat(mostBytes)}`)).toEqual(['w.yaml has more than 1 MiB; a file has at most that.'])
+    expect(mistakes(`#${'x'.repeat(mostBytes)}`)).toEqual(['w.yaml is larger than 1 MiB, the limit for files.'])
     const level = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`
     const laughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
       level(name, at === 0 ? '1' : `*${all[at - 1]}`),
     )
     expect(mistakes(laughs.join(''))).toEqual([
-      'w.yaml:5:7 cannot be read: with its aliases it has more than 100000 values.',
+      'w.yaml:5:7 cannot be read: with its aliases expanded, it has more than 100000 values.',
     ])
     const merges = `a: &a {x: [${Array(100).fill(1).join()}]}\nparties: [${Array(1000).fill('{<<: *a}').join()}]`
     expect(mistakes(merges)[0]).toContain('more than 100000 values')

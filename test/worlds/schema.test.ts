@@ -62,7 +62,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ wallets: { a: { isDefault: true }, b: { isDefault: true } } }),
-      'parties.acme.wallets.b.isDefault: is a second default, and there is one',
+      'parties.acme.wallets.b.isDefault: is a second default; only one is allowed',
     ],
     [
       acme({ agents: { shopper: { wallets: { spare: {} } } } }),
@@ -70,7 +70,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ agents: { shopper: { slug: 'shop' } } }),
-      'parties.acme.agents.shopper.slug: needs a handle of the party, with which the one of its agent begins',
+      'parties.acme.agents.shopper.slug: needs a handle of the party, which is the first part of an agent handle',
     ],
     [
       acme({ agents: { shopper: { createdBy: 'bob' } } }),
@@ -95,7 +95,7 @@ describe('the schema of world files', () => {
           { customer: 'ann', agent: 'shopper' },
         ],
       }),
-      'parties.acme.customers.1: is there already: a party grants an agent once',
+      'parties.acme.customers.1: is a duplicate: a party can grant an agent only once',
     ],
     [
       acme({ customers: { ann: { agent: 'shopper', revokedAt: '-1d' } } }),
@@ -107,7 +107,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ invitations: [{ to: 'x@y.example', agent: 'shopper', status: 'ACCEPTED' }] }),
-      'parties.acme.invitations.0.to: must be a party of this file, for it was ACCEPTED',
+      'parties.acme.invitations.0.to: must be a party of this file, because it was ACCEPTED',
     ],
     [
       acme({ invitations: [{ to: 'ann', agent: 'shopper', cancelReason: 'AGENT_RETIRED' }] }),
@@ -123,7 +123,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ cards: [{ agent: 'seller', merchant: 'Books', maximumAmount: 100 }] }),
-      'parties.acme.cards.0.agent: names no agent: there is shopper here, and party/agent is of another party',
+      'parties.acme.cards.0.agent: names no agent: there is shopper; use party/agent for an agent of another party',
     ],
     [
       acme({ payments: [{ to: 'bob', amount: 100 }] }),
@@ -135,15 +135,15 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ payments: [{ to: 'x@y.example', amount: 100 }] }),
-      'parties.acme.payments.0.to: must be a party of this file, for it is COMPLETED: nobody else took the money',
+      'parties.acme.payments.0.to: must be a party of this file, because the payment is COMPLETED',
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, status: 'PENDING_CLAIM' }] }),
-      'parties.acme.payments.0.to: must be an address that no party of this file has, for it is PENDING_CLAIM',
+      'parties.acme.payments.0.to: must not be the address of a party of this file, because the payment is PENDING_CLAIM',
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, status: 'RETURNED' }] }),
-      'parties.acme.payments.0.status: is of wires: a payment between parties arrives at once',
+      'parties.acme.payments.0.status: is only for wires: a payment between parties arrives at once',
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, agent: 'shopper', actor: 'user' }] }),
@@ -151,7 +151,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ handle: 'a', email: 'a@b.example', users: [{ email: 'A@b.example' }, { email: 'a@b.example' }] }),
-      'parties.acme.users.1.email: stands in the file already, and may only once',
+      'parties.acme.users.1.email: is already used in this file, and must be unique',
     ],
   ])('reports a mistake with its path: %#', (file, mistake) => {
     expect(mistakes(file)).toEqual([mistake])
@@ -159,17 +159,17 @@ describe('the schema of world files', () => {
 
   it.each<[object, string]>([
     [{ status: 'captured', captured: 50 }, 'captured: goes with status partially_captured'],
-    [{ status: 'partially_captured' }, 'captured: says how much was captured'],
+    [{ status: 'partially_captured' }, 'captured: is required with status partially_captured'],
     [
       { status: 'partially_captured', captured: 100 },
-      'captured: must be less than the amount, 100: all of it is status captured',
+      'captured: must be less than the amount, 100; if all of it was captured, use status captured',
     ],
-    [{ status: 'declined' }, 'decline: says why it was declined'],
+    [{ status: 'declined' }, 'decline: is required with status declined'],
     [{ decline: 'insufficient_funds' }, 'decline: goes with status declined'],
     [{ endedAt: '-1d' }, 'endedAt: goes with status captured, partially_captured or reversed'],
     [
       { status: 'captured', refunds: [{ amount: 60 }, { amount: 41 }] },
-      'refunds.1.amount: makes the refunds more than what was captured, 100',
+      'refunds.1.amount: makes the sum of refunds exceed the captured amount, 100',
     ],
   ])('reports contradictions in a purchase: %o', (fields, mistake) => {
     const purchases = [{ amount: 100, ...fields }]
@@ -182,7 +182,7 @@ describe('the schema of world files', () => {
     const world = (more: object) => ({ parties: { acme: { agents: { shopper: {} }, ...more }, ann: { cards } } })
     expect(mistakes(world({ customers: { ann: { agent: 'shopper' } } }))).toEqual([])
     expect(mistakes(world({}))).toEqual([
-      "parties.ann.cards.0.agent: is another party's, which has no grant of this one: enter it among that party's customers",
+      "parties.ann.cards.0.agent: is an agent of another party without a grant from this one: add this party to that party's customers",
     ])
   })
 
