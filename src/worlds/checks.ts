@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Looked, Tell } from './looked.ts'
+import type { CheckContext, Tell } from './check-context.ts'
 import { checkMoney } from './money-checks.ts'
 import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
@@ -12,15 +12,15 @@ export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.Refine
   }
   checkUnique(world, at([]))
   for (const [index, party] of world.parties.entries()) {
-    const looked = { names, world, party, index, tell: at(['parties', index]) }
-    checkPeople(looked)
-    checkAgents(looked)
-    checkConnections(looked)
-    checkMoney(looked)
+    const check = { names, world, party, index, tell: at(['parties', index]) }
+    checkPeople(check)
+    checkAgents(check)
+    checkConnections(check)
+    checkMoney(check)
   }
 }
 
-function checkPeople({ names, party, tell }: Looked): void {
+function checkPeople({ names, party, tell }: CheckContext): void {
   oneDefault(party.wallets, 'wallets', tell)
   for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
     if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
@@ -29,7 +29,7 @@ function checkPeople({ names, party, tell }: Looked): void {
   }
 }
 
-function checkAgents({ names, party, tell }: Looked): void {
+function checkAgents({ names, party, tell }: CheckContext): void {
   for (const [at, agent] of (party.agents ?? []).entries()) {
     const path = ['agents', at] as const
     const byNobody = (createdBy: string | undefined) =>
@@ -63,7 +63,7 @@ function oneDefault(
   for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'is a second default; only one is allowed')
 }
 
-function checkConnections({ names, party, index, tell, world }: Looked): void {
+function checkConnections({ names, party, index, tell, world }: CheckContext): void {
   const ownAgent = (name: string, path: PropertyKey[]) => {
     const agent = names.agent(index, name)
     if (agent?.party !== index) tell(path, `names no agent of the party: ${names.known(party.agents)}`)

@@ -1,4 +1,4 @@
-import type { Looked, Tell } from './looked.ts'
+import type { CheckContext, Tell } from './check-context.ts'
 import type { WorldParty } from './shape.ts'
 
 type Card = NonNullable<WorldParty['cards']>[number]
@@ -7,12 +7,12 @@ type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 
 /** Checks cards, payments and subscriptions against the rest of the file, and their fields against each other. */
-export function checkMoney(looked: Looked): void {
-  const { names, party, index, tell, world } = looked
-  for (const [at, card] of (party.cards ?? []).entries()) checkCard(looked, card, ['cards', at])
+export function checkMoney(check: CheckContext): void {
+  const { names, party, index, tell, world } = check
+  for (const [at, card] of (party.cards ?? []).entries()) checkCard(check, card, ['cards', at])
   for (const [at, payment] of (party.payments ?? []).entries()) {
     const path = ['payments', at]
-    checkAsked(looked, payment, path)
+    checkAsked(check, payment, path)
     const whom = names.whom(index, payment.to)
     const to = [...path, 'to']
     if (whom === undefined) {
@@ -22,32 +22,32 @@ export function checkMoney(looked: Looked): void {
   }
   for (const [at, wire] of (party.wires ?? []).entries()) {
     const path = ['wires', at]
-    checkAsked(looked, wire, path)
+    checkAsked(check, wire, path)
     if (wire.status === 'PENDING_CLAIM') tell([...path, 'status'], 'is only for payments: a wire cannot be claimed')
   }
-  for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(looked, wallet, ['deposits', at, 'wallet'])
+  for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(check, wallet, ['deposits', at, 'wallet'])
   for (const [at, { from, to, agent }] of (party.internalTransfers ?? []).entries()) {
     const path = ['internalTransfers', at]
-    ownWallet(looked, from, [...path, 'from'])
-    ownWallet(looked, to, [...path, 'to'])
+    ownWallet(check, from, [...path, 'from'])
+    ownWallet(check, to, [...path, 'to'])
     if (names.find(party.wallets, from) === names.find(party.wallets, to))
       tell([...path, 'to'], 'must be another wallet')
-    knownAgent(looked, agent, [...path, 'agent'])
+    knownAgent(check, agent, [...path, 'agent'])
   }
   for (const [at, subscription] of (party.subscriptions ?? []).entries()) {
     const path = ['subscriptions', at]
-    ownWallet(looked, subscription.wallet, [...path, 'wallet'])
-    knownAgent(looked, subscription.agent, [...path, 'agent'])
+    ownWallet(check, subscription.wallet, [...path, 'wallet'])
+    knownAgent(check, subscription.agent, [...path, 'agent'])
     if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
       tell([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
     }
   }
 }
 
-function checkCard(looked: Looked, card: Card, path: PropertyKey[]): void {
-  const { tell } = looked
-  knownAgent(looked, card.agent, [...path, 'agent'])
-  ownWallet(looked, card.wallet, [...path, 'wallet'])
+function checkCard(check: CheckContext, card: Card, path: PropertyKey[]): void {
+  const { tell } = check
+  knownAgent(check, card.agent, [...path, 'agent'])
+  ownWallet(check, card.wallet, [...path, 'wallet'])
   const purchases = card.purchases ?? []
   const approved = purchases.flatMap(({ status }, at) => (status === 'declined' ? [] : [at]))
   for (const at of approved.slice(1)) {
@@ -87,13 +87,13 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): voi
 }
 
 function checkAsked(
-  looked: Looked,
+  check: CheckContext,
   { agent, actor, wallet, status, approval }: Payment | Wire,
   path: PropertyKey[],
 ): void {
-  const { tell } = looked
-  knownAgent(looked, agent, [...path, 'agent'])
-  ownWallet(looked, wallet, [...path, 'wallet'])
+  const { tell } = check
+  knownAgent(check, agent, [...path, 'agent'])
+  ownWallet(check, wallet, [...path, 'wallet'])
   if (agent !== undefined && actor === 'user') tell([...path, 'actor'], 'goes without an agent')
   if (approval?.denialReason !== undefined && status !== 'APPROVAL_DENIED') {
     tell([...path, 'approval', 'denialReason'], 'goes with status APPROVAL_DENIED')
@@ -117,13 +117,13 @@ function checkPayment({ status, claimToken }: Payment, isKnown: boolean, path: P
     tell([...path, 'claimToken'], 'is only for recipients who are not in this file')
 }
 
-function ownWallet({ names, party, tell }: Looked, name: string | undefined, path: PropertyKey[]): void {
+function ownWallet({ names, party, tell }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined || names.find(party.wallets, name) !== undefined) return
   tell(path, `names no wallet of the party: ${names.known(party.wallets)}`)
 }
 
 /** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
-function knownAgent({ names, world, party, index, tell }: Looked, name: string | undefined, path: PropertyKey[]): void {
+function knownAgent({ names, world, party, index, tell }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined) return
   const agent = names.agent(index, name)
   if (agent === undefined) {

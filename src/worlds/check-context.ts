@@ -5,7 +5,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 export type Tell = (path: readonly PropertyKey[], message: string) => void
 
 /** The party being checked, and the function that reports its mistakes. */
-export interface Looked {
+export interface CheckContext {
   names: Names
   world: Pick<WorldShape, 'parties'>
   party: WorldParty
