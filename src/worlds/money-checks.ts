@@ -123,7 +123,11 @@ function ownWallet({ names, party, tell }: CheckContext, name: string | undefine
 }
 
 /** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
-function knownAgent({ names, world, party, index, tell }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
+function knownAgent(
+  { names, world, party, index, tell }: CheckContext,
+  name: string | undefined,
+  path: PropertyKey[],
+): void {
   if (name === undefined) return
   const agent = names.agent(index, name)
   if (agent === undefined) {

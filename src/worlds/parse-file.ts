@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type Mistake, mistakeAt, mistakesOf } from './mistakes.ts'
-import { type Place, written } from './written.ts'
+import { type Place, parseText } from './parse-text.ts'
 
 /** An invalid world file, or another invalid file of the sandbox. It has a line for each mistake, with its place. */
 export class WorldFileError extends Error {
@@ -48,7 +48,7 @@ export function parsedFile<Schema extends z.ZodType>(
 ): ParsedFile<z.output<Schema>> {
   if (typeof given !== 'string') return parsed(given, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
   if (Buffer.byteLength(given) > mostBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
-  const { value, mistakes, placeOf } = written(given)
+  const { value, mistakes, placeOf } = parseText(given)
   if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
   const placed = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
   return parsed(value, schema, (found) => inOrder(name, found.map(placed)))

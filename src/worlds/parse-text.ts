@@ -9,7 +9,7 @@ export interface Place {
 }
 
 /** A parsed value, with the place of each of its parts in the text. */
-export interface Written {
+export interface ParsedText {
   value: unknown
   /** Mistakes that make the text unreadable. If there are any, there is no value. */
   mistakes: readonly (Place & Pick<Misplaced, 'says'>)[]
@@ -18,7 +18,7 @@ export interface Written {
 }
 
 /** Parses a text of YAML or JSON. */
-export function written(text: string): Written {
+export function parseText(text: string): ParsedText {
   const lines = new LineCounter()
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset)
