@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { secret } from '../core/secret-fields.ts'
-import { momentMs } from './moments.ts'
+import { momentMs } from './world-times.ts'
 
 /**
  * Accepts an id in the form of the service: a prefix and 32 digits. Lists are ordered by id

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { pathInFile } from '../../src/worlds/fields.ts'
-import { momentMs } from '../../src/worlds/moments.ts'
 import { worldSchema } from '../../src/worlds/schema.ts'
+import { momentMs } from '../../src/worlds/world-times.ts'
 
 /** Returns a world's mistakes as `path: message`. The path is the one in the file. */
 function mistakes(file: unknown): string[] {
