@@ -2,7 +2,7 @@ import { ConfigError } from '../config/load.ts'
 import { type Config, names } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 import { AnotherWorldError } from '../service/seed.ts'
-import { WorldMistakeError } from '../worlds/mistake.ts'
+import { InvalidWorldError } from '../worlds/invalid-world.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { refusedFile, waysOut } from './setting-file.ts'
@@ -26,7 +26,7 @@ export async function orExplainWorld<Value>(
         `${variable} (${flag}) got ${got}, ${error.given}, and the database holds ${error.held}. ${waysOut(databaseUrl)}`,
       )
     }
-    if (!(error instanceof WorldMistakeError)) throw error
+    if (!(error instanceof InvalidWorldError)) throw error
     const refusal = file?.refusal(error.path, error.reason)
     if (refusal !== undefined)
       throw path === undefined ? refusal : refusedFile('world', path, `cannot be used:\n${refusal.message}`)

@@ -1,7 +1,7 @@
 import type { Environment } from '../core/operation.ts'
 import { equalSecrets, newSecret, type System, sha256 } from '../core/system.ts'
 import { digestOfSeeding, otherWorld } from '../worlds/digest.ts'
-import { mistake } from '../worlds/mistake.ts'
+import { refuseWorld } from '../worlds/invalid-world.ts'
 import { seededSecretsOf } from '../worlds/names.ts'
 import type { World } from '../worlds/schema.ts'
 import type { PasswordHashes } from './fill/passwords.ts'
@@ -63,7 +63,7 @@ type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 
 /**
  * Fills an empty store with the world and sets the secrets of its keys.
- * @throws AnotherWorldError, WorldMistakeError.
+ * @throws AnotherWorldError, InvalidWorldError.
  */
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
@@ -104,7 +104,7 @@ function randomSecrets(system: System): Record<Kind, string[]> {
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   const passwords = await passwordsAhead(seeding)
   const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
-  return agent_key?.id ?? mistake(['parties'], 'have no agent with a key, as which this program could act')
+  return agent_key?.id ?? refuseWorld(['parties'], 'have no agent with a key, as which this program could act')
 }
 
 /** Hashes passwords before the transaction, and only if a world with passwords has yet to be filled in. */

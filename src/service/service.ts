@@ -98,7 +98,7 @@ export interface Service {
    * @param secrets The secrets to set. If undefined, one is derived, unless the key already has a secret.
    * @returns The complete credentials, as far as they are known.
    * @throws {AnotherWorldError} If the database holds a different world.
-   * @throws {WorldMistakeError} If the world is impossible.
+   * @throws {InvalidWorldError} If the world is impossible.
    */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** Creates the first party and its owner in an empty store, without money; false if there already is a party. */

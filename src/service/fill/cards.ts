@@ -1,6 +1,6 @@
 import { declines } from '../../../tools/card-transactions.ts'
 import { timestamp } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { declineReason, requireNotFrozen, switched } from '../rules/agent-cards.ts'
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
@@ -45,7 +45,7 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
   const endsMs = builder.moment(card.expiresAt, Number.POSITIVE_INFINITY)
   const atMs = builder.past(card.issuedAt, Math.min(clockMs, endsMs - hourMs), [...path, 'issuedAt'])
   const expiresAtMs = builder.moment(card.expiresAt, atMs + hourMs)
-  if (expiresAtMs <= atMs) mistake([...path, 'expiresAt'], `must be after ${timestamp(atMs)}, when it was issued`)
+  if (expiresAtMs <= atMs) refuseWorld([...path, 'expiresAt'], `must be after ${timestamp(atMs)}, when it was issued`)
   const wallet = builder.payingWallet(index, card.wallet, card.agent)
   const row: AgentCardRow = {
     id: builder.id('pcd', card.id, atMs),
@@ -101,7 +101,7 @@ function planPurchase(builder: WorldBuilder, issued: Issued, purchase: Purchase,
     requireNotFrozen(now, atMs)
     const attempt = { card: now, amountCents: purchase.amount, availableCents: purchase.amount, nowMs: atMs }
     const code = declineReason(attempt)
-    if (code !== null) mistake([...path, 'status'], `must be declined, with decline ${code}. ${declines[code]}`)
+    if (code !== null) refuseWorld([...path, 'status'], `must be declined, with decline ${code}. ${declines[code]}`)
     await insertCardTransaction(tx, row)
     await markAgentCardUsed(tx, now, atMs)
     await builder.post(posting, [wallet], atMs, row.id)
@@ -127,11 +127,14 @@ function planEnd(
   const lapsesMs = createdAtMs + holdLifetimeMs
   if (status === 'authorized') {
     if (lapsesMs > clockMs) return
-    mistake([...path, 'status'], `must be reversed: its hold lapsed at ${timestamp(lapsesMs)}, before the world begins`)
+    refuseWorld(
+      [...path, 'status'],
+      `must be reversed: its hold lapsed at ${timestamp(lapsesMs)}, before the world begins`,
+    )
   }
   const endPath = [...path, 'endedAt']
   const atMs = builder.past(file.endedAt, createdAtMs, endPath, createdAtMs)
-  if (atMs > lapsesMs) mistake(endPath, `must not be after ${timestamp(lapsesMs)}, when its hold lapsed`)
+  if (atMs > lapsesMs) refuseWorld(endPath, `must not be after ${timestamp(lapsesMs)}, when its hold lapsed`)
   const capturedCents = part ?? amountCents
   const isReversed = status === 'reversed'
   const posting = isReversed ? released(wallet.id, amountCents) : captured(wallet.id, amountCents, capturedCents)

@@ -1,5 +1,5 @@
 import { newSecret, sha256, timestamp } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { hashOfToken, invitationToken } from '../operations/steps/answer-invitations.ts'
 import {
@@ -80,10 +80,10 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   const endMs = builder.past(invitation.endedAt, expiredMs, [...path, status === 'EXPIRED' ? 'expiresAt' : 'endedAt'])
   const sentMs = status === 'PENDING' ? clockMs : endMs - dayMs
   const createdAtMs = builder.past(invitation.createdAt, sentMs, [...path, 'createdAt'])
-  if (endMs < createdAtMs) mistake(path, `ended before it was sent, at ${timestamp(createdAtMs)}`)
+  if (endMs < createdAtMs) refuseWorld(path, `ended before it was sent, at ${timestamp(createdAtMs)}`)
   const expiresAtMs = builder.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lastsMs)
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
-    mistake([...path, 'expiresAt'], `must be after ${timestamp(clockMs)}, when the world begins: it is PENDING`)
+    refuseWorld([...path, 'expiresAt'], `must be after ${timestamp(clockMs)}, when the world begins: it is PENDING`)
   }
   const whom = found(builder.names.whom(index, invitation.to))
   const customer = whom.kind === 'party' ? builder.account(whom.party) : null

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts'
 import { withMoney } from '../../core/money.ts'
 import { timestamp } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 
@@ -32,11 +32,11 @@ export class History {
   readonly #events: HistoryEvent[] = []
   #effects = 0
 
-  /** Adds an event. @throws WorldMistakeError before any event is played, if a world causes too many effects. */
+  /** Adds an event. @throws InvalidWorldError before any event is played, if a world causes too many effects. */
   add(event: HistoryEvent): void {
     this.#effects += Math.max(1, event.postings.length)
     if (this.#effects > mostEffects) {
-      mistake(
+      refuseWorld(
         event.path,
         `goes beyond the ${mostEffects} effects that may happen before a world begins; date things later, or leave some out`,
       )
@@ -69,7 +69,7 @@ export class History {
         const opening = balance === undefined ? needed : balance - change
         if (opening < needed) {
           const least = withMoney(needed + change)
-          mistake(
+          refuseWorld(
             [...path, 'balance'],
             `must be at least ${least}, which comes of all that the file says of the wallet`,
           )
@@ -86,7 +86,7 @@ export class History {
         await apply()
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        mistake(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)
+        refuseWorld(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)
       }
     }
   }

@@ -1,6 +1,6 @@
 import { scopes as allScopes } from '../../core/permissions.ts'
 import { sha256 } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { createCredential, unset } from '../store/credentials.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
@@ -41,7 +41,7 @@ export async function insertKeys(builder: WorldBuilder): Promise<void> {
   for (const key of keys) {
     const whole = wholeKey(builder, key)
     if (others.has(whole))
-      mistake([...key.path, 'secret'], 'is the secret of another key of the file, and may be only once')
+      refuseWorld([...key.path, 'secret'], 'is the secret of another key of the file, and may be only once')
     others.add(whole)
     await insertKey(builder, { ...key, isSeeded: seeded.includes(key) }, whole)
   }
@@ -112,7 +112,7 @@ function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, word
   const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${words}`) } = file
   const whole = wholeCredential(kind, environment, secret)
   if (whole !== secret && /^[a-z]{2}_ntl_/.test(secret)) {
-    mistake([...path, 'secret'], `must begin with ${credentialPrefix(kind, environment)}, or have no prefix`)
+    refuseWorld([...path, 'secret'], `must begin with ${credentialPrefix(kind, environment)}, or have no prefix`)
   }
   return whole
 }

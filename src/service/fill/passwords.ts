@@ -1,5 +1,5 @@
 import type { System } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { World } from '../../worlds/schema.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { hashOfPassword } from '../oauth/sign-in.ts'
@@ -14,7 +14,7 @@ const mostPasswords = 100
 
 /**
  * Hashes the passwords in a world. Hashing is deliberately slow, so it happens outside the transaction.
- * @throws WorldMistakeError for more passwords than a world may have.
+ * @throws InvalidWorldError for more passwords than a world may have.
  */
 export async function hashPasswords(world: World, system: System): Promise<PasswordHashes> {
   requireFew(world)
@@ -30,7 +30,7 @@ function requireFew({ parties }: World): void {
   for (const [party, { users = [] }] of parties.entries()) {
     for (const [at, { password }] of users.entries()) {
       if (password !== undefined && ++count > mostPasswords)
-        mistake(
+        refuseWorld(
           ['parties', party, 'users', at, 'password'],
           `is one of more than ${mostPasswords} passwords; a world has at most that`,
         )

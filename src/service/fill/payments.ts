@@ -1,5 +1,5 @@
 import { newId, newSecret, sha256, timestamp } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { limitsPassed } from '../operations/steps/check-spending-limits.ts'
 import type { Beneficiary } from '../operations/transfers.ts'
@@ -246,7 +246,7 @@ async function review(builder: WorldBuilder, sent: Sent): Promise<void> {
   const reasons = reasonsOf(file) ?? (await limitsPassed(tx, { partyId, agentId }, amountCents, createdAtMs))
   if (reasons.length === 0) {
     const why = `it passes no limit that the file has at ${timestamp(createdAtMs)}`
-    mistake([...path, 'status'], `could not be reviewed, for ${why}: set a limit, or give approval.reasons`)
+    refuseWorld([...path, 'status'], `could not be reviewed, for ${why}: set a limit, or give approval.reasons`)
   }
   await insertPayment(tx, { ...row, status: 'IN_REVIEW' })
   const approval: ApprovalRow = {

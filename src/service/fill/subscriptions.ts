@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { subscriptionPaid } from '../rules/ledger.ts'
 import { freezeTerms, type Terms } from '../rules/subscription-terms.ts'
@@ -46,7 +46,7 @@ function planSubscription(builder: WorldBuilder, index: number, file: Subscripti
   const paidAtMs = file.paidAt === undefined ? undefined : builder.past(file.paidAt, clockMs, [...path, 'paidAt'])
   const createdAtMs = builder.past(file.createdAt, paidAtMs ?? clockMs, [...path, 'createdAt'])
   if (paidAtMs !== undefined && paidAtMs < createdAtMs) {
-    mistake([...path, 'paidAt'], `must not be before ${timestamp(createdAtMs)}, when it was created`)
+    refuseWorld([...path, 'paidAt'], `must not be before ${timestamp(createdAtMs)}, when it was created`)
   }
   const terms = termsOf(file, path)
   const open = paidAtMs === undefined ? file.checkoutExpiresAt : null
@@ -84,7 +84,7 @@ function termsOf(file: Subscription, path: Path): Terms {
   try {
     return freezeTerms(file)
   } catch (error) {
-    if (error instanceof Failure) mistake(path, error.message)
+    if (error instanceof Failure) refuseWorld(path, error.message)
     throw error
   }
 }
@@ -108,7 +108,7 @@ function* stepsOf(builder: WorldBuilder, { terms, billing: first, file, paidAtMs
       billing = billed.billing
       yield { ...billed, atMs: billing.updatedAtMs, path }
     }
-    mistake(path, `has more than ${mostSteps} payments behind it`)
+    refuseWorld(path, `has more than ${mostSteps} payments behind it`)
   }
   if (paidAtMs !== undefined) {
     const { charges, ...paid } = payInCheckout(terms, billing, 'approves', paidAtMs)
@@ -131,7 +131,7 @@ function happened(terms: Terms, billing: Billing, event: Event, atMs: number, pa
   try {
     return decide(terms, billing, event, atMs)
   } catch (error) {
-    if (error instanceof Failure) mistake(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)
+    if (error instanceof Failure) refuseWorld(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '../../core/operation.ts'
 import { lastMomentMs, newId, parseTimestamp, type System, timestamp } from '../../core/system.ts'
-import { mistake } from '../../worlds/mistake.ts'
+import { refuseWorld } from '../../worlds/invalid-world.ts'
 import { Names, type Placed, type Whom } from '../../worlds/names.ts'
 import type { World } from '../../worlds/schema.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
@@ -107,8 +107,8 @@ export class WorldBuilder {
   past(text: string | undefined, otherwiseMs: number, path: Path, sinceMs = Number.NEGATIVE_INFINITY): number {
     const { clockMs } = this.context
     const atMs = this.moment(text, otherwiseMs)
-    if (atMs > clockMs) mistake(path, `must not be after ${timestamp(clockMs)}, when the world begins`)
-    if (atMs < sinceMs) mistake(path, `must not be before ${timestamp(sinceMs)}, got ${timestamp(atMs)}`)
+    if (atMs > clockMs) refuseWorld(path, `must not be after ${timestamp(clockMs)}, when the world begins`)
+    if (atMs < sinceMs) refuseWorld(path, `must not be before ${timestamp(sinceMs)}, got ${timestamp(atMs)}`)
     return atMs
   }
 
@@ -187,5 +187,5 @@ const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
 /** Requires a year that ids, clocks and RFC 3339 can express, with room before and after. */
 function requireDate(ms: number, path: Path): number {
   if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
-  return mistake(path, 'must be in the years 1971 to 9995')
+  return refuseWorld(path, 'must be in the years 1971 to 9995')
 }
