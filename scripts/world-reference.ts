@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { fieldsOf, layersOf, layersUnder } from '../src/core/schema-fields.ts'
-import { acceptedOf } from '../src/worlds/mistakes.ts'
+import { acceptedOf } from '../src/worlds/schema-mistakes.ts'
 import { worldShape } from '../src/worlds/shape.ts'
 
 /** Formats a table of a document from its head and its rows. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { type Mistake, mistakeAt, mistakesOf } from './mistakes.ts'
 import { type Place, parseText } from './parse-text.ts'
+import { type Mistake, mistakeAt, mistakesOf } from './schema-mistakes.ts'
 
 /** An invalid world file, or another invalid file of the sandbox. It has a line for each mistake, with its place. */
 export class WorldFileError extends Error {
