@@ -33,7 +33,8 @@ export async function serve(flags: ServeFlags): Promise<void> {
     if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)
     // The rules of an earlier start's file do not survive this start.
     if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
-    const owner = await service.seedPassword(config.sandboxPassword)
+    const isShown = flags.json !== true && process.stdout.isTTY === true
+    const owner = await service.seedPassword(config.sandboxPassword, isShown)
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
     const site = await createSite({ config, service, store, publicUrl, system: realSystem, log, metrics, signals })
     const atOwnPort = await listenForMetrics(config, metrics, log)
@@ -42,7 +43,6 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const listener = await listening
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
-    const isShown = flags.json !== true && process.stdout.isTTY === true
     // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
     const words = flags.json === true ? ready : isShown ? shown : printed

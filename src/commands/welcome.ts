@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { type Config, names, type SettingKey } from '../config/settings.ts'
-import { hostBlock, hostNames, hostSetups, type Start } from '../core/host-setups.ts'
+import { hostBlock, hostNames, hostSetups } from '../core/host-setups.ts'
 import { firstQuestion } from '../core/product.ts'
 import type { SeededCredentials } from '../service/seed.ts'
-import { commandLine, startCommand } from './start-command.ts'
+import { commandLine } from './start-command.ts'
 
 /** The facts that `serve` prints at its start. */
 export interface Welcome {
@@ -24,7 +24,7 @@ export function shown(welcome: Welcome): string {
 
   API key    ${credentials.apiKey ?? (credentials.hasKeys ? unknown('sandboxApiKey') : noKey('create_api_key'))}
   Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? unknown('sandboxAgentKey') : noKey('create_agent_key'))}
-${signIn('Sign in', welcome)}
+${signIn(welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
 ${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}
 Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
@@ -64,36 +64,20 @@ export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys })}\n`
 }
 
-/** Returns the text for a pipe or a file, which may be stored: each key is printed only once, when it is created. */
+/** Returns three lines for a pipe or a file, which may be stored: where everything is, and no secret. */
 export function printed(welcome: Welcome): string {
   const { config, url, publicUrl, credentials } = welcome
   if (credentials.isEmpty) return empty(welcome)
-  const apiKey = credentials.isFirst || config.sandboxApiKey !== undefined ? credentials.apiKey : null
-  const agentKey = credentials.isFirst || config.sandboxAgentKey !== undefined ? credentials.agentKey : null
-  const start = hostStart(config, url, agentKey)
-  return `payments-mcp ${config.environment} is listening on ${url}
-
-  MCP        ${publicUrl}/mcp (sign in with OAuth, or send a key as the bearer)
-${signIn('Sign-in', welcome)}
-  API key    ${apiKey ?? (credentials.hasKeys ? printedBefore(welcome, 'sandboxApiKey') : noKey('create_api_key'))}
-  Agent key  ${agentKey ?? (credentials.hasKeys ? printedBefore(welcome, 'sandboxAgentKey') : noKey('create_agent_key'))}
-  Data       ${withoutCredentials(config.databaseUrl)}
-
-Paste this into the configuration of your AI host (Claude Desktop, Cursor and most others):
-
-${hostBlock('cursor', { start })}
-
-or into .vscode/mcp.json for VS Code:
-
-${hostBlock('vscode', { start })}
-
-Stop with Ctrl+C.
+  const chosen = (['sandboxApiKey', 'sandboxAgentKey', 'sandboxPassword'] as const).map((key) => names(key).variable)
+  return `payments-mcp ${config.environment} is listening on ${url} (AI hosts: ${publicUrl}/mcp; data: ${withoutCredentials(config.databaseUrl)})
+Console: ${publicUrl}/console (${commandLine('console')} opens it signed in)
+Keys and the password are not printed to a pipe or a file: start on a terminal or with --json to see them, or set ${chosen.join(', ')}
 `
 }
 
-function signIn(title: string, { publicUrl, owner: { email, password } }: Welcome): string {
-  if (email === null) return `  ${title}    not possible: the world has no owner`
-  return `  ${title}    ${publicUrl}/sign-in as ${email}\n  Password   ${password ?? unknown('sandboxPassword')}`
+function signIn({ publicUrl, owner: { email, password } }: Welcome): string {
+  if (email === null) return `  Sign in    not possible: the world has no owner`
+  return `  Sign in    ${publicUrl}/sign-in as ${email}\n  Password   ${password ?? unknown('sandboxPassword')}`
 }
 
 function unknown(setting: SettingKey): string {
@@ -102,26 +86,7 @@ function unknown(setting: SettingKey): string {
 
 const noKey = (tool: string) => `(none is created at a start; ${tool} creates one)`
 
-function printedBefore({ config }: Welcome, setting: SettingKey): string {
-  const where = config.environment === 'sandbox' ? 'a terminal shows it; ' : ''
-  return `(printed when it was created; ${where}set ${names(setting).variable} to choose another)`
-}
-
 export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
-
-/** Returns the start of the MCP server for an AI host, from this checkout or installation, with the current Node.js. */
-function hostStart({ environment, databaseUrl, world, secret }: Config, url: string, agentKey: string | null): Start {
-  // The host's own process opens a sandbox on disk, and needs no secret in the host's files for it.
-  const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
-  return startCommand(
-    shareable
-      ? {
-          PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl),
-          ...(world === undefined ? {} : { PAYMENTS_WORLD: resolve(world) }),
-        }
-      : { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_BASE_URL: url, PAYMENTS_KEY: agentKey ?? '<agent key>' },
-  )
-}
 
 /** Makes the path of a database absolute, because a host starts the server in another folder. */
 export function absoluteDatabase(databaseUrl: string): string {

@@ -109,7 +109,7 @@ export interface Service {
    * Sets the owner's password, or generates one if there is none. The password is null if an unknown one exists or
    * there is no owner.
    */
-  seedPassword(given: string | undefined): Promise<{ email: string | null; password: string | null }>
+  seedPassword(given: string | undefined, isSeen?: boolean): Promise<{ email: string | null; password: string | null }>
   /**
    * Creates a one-time link that signs in the first owner, with proof, and leads to `next`; undefined if there is no
    * owner. The link is a secret: show it to a person at a terminal or in a browser, never in a pipe or a log.
@@ -259,7 +259,7 @@ export function createService({
     retireKeys: async () => (await import('./tokens/rotate-keys.ts')).retireKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).lasting(lastingTexts[purpose]),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(lastingTexts[purpose]),
-    seedPassword: (given) => signIn.seedPassword(given),
+    seedPassword: (given, isSeen) => signIn.seedPassword(given, isSeen),
     signInLink: (next) => signIn.linkTo(`${publicUrl()}/sign-in/once/`, next),
     identify: (credential) => identified(admission, credential),
     actAs: (user, key, given) => asUser(dependencies, user, key, given),

@@ -16,6 +16,8 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = isDeep ? commandLineSource : await runResource('cli')
 
+const secret = 'given-secret-0123456789abcdef'
+
 const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
 
 let home: string
@@ -36,19 +38,29 @@ afterEach(async () => {
 })
 
 describe('serve', () => {
-  test('prints its address, its keys once, and a working configuration for a host', async () => {
-    const first = await served()
-    expect(first.text).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\n/)
-    const [apiKey] = /sk_ntl_sandbox_[\w-]{24,}/.exec(first.text) ?? []
-    const [agentKey] = /ak_ntl_sandbox_[\w-]{24,}/.exec(first.text) ?? []
-    expect(await whoami(first.url, apiKey)).toMatchObject({ actorType: 'party', credentialKind: 'api_key' })
-    expect(await whoami(first.url, agentKey)).toMatchObject({ actorType: 'agent', credentialKind: 'agent_key' })
+  test('prints to a pipe where everything is, in three lines without a secret', async () => {
+    const sandbox = `sqlite:${join(home, 'payments-mcp', 'sandbox.sqlite')}`
+    for (const given of [{}, { PAYMENTS_SANDBOX_AGENT_KEY: secret, PAYMENTS_SANDBOX_PASSWORD: secret }]) {
+      const { text, url } = await served(given)
+      const [first = '', second = '', third = '', ...rest] = text.split('\n')
+      expect(first).toBe(`payments-mcp sandbox is listening on ${url} (AI hosts: ${url}/mcp; data: ${sandbox})`)
+      expect(second).toMatch(new RegExp(`^Console: ${url}/console \\(.* console opens it signed in\\)$`))
+      expect(third).toContain('start on a terminal or with --json to see them, or set PAYMENTS_SANDBOX_API_KEY')
+      expect(rest).toEqual([''])
+      expect(text).not.toMatch(/_ntl_|secret-/)
+    }
+  })
 
-    const { command, args, env } = configuration(first.text)
-    expect(forVsCode(first.text)).toEqual({ servers: { payments: { type: 'stdio', command, args, env } } })
+  test('shares its sandbox with the process that an AI host starts', async () => {
+    const { url } = await served({ PAYMENTS_SANDBOX_API_KEY: secret })
     const host = new Client({ name: 'test', version: '1' })
     await host.connect(
-      new StdioClientTransport({ command, args, env: { ...env, XDG_DATA_HOME: home }, stderr: 'ignore' }),
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [cli],
+        env: { XDG_DATA_HOME: home },
+        stderr: 'ignore',
+      }),
     )
     const call = async (name: string, input: Record<string, unknown>) => {
       const result = await host.callTool({ name, arguments: input })
@@ -61,24 +73,13 @@ describe('serve', () => {
     await call('simulate_card_capture', { cardTransactionId: purchase.id, amount: 4200, currency: 'USD' })
     await host.close()
 
-    // The process that the host started and the server share the sandbox.
-    const answer = await fetch(`${first.url}/wallets`, { headers: { Authorization: `Bearer ${apiKey}` } })
+    const answer = await fetch(`${url}/wallets`, { headers: { Authorization: `Bearer sk_ntl_sandbox_${secret}` } })
     const { data } = (await answer.json()) as { data: { attributes: { balance: unknown } }[] }
-    expect(data[0]?.attributes.balance).toEqual({
-      available: 245_800,
-      total: 245_800,
-      currency: 'USD',
-    })
-
-    const second = await served()
-    expect(second.text).not.toMatch(/[sa]k_ntl_sandbox_/)
-    expect(second.text).toContain('PAYMENTS_SANDBOX_AGENT_KEY')
-    expect(await whoami(second.url, agentKey)).toMatchObject({ actorType: 'agent' })
+    expect(data[0]?.attributes.balance).toEqual({ available: 245_800, total: 245_800, currency: 'USD' })
   })
 
   test('accepts given secrets, with or without their prefix, even in a sandbox that has others', async () => {
     await served()
-    const secret = 'given-secret-0123456789abcdef'
     const again = await served({
       PAYMENTS_SANDBOX_API_KEY: secret,
       PAYMENTS_SANDBOX_AGENT_KEY: `ak_ntl_sandbox_${secret}`,
@@ -87,15 +88,7 @@ describe('serve', () => {
     expect(await whoami(again.url, `ak_ntl_sandbox_${secret}`)).toMatchObject({ actorType: 'agent' })
   })
 
-  test('in memory, configures the host to reach it by address and key', async () => {
-    const { text, url } = await served({ PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
-    const { env } = configuration(text)
-    expect(env.PAYMENTS_BASE_URL).toBe(url)
-    expect(await whoami(url, env.PAYMENTS_KEY)).toMatchObject({ actorType: 'agent' })
-  })
-
   test('in production has no simulations, and its keys are production keys', async () => {
-    const secret = 'given-secret-0123456789abcdef'
     const { url } = await served({ PAYMENTS_ENVIRONMENT: 'production', PAYMENTS_SANDBOX_AGENT_KEY: secret })
     expect(await whoami(url, `ak_ntl_prod_${secret}`)).toMatchObject({ actorType: 'agent' })
     const headers = { Authorization: `Bearer ak_ntl_prod_${secret}` }
@@ -241,7 +234,7 @@ async function served(env: Record<string, string> = {}) {
   let text = ''
   for await (const chunk of child.stdout ?? []) {
     text += chunk
-    if (text.includes('Ctrl+C')) break
+    if (text.endsWith('\n')) break
   }
   const url = /listening on (\S+)/.exec(text)?.[1]
   if (url === undefined) throw new Error(`It did not start: ${text}`)
@@ -260,16 +253,6 @@ async function ended(command: string, args: string[], env: Record<string, string
   const [stdout, stderr] = await Promise.all([read(child.stdout), read(child.stderr)])
   await exit
   return { stdout, stderr, exitCode: child.exitCode }
-}
-
-function configuration(text: string): { command: string; args: string[]; env: Record<string, string> } {
-  const json = /^\{\n[\s\S]*?^\}$/m.exec(text)?.[0]
-  return JSON.parse(json ?? '').mcpServers.payments
-}
-
-/** Returns the printed configuration for VS Code, which names the servers differently from most hosts. */
-function forVsCode(text: string): unknown {
-  return JSON.parse(/VS Code:\n\n(^\{\n[\s\S]*?^\}$)/m.exec(text)?.[1] ?? '')
 }
 
 async function whoami(url: string, key: string | undefined) {

@@ -25,7 +25,7 @@ export async function serve(args: readonly string[], env: Record<string, string>
   let text = ''
   for await (const chunk of child.stdout) {
     text += chunk
-    if (text.includes('Ctrl+C')) break
+    if (text.endsWith('\n')) break
   }
   const url = /listening on (\S+)/.exec(text)?.[1]
   if (url === undefined) throw new Error(`It did not start: ${text}${errors}`)

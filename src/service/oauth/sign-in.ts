@@ -163,17 +163,20 @@ export class SignIn {
   }
 
   /**
-   * Sets the owner's password, or generates one if there is none. The password is null if an unknown one exists or
-   * there is no owner.
+   * Sets the owner's password, or generates one if there is none and a person will see it. The password is null if an
+   * unknown one exists, none was generated, or there is no owner.
    */
-  async seedPassword(given: string | undefined): Promise<{ email: string | null; password: string | null }> {
+  async seedPassword(
+    given: string | undefined,
+    isSeen = true,
+  ): Promise<{ email: string | null; password: string | null }> {
     const { store, system } = this.#dependencies
     const { user, stored } = await store.read(async (tx) => {
       const owner = await firstOwner(tx)
       return { user: owner, stored: owner && (await findPassword(tx, owner.id)) }
     })
     if (user === undefined) return { email: null, password: null }
-    if (given === undefined && stored !== undefined) return { email: user.email, password: null }
+    if (given === undefined && (stored !== undefined || !isSeen)) return { email: user.email, password: null }
     const password = given ?? newSecret(system, 12)
     const same = given !== undefined && stored !== undefined && (await matches(given, stored.hash, system))
     if (same) return { email: user.email, password }
