@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../../src/service/store/engine/store.ts'
+import { insertWallet } from '../../src/service/store/wallets.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addWallet, times, wallet, walletIds } from './wallets.ts'
 
@@ -102,6 +103,18 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     const kept = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
     expect(kept).toEqual(Array.from({ length: 100 }, (_, index) => index).filter((index) => index % 3 !== 0))
     expect(await walletIds(store)).toEqual(kept.map((index) => `wal_${String(index).padStart(2, '0')}`))
+  })
+
+  test('undoes one of several simultaneous transactions whose last write fails, and no other', async () => {
+    const insertTwice = (id: string) => async (tx: Transaction) => {
+      await insertWallet(tx, { ...wallet, id })
+      await insertWallet(tx, { ...wallet, id })
+    }
+    const insertOnce = (id: string) => (tx: Transaction) => insertWallet(tx, { ...wallet, id })
+    const works = [insertOnce('wal_1'), insertTwice('wal_2'), insertOnce('wal_3'), insertTwice('wal_4')]
+    const outcomes = await Promise.allSettled(works.map((work) => store.transaction(work)))
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(await walletIds(store)).toEqual(['wal_1', 'wal_3'])
   })
 
   test('runs a stale transaction again, from nothing', async () => {

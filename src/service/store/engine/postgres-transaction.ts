@@ -11,6 +11,7 @@ import { DeferredItems } from './deferred-items.ts'
 import { directKysely } from './direct-kysely.ts'
 import { Journal } from './journal.ts'
 import type { KeyWrapping } from './key-wrapping.ts'
+import { PendingWrites, readsOnly } from './pending-writes.ts'
 import type { Session } from './postgres-session.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Finish, Transaction } from './store.ts'
@@ -25,13 +26,6 @@ export interface Surroundings {
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'apart' | 'shared'> {
   /** Called before a statement that only a rollback of the whole transaction can undo. */
   mayWriteEarly(): void
-}
-
-/** A statement that waits to be sent, or the place of a savepoint, which is only created if a statement follows it. */
-type Pending = { query: CompiledQuery; what: string | undefined } | Level
-
-interface Level {
-  savepoint: string
 }
 
 /**
@@ -52,8 +46,7 @@ export class PostgresTransaction implements Transaction {
   readonly #mayWriteEarly: () => void
   readonly #endings = new DeferredItems()
   #db: Kysely<Tables> | undefined
-  #pending: Pending[] = []
-  #depth = 0
+  readonly #pending: PendingWrites
 
   constructor({ clock, wrapping }: Surroundings, session: Session, footing: Footing) {
     this.clock = clock
@@ -65,6 +58,12 @@ export class PostgresTransaction implements Transaction {
     this.shared = footing.shared
     this.#session = session
     this.#mayWriteEarly = footing.mayWriteEarly
+    const receiver = {
+      write: (query: CompiledQuery, what: string | undefined) => session.send(query, this, what),
+      create: (savepoint: string) => session.send({ sql: `savepoint ${savepoint}`, parameters: [] }, this),
+      rollbackTo: (savepoint: string) => session.rollbackTo(savepoint, this),
+    }
+    this.#pending = new PendingWrites(receiver, this.#endings)
   }
 
   /** Created only for code that builds its own queries. The hot paths use prepared ones. */
@@ -75,15 +74,16 @@ export class PostgresTransaction implements Transaction {
 
   async query<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const isWrite = !readsOnly(query)
-    if (isWrite || this.#pending.some((one) => 'query' in one)) {
+    if (isWrite || !this.#pending.isEmpty) {
       this.#mayWriteEarly()
-      this.#send(isWrite ? this.#pending.length : this.#endOfWrites())
+      if (isWrite) this.#pending.sendAll()
+      else this.#pending.send()
     }
     return this.#session.run(query, this)
   }
 
   async write(query: CompiledQuery, what?: string): Promise<void> {
-    this.#pending.push({ query, what })
+    this.#pending.add(query, what)
   }
 
   atEnd<Item>(finish: Finish<Item>, item: Item): void {
@@ -94,46 +94,14 @@ export class PostgresTransaction implements Transaction {
     return this.#endings.for(finish)
   }
 
-  async savepoint<T>(work: () => Promise<T>): Promise<T> {
-    this.#depth += 1
-    const { count } = this.#endings
-    const level: Level = { savepoint: `level_${this.#depth}` }
-    this.#pending.push(level)
-    try {
-      const result = await work()
-      // A later failure does not undo this work. If the savepoint was never sent, it need not be created at all.
-      this.#pending = this.#pending.filter((one) => one !== level)
-      return result
-    } catch (error) {
-      this.#endings.backTo(count)
-      const at = this.#pending.indexOf(level)
-      if (at >= 0) this.#pending.length = at
-      else {
-        this.#pending = []
-        await this.#session.rollbackTo(level.savepoint, this)
-      }
-      throw error
-    } finally {
-      this.#depth -= 1
-    }
+  savepoint<T>(work: () => Promise<T>): Promise<T> {
+    return this.#pending.savepoint(work)
   }
 
   /** Runs the deferred finishes, and sends all writes that wait. */
   async finish(): Promise<void> {
     await this.#endings.run(this)
-    this.#send(this.#endOfWrites())
-  }
-
-  /** Returns how many pending entries to send: a savepoint that no write follows is not created. */
-  #endOfWrites(): number {
-    return this.#pending.findLastIndex((one) => 'query' in one) + 1
-  }
-
-  #send(count: number): void {
-    for (const one of this.#pending.splice(0, count)) {
-      if ('savepoint' in one) this.#session.send({ sql: `savepoint ${one.savepoint}`, parameters: [] }, this)
-      else this.#session.send(one.query, this, one.what)
-    }
+    this.#pending.send()
   }
 }
 
@@ -141,11 +109,4 @@ const kyselyDialect = {
   adapter: new PostgresAdapter(),
   compiler: new PostgresQueryCompiler(),
   createIntrospector: (db: Kysely<Tables>) => new PostgresIntrospector(db),
-}
-
-/** Returns whether a query changes nothing and locks nothing. */
-function readsOnly({ query, sql }: CompiledQuery): boolean {
-  return (
-    query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b(?!.*\bfor update\b)/is.test(sql))
-  )
 }

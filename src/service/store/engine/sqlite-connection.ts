@@ -98,9 +98,9 @@ interface PreparedStatement {
   lastUse: number
 }
 
-/** Returns a Kysely whose queries run at once on the connection. */
-export function kyselyOver(connection: Connection): Kysely<Tables> {
-  return directKysely(dialect, async (query) => connection.query(query))
+/** Returns a Kysely whose queries are run by `run`. */
+export function kyselyOver(run: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>): Kysely<Tables> {
+  return directKysely(dialect, run)
 }
 
 /** Kysely's adapter keeps schema changes out of transactions because of old drivers. SQLite does not need that. */

@@ -8,7 +8,7 @@ import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked } from './sqlite-connection.ts'
 import { createPrivateFile, isEmpty, makePrivate, ownFiles, requireUsableFile, watchFiles } from './sqlite-file.ts'
-import { SqliteTransaction } from './sqlite-transaction.ts'
+import { SpoiledError, SqliteTransaction } from './sqlite-transaction.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 
 interface OpenSqlite {
@@ -22,8 +22,8 @@ interface OpenSqlite {
  * Opens a store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
  *
  * One connection commits transactions in groups. The cost of a transaction is the commit's wait for the disk, so all
- * that arrive meanwhile share the next commit. Each runs under a savepoint, in sequence, and is answered when the group
- * is durable.
+ * that arrive meanwhile share the next commit. They run in sequence, and are answered when the group is durable. One that
+ * reads after it wrote does so under a savepoint. If another fails amid its last writes, the group runs again with savepoints.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
@@ -201,14 +201,29 @@ class GroupCommittingStore implements Store {
     }
   }
 
+  /** Commits a group of waiting jobs. If one spoils it, all run again, each under a savepoint. */
   async #commitGroup(): Promise<void> {
     const group: Job[] = []
-    try {
-      await whenUnlocked(this.#system, () => this.#connection.begin())
+    let isSpoiled = false
+    const nextJobs = function* (this: GroupCommittingStore) {
       for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
         group.push(job)
-        await this.#attempt(job)
-        if (group.length === groupLimit) break
+        yield job
+        if (group.length === groupLimit) return
+      }
+    }
+    try {
+      await whenUnlocked(this.#system, () => this.#connection.begin())
+      try {
+        for (const job of nextJobs.call(this)) await this.#attempt(job, false)
+      } catch (error) {
+        if (!(error instanceof SpoiledError)) throw error
+        isSpoiled = true
+      }
+      if (isSpoiled) {
+        this.#connection.command('rollback')
+        await whenUnlocked(this.#system, () => this.#connection.begin())
+        for (const job of group) await this.#attempt(job, true)
       }
       this.#checkFiles()
       this.#connection.command('commit')
@@ -223,17 +238,14 @@ class GroupCommittingStore implements Store {
   }
 
   /** Runs a job and decides how it will be settled. Throws only errors that undo the whole group. */
-  async #attempt(job: Job): Promise<void> {
+  async #attempt(job: Job, isCareful: boolean): Promise<void> {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
-      this.#connection.command('savepoint job')
       try {
-        const value = await this.#tx.run(job.work)
-        this.#connection.command('release job')
+        const value = await this.#tx.run(job.work, isCareful)
         job.settle = () => job.resolve(value)
         return
       } catch (error) {
-        this.#connection.command('rollback to job')
-        this.#connection.command('release job')
+        if (error instanceof SpoiledError) throw error
         job.settle = () => job.reject(error)
         if (!(error instanceof StaleWriteError)) return
       }

@@ -1,0 +1,94 @@
+import type { CompiledQuery } from 'kysely'
+import type { DeferredItems } from './deferred-items.ts'
+
+/** A statement that waits to be sent, or the place of a savepoint, which is only created if a statement follows it. */
+type Pending = { query: CompiledQuery; what: string | undefined } | Level
+
+interface Level {
+  savepoint: string
+}
+
+/** The connection that pending statements are sent on. */
+interface Receiver {
+  write(query: CompiledQuery, what: string | undefined): void
+  create(savepoint: string): void
+  rollbackTo(savepoint: string): void | Promise<void>
+}
+
+/**
+ * The writes of one job that were not sent yet. They are sent together when the work is done or reads again, so work that reads
+ * first and writes then leaves nothing behind if it is refused.
+ */
+export class PendingWrites {
+  readonly #receiver: Receiver
+  readonly #endings: DeferredItems
+  #pending: Pending[] = []
+  #depth = 0
+
+  constructor(receiver: Receiver, endings: DeferredItems) {
+    this.#receiver = receiver
+    this.#endings = endings
+  }
+
+  get isEmpty(): boolean {
+    return this.#endOfWrites() === 0
+  }
+
+  add(query: CompiledQuery, what: string | undefined): void {
+    this.#pending.push({ query, what })
+  }
+
+  /** Sends all writes. A savepoint that no write follows is not created. */
+  send(): void {
+    this.#send(this.#endOfWrites())
+  }
+
+  /** Sends all writes, and creates all savepoints, for a statement that writes at once. */
+  sendAll(): void {
+    this.#send(this.#pending.length)
+  }
+
+  async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    this.#depth += 1
+    const { count } = this.#endings
+    const level: Level = { savepoint: `level_${this.#depth}` }
+    this.#pending.push(level)
+    try {
+      const result = await work()
+      // A later failure does not undo this work. If the savepoint was never sent, it need not be created at all.
+      this.#pending = this.#pending.filter((one) => one !== level)
+      return result
+    } catch (error) {
+      this.#endings.backTo(count)
+      const at = this.#pending.indexOf(level)
+      if (at >= 0) this.#pending.length = at
+      else {
+        this.#pending = []
+        await this.#receiver.rollbackTo(level.savepoint)
+      }
+      throw error
+    } finally {
+      this.#depth -= 1
+    }
+  }
+
+  #endOfWrites(): number {
+    return this.#pending.findLastIndex((one) => 'query' in one) + 1
+  }
+
+  #send(count: number): void {
+    for (let left = count; left > 0; left -= 1) {
+      const one = this.#pending.shift()
+      if (one === undefined) return
+      if ('savepoint' in one) this.#receiver.create(one.savepoint)
+      else this.#receiver.write(one.query, one.what)
+    }
+  }
+}
+
+/** Returns whether a query changes nothing and locks nothing. */
+export function readsOnly({ query, sql }: CompiledQuery): boolean {
+  return (
+    query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b(?!.*\bfor update\b)/is.test(sql))
+  )
+}
