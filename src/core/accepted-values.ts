@@ -26,7 +26,7 @@ export function idPrefixOf(pattern: unknown): string | undefined {
 export function patternInWords(pattern: string | undefined): string {
   const prefix = idPrefixOf(pattern)
   if (prefix === undefined) return `of the form ${pattern}`
-  return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' and goes on with 32 digits 0-9a-f' : ''}`
+  return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' followed by 32 digits 0-9a-f' : ''}`
 }
 
 /** Text formats in words. */

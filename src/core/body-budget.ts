@@ -159,12 +159,12 @@ export class BodyBudget {
 
 function tooManyOf(name: string, most: number): Failure {
   const sender = name.startsWith('address ') ? 'this address' : 'this credential'
-  const detail = `${most} bytes of request bodies from ${sender} are arriving already, which is the most at one time. Nothing was carried out: complete or close the requests that you began, and send this one again in a second.`
+  const detail = `${most} bytes of request bodies from ${sender} are already arriving, the most at one time. Nothing was done: finish or close the open requests, and send this one again in a second.`
   return new Failure('rate_limited', { detail, retryAfterSeconds: 1 })
 }
 
 function tooManyOfAll(): Failure {
   const detail =
-    'As many request bodies are arriving as the service reads at one time. Nothing was carried out: send the request again in a second.'
+    'The service is reading as many request bodies as it can. Nothing was done: send the request again in a second.'
   return new Failure('service_unavailable', { detail, retryAfterSeconds: 1 })
 }

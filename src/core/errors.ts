@@ -8,7 +8,7 @@ export const errorTable = {
   invalid_value: {
     status: 400,
     detail: 'A value is not valid.',
-    next: 'Correct the value that the source names and send the request again with a new idempotency key.',
+    next: 'Correct the value that source points to and send the request again with a new idempotency key.',
   },
   missing_instance_id: {
     status: 400,
@@ -38,27 +38,27 @@ export const errorTable = {
   not_found: {
     status: 404,
     detail: 'There is no such resource.',
-    next: 'Check the id; list the resources to find the right one; name the customer (customerPartyId) it belongs to.',
+    next: 'Check the id, or list the resources to find the right one. If it belongs to a customer, send customerPartyId.',
   },
   conflict: {
     status: 409,
     detail: 'The request conflicts with the current state.',
-    next: 'Read the resource again and decide anew.',
+    next: 'Read the resource again, then decide how to continue.',
   },
   card_purchase_simulation_not_allowed: {
     status: 409,
     detail: 'The state of the card purchase does not allow this action.',
-    next: 'Read the card transaction: only an authorized purchase can be captured, reversed or expired, once, and only a captured one refunded.',
+    next: 'Read the card transaction. An authorized purchase can be captured, reversed or expired, once; a captured one can be refunded.',
   },
   mfa_required: {
     status: 428,
     detail: 'The action needs a recent multi-factor verification.',
-    next: 'A person has to verify with a second factor; then send the request again with a new idempotency key.',
+    next: 'A person must verify with a second factor; then send the request again with a new idempotency key.',
   },
   rate_limited: {
     status: 429,
     detail: 'Too many requests with this credential.',
-    next: 'Wait for the seconds that Retry-After names, then send the request again with the same idempotency key.',
+    next: 'Wait the number of seconds in Retry-After, then send the request again with the same idempotency key.',
   },
   server_error: {
     status: 500,

@@ -26,7 +26,7 @@ export const heldMs = 10 * 60_000
 export const mostHeld = 20
 
 export const tooManyHeld =
-  'Too many calls wait for a decision already. Tell the person to decide on those first; call again when they did.'
+  'Too many calls are already waiting for a decision. Ask the person to decide on them first, then call again.'
 
 export type Answer = 'yes' | 'no'
 

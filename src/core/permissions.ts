@@ -156,7 +156,7 @@ export type Scope = (typeof scopes)[number]
  * consent page. A scope also allows everything that the scopes in its `includes` allow.
  */
 export const oauthScopes = {
-  'payments:read': { words: 'See wallets, balances, payments, subscriptions and what was done', includes: [] },
+  'payments:read': { words: 'See wallets, balances, payments, subscriptions and the activity', includes: [] },
   'payments:write': {
     words: 'Make payments and transfers, and decide on approvals and subscriptions',
     includes: ['payments:read'],

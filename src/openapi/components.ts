@@ -21,7 +21,7 @@ export const headerParameters = {
     name: 'Idempotency-Key',
     in: 'header',
     required: true,
-    description: 'Names one logical operation: generate it once, send it again with every retry.',
+    description: 'Identifies one logical operation: generate it once, and send the same one with every retry.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
   InstanceIdOfAgents: {
@@ -42,7 +42,7 @@ export const headerParameters = {
     name: 'X-Agent-ID',
     in: 'header',
     required: false,
-    description: 'Attributes a request of a party API key to an agent. Omit it with a credential of an agent.',
+    description: "Attributes a request with a party API key to an agent. Omit it with an agent's own credential.",
     schema: { type: 'string', pattern: '^agt_[0-9a-f]{32}$', maxLength: 36 },
   },
 }
@@ -90,8 +90,8 @@ export const errorSchema: JsonSchema = {
       properties: {
         supportId: { type: 'string' },
         retryable: { type: 'boolean', description: 'Accepted but not resolved yet: repeat with the same key' },
-        minimum: { type: 'integer', description: 'The least that is accepted where the source points' },
-        maximum: { type: 'integer', description: 'The most that is accepted where the source points' },
+        minimum: { type: 'integer', description: 'The smallest value that the field in source accepts' },
+        maximum: { type: 'integer', description: 'The largest value that the field in source accepts' },
         limitScope: { type: 'string', enum: ['merchant', 'program'] },
         connectionStatus: { type: 'string', enum: ['login_required', 'disconnected'] },
         provider: {

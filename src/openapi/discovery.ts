@@ -72,7 +72,7 @@ export function aiCatalog({ environment, publicUrl, about }: Deployment) {
       {
         identifier: identifier('openapi'),
         displayName: `${titleIn(environment)} API`,
-        description: 'The same as a REST API.',
+        description: 'The same operations as a REST API.',
         type: mediaTypes.openApi,
         url: `${publicUrl}/openapi.json`,
       },

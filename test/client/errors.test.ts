@@ -51,7 +51,7 @@ test('an unknown code is advised by its status', async () => {
 test('advice mentions a key only if there is one', async () => {
   const { client } = scriptedClient([refusing(400, 'invalid_value')])
   const error = await thrown(client.operations.getAgentCard({ cardId }))
-  expect((error as ApiError).next).toBe('Correct the value that the source names and send the request again.')
+  expect((error as ApiError).next).toBe('Correct the value that source points to and send the request again.')
 })
 
 test('the timeout of a simulation has its own form', async () => {

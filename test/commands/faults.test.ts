@@ -58,10 +58,10 @@ faults:
       'wrong.yaml:3:7 faults[0].operation got "issue_agent_crad"; it accepts the name of an operation, or * (did you mean issue_agent_card?).',
       'wrong.yaml:4:5 faults[1].operation is missing: at least one is required: operation (its name, or *) or path.',
       'wrong.yaml:5:5 faults[2].code is required for error: a code of the error table, such as rate_limited.',
-      'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is what the fault error answers; omit it for slow.',
+      'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is only for the fault error; omit it for slow.',
       'wrong.yaml:7:7 faults[4].id got "a"; it accepts another name: a is an earlier rule of the file.',
-      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts another: stale is for what reads, and create_payment does not.',
-      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts another: no rule hits clear_sandbox_faults, so that it is always at hand.',
+      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts another: stale is only for operations that read, and create_payment is not one.',
+      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts another: no rule can make clear_sandbox_faults fail, so that it always works.',
       '',
     ])
   },

@@ -17,7 +17,9 @@ function usedUp() {
 test('a credential that has used up its share is refused without being looked up', () => {
   const { arrive, body } = usedUp()
   for (let count = 0; count < 10; count++) {
-    expect(() => arrive('known', 500_000)).toThrow('1000000 bytes of request bodies from this credential are arriving')
+    expect(() => arrive('known', 500_000)).toThrow(
+      '1000000 bytes of request bodies from this credential are already arriving',
+    )
   }
   expect(() => arrive('other', 500_000)).not.toThrow()
   body.end()
@@ -27,10 +29,12 @@ test('a credential that has used up its share is refused without being looked up
 test('while credentials are looked up, one takes at most half of the budget, and all of them no more than the budget', () => {
   const { arrive } = usedUp()
   const first = arrive('one', 500_000)
-  expect(() => arrive('one', 500_000)).toThrow('100000 bytes of request bodies from this credential are arriving')
+  expect(() => arrive('one', 500_000)).toThrow(
+    '100000 bytes of request bodies from this credential are already arriving',
+  )
   arrive('two', 500_000)
   arrive('three', 500_000)
-  expect(() => arrive('four', 500_000)).toThrow('As many request bodies are arriving')
+  expect(() => arrive('four', 500_000)).toThrow('The service is reading as many request bodies as it can')
   first.end()
   expect(() => arrive('four', 500_000)).not.toThrow()
 })
@@ -45,6 +49,6 @@ test("small bodies, and bodies longer than any share, are left to the entry poin
 test('another credential of the same key has the same share', () => {
   const { arrive } = usedUp()
   const second = arrive('second', 500_000)
-  expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential are arriving already')
-  expect(() => arrive('second', 500_000)).toThrow('from this credential are arriving already')
+  expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential are already arriving')
+  expect(() => arrive('second', 500_000)).toThrow('from this credential are already arriving')
 })

@@ -212,7 +212,7 @@ test('in production there is no bank, so no test account makes money', async () 
   const world = await createWorld(sqlite, { environment: 'production' })
   const answer = await world.post('/external-accounts/processor-token', usual, { key: world.apiKey })
   expectRefusal(answer, 'not_implemented')
-  expect(answer.json.errors[0].detail).toContain('no bank')
+  expect(answer.json.errors[0].detail).toContain('not connected to a bank')
   await world.drop()
 })
 

@@ -60,7 +60,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['error; code=broken', /with a code of the error table/],
     ['error; code=constructor', /with a code of the error table, such as rate_limited, got "code=constructor"/],
     ['reset; afterMs=1', /no parameter of reset/],
-    ['empty_page', /get_wallet|whoami cannot meet: send error/],
+    ['empty_page', /does not apply to (get_wallet|whoami): send error/],
     ['stale', /set a rule with the fault stale/],
   ])('%j is refused', async (fault, words) => {
     const { status, json } = await world.get('/whoami', named(fault))

@@ -143,13 +143,13 @@ describe('a rule of faults', () => {
   test.each([
     [{ fault: 'reset' }, 'operation', /At least one is required/],
     [{ operation: 'issue_agent_crad', fault: 'reset' }, 'operation', /Did you mean issue_agent_card\?/],
-    [{ operation: 'set_sandbox_fault', fault: 'reset' }, 'operation', /no rule hits set_sandbox_fault/],
+    [{ operation: 'set_sandbox_fault', fault: 'reset' }, 'operation', /no rule can make set_sandbox_fault fail/],
     [{ operation: 'whoami', fault: 'error' }, 'code', /code is required for error/],
     [{ operation: 'whoami', fault: 'slow', code: 'conflict' }, 'code', /omit it for slow/],
     [{ operation: 'whoami', fault: 'reset', afterMs: 5 }, 'afterMs', /omit it for reset/],
     [{ operation: 'whoami', fault: 'reset', seed: '1' }, 'seed', /when.probability/],
-    [{ operation: 'issue_agent_card', fault: 'stale' }, 'fault', /for what reads/],
-    [{ operation: 'whoami', fault: 'empty_page' }, 'fault', /for what lists/],
+    [{ operation: 'issue_agent_card', fault: 'stale' }, 'fault', /for operations that read/],
+    [{ operation: 'whoami', fault: 'empty_page' }, 'fault', /for operations that list/],
     [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /another name/],
     [{ operation: 'whoami', fault: 'slow', afterMs: 120_001 }, 'afterMs', /120000/],
     [{ operation: 'whoami', fault: 'reset', when: { nth: 0 } }, 'when/nth', /1/],
@@ -179,7 +179,7 @@ describe('a rule of faults', () => {
       { key: world.apiKey },
     )
     expect([status, json.errors[0].code]).toEqual([409, 'conflict'])
-    await expect(world.service.faults.load([...many, ...many])).rejects.toThrow('At most 100 rules fit.')
+    await expect(world.service.faults.load([...many, ...many])).rejects.toThrow('At most 100 rules are allowed.')
     await world.service.faults.load([])
   })
 

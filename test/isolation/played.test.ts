@@ -62,7 +62,7 @@ onEachDatabase('a party that answers for itself', (database) => {
       for (const { status, json } of answers) {
         const refusal = status === 409 ? String(json.errors[0].detail) : ''
         if (status === 409) expect(left, name).toEqual(nothing)
-        answered[name] = / answers for itself: .*( Send |To end it|signed in, at )/.test(refusal)
+        answered[name] = / cannot be simulated: .*( [Ss]end |To end it|sign in and do it at )/.test(refusal)
           ? 'refused'
           : `${status} ${refusal}`.trim()
       }

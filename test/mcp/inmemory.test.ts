@@ -104,7 +104,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
       status: 409,
       detail: 'It is card_purchase_simulation_not_allowed.',
       supportId: 'req_1',
-      next: expect.stringContaining('Call get_card_transaction: only an authorized purchase'),
+      next: expect.stringContaining('Call get_card_transaction: an authorized purchase'),
     })
   })
 

@@ -237,7 +237,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const expected = {
       'run a': ['agreed', 'approve_approval', byOwner],
       'run b': ['disagreed', 'deny_approval', byOwner],
-      'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, in the customer’s place, decided.'],
+      'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, on behalf of the customer, decided.'],
     }
     const [later, notes] = [await asked('run e', {}), [] as RunNote[]]
     const { host, close } = await connected(world, hosts[3].open, {

@@ -118,7 +118,7 @@ describe('a payer', () => {
     const wrong: [{ number?: string; expiry?: string; cvv?: string }, string, string][] = [
       [{ number: '' }, 'Card number', 'Enter the card number: 12 to 19 digits.'],
       [{ number: '4242 4242 4242 4241' }, 'Card number', 'This is not a card number: check its digits.'],
-      [{ number: '5555 5555 5555 4444' }, 'Card number', 'The sandbox takes its test cards only'],
+      [{ number: '5555 5555 5555 4444' }, 'Card number', 'The sandbox accepts only its test cards'],
       [{ expiry: '13/30' }, 'Expires', 'Enter the expiration as month and year: MM/YY.'],
       [{ expiry: '12/25' }, 'Expires', 'The card has expired'],
       [{ cvv: '12' }, 'Security code', 'Enter the security code: 3 or 4 digits.'],

@@ -159,7 +159,7 @@ test('a screen reader announces the pages as intended', async () => {
       - region "If you allow it, it may":
         - heading "If you allow it, it may" [level=2]
         - list:
-          - listitem: See wallets, balances, payments, subscriptions and what was done
+          - listitem: See wallets, balances, payments, subscriptions and the activity
           - listitem: Issue cards for single purchases, and use them
       - group "It acts as this agent":
         - text: It acts as this agent

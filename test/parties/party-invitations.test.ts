@@ -90,7 +90,7 @@ onEachDatabase('invitations to a party', (database) => {
       ]),
     ).json
     expect(failing.data).toMatchObject([{ attributes: { email: 'eve@example.com' } }])
-    const error = `ada@example.com is invited as ADMIN already. Revoke ${first.id} to invite them as MEMBER.`
+    const error = `ada@example.com is already invited as ADMIN. Revoke ${first.id} to invite them as MEMBER.`
     expect(failing.meta).toStrictEqual({ failed: [{ email: 'ada@example.com', error }] })
     expectRefusal(await invite([bob, { ...bob, email: 'BOB@example.com' }]), 'invalid_value', {
       status: 422,
@@ -110,7 +110,9 @@ onEachDatabase('invitations to a party', (database) => {
     await expect(accept(url)).rejects.toThrow('Only a pending invitation can change, and this one is ACCEPTED.')
     const { data, meta } = ok(await invite([ada])).json
     expect(data).toEqual([])
-    expect(meta.failed).toMatchObject([{ email: 'ada@example.com', error: expect.stringContaining('is a member') }])
+    expect(meta.failed).toMatchObject([
+      { email: 'ada@example.com', error: expect.stringContaining('already a member') },
+    ])
   })
 
   test('nobody joins with an expired one, and the person can be invited again', async () => {
@@ -133,7 +135,7 @@ onEachDatabase('invitations to a party', (database) => {
     const { url } = await invited(ada)
     const theirs = ok(await invite([ada], other.apiKey)).json.data[0]
     await accept(theirs.attributes.url)
-    await expect(accept(url)).rejects.toThrow('ada@example.com signs in for an account already.')
+    await expect(accept(url)).rejects.toThrow('ada@example.com already signs in to an account.')
     expect((await list())[0]?.attributes.status).toBe('PENDING')
   })
 

@@ -54,7 +54,7 @@ describe('the states of an approval', () => {
     approvalStatuses.flatMap((status) => (['approve', 'deny', 'cancel'] as const).map((one) => [status, one] as const)),
   )('%s and %s', (status, event) => {
     if (status === 'pending') expect(nextApprovalStatus(status, event)).toBe(decisions[event])
-    else expect(() => nextApprovalStatus(status, event)).toThrow(`The approval is ${status} already`)
+    else expect(() => nextApprovalStatus(status, event)).toThrow(`The approval is already ${status}`)
   })
 })
 

@@ -77,7 +77,7 @@ test.each([
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/^retry-after: 1\r$/im)
     expect(refused).toMatch(/^connection: close\r$/im)
-    expect(refused).toContain('request bodies from this credential are arriving already')
+    expect(refused).toContain('request bodies from this credential are already arriving')
     // Another credential has its own share.
     begin(path, { key: keys[1], ...more })
     await held(120_000)

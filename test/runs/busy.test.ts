@@ -68,7 +68,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     await call('kept')
     await service.runLog.flush()
     expect(await kept()).toHaveLength(1)
-    expect(warned).toEqual(['what happened in runs was not kept'])
+    expect(warned).toEqual(['run entries were lost'])
   })
 
   test('an entry that the database refuses is lost alone, wherever it is among others', async () => {
@@ -87,7 +87,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     expect(operations.filter((name) => name === 'whoami')).toHaveLength(200)
     expect(operations.filter((name) => name !== 'whoami').sort()).toEqual(['good 0', 'good 199', 'good 70'])
     expect((await calls())?.sort()).toEqual([0, 200])
-    expect(warned).toEqual(Array.from({ length: 3 }, () => 'what happened in runs was not kept'))
+    expect(warned).toEqual(Array.from({ length: 3 }, () => 'run entries were lost'))
   })
 
   test('a database that refuses all of them is not tried for each', async () => {
@@ -109,7 +109,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     meets.error = new StoreBusyError('busy')
     await call('given up')
     for (let count = 0; count < 40; count++) await service.runLog.flush()
-    expect(warned).toEqual(['what happened in runs was not kept'])
+    expect(warned).toEqual(['run entries were lost'])
     meets.error = undefined
     await service.runLog.flush()
     expect(await kept()).toEqual([])

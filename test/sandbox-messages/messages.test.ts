@@ -36,7 +36,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
         channel: 'email',
         to,
         subject: 'Sandbox Organization sends you $12.50',
-        text: 'Sandbox Organization sends you $12.50. To take it, open this link: [link]',
+        text: 'Sandbox Organization sends you $12.50. To claim it, open this link: [link]',
         resourceId: id,
         createdAt: new Date(world.system.now()).toISOString(),
       },

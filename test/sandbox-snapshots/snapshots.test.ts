@@ -145,7 +145,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const gone = await restore('one')
     expect([gone.status, gone.json.errors[0].detail]).toEqual([
       404,
-      'There is no snapshot one. list_sandbox_snapshots tells which there are.',
+      'There is no snapshot one. list_sandbox_snapshots lists all.',
     ])
     expect((await world.send('DELETE', '/simulations/snapshots/one')).status).toBe(404)
     expect(
@@ -171,7 +171,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const refused = await save('one-more')
     expect([refused.status, refused.json.errors[0].detail]).toEqual([
       409,
-      'There are 100 snapshots, which is the most there can be. Delete one by delete_sandbox_snapshot, then save again. Nothing was saved.',
+      'There are already 100 snapshots, the most allowed. Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.',
     ])
     await world.send('DELETE', '/simulations/snapshots/more-1')
     expect((await save('one-more')).status).toBe(200)
@@ -179,7 +179,9 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const large = await save('one-more')
     expect([large.status, large.json.errors[0].detail]).toEqual([
       409,
-      expect.stringMatching(/^The snapshots would take 28\d MiB together, this one 1; they may take 256\. Delete/),
+      expect.stringMatching(
+        /^With this one \(1 MiB\), the snapshots would take 28\d MiB; the most allowed is 256 MiB\. Delete/,
+      ),
     ])
     expect((await restore('one-more')).status).toBe(200)
     for (const name of ['', 'a b', '.hidden', '(as filled)', 'a/b', 'x'.repeat(65), 'ä']) {

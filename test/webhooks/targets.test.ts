@@ -25,17 +25,17 @@ describe('the addresses that webhooks can have', () => {
   test.each([
     ['http://hooks.example.com/', 'is not an https address'],
     ['ftp://hooks.example.com/', 'is not an https address'],
-    ['https://10.0.0.1/', 'is not of the public internet'],
-    ['https://[fd00::1]/', 'is not of the public internet'],
-    ['https://[::ffff:169.254.169.254]/', 'is not of the public internet'],
-    ['https://2852039166/', 'is not of the public internet'],
-    ['https://0x7f.1/', 'is of the machine that the service runs on, not of the public internet'],
-    ['https://user:password@hooks.example.com/', 'has a name or password in it'],
+    ['https://10.0.0.1/', 'is not an address of the public internet'],
+    ['https://[fd00::1]/', 'is not an address of the public internet'],
+    ['https://[::ffff:169.254.169.254]/', 'is not an address of the public internet'],
+    ['https://2852039166/', 'is not an address of the public internet'],
+    ['https://0x7f.1/', 'is an address of the machine that the service runs on, not of the public internet'],
+    ['https://user:password@hooks.example.com/', 'has a user name or password in it'],
   ])('are not %s', async (url, why) => {
     const error = await refused(url, url.includes('0x7f') ? 'production' : 'sandbox')
     expect(error).toMatchObject({ status: '422', source: { pointer: '/data/attributes/url' } })
     expect(error.detail).toContain(`url ${why}`)
-    expect(error.detail).toContain('Accepted is https at a public host name')
+    expect(error.detail).toContain('It accepts https at a public host name')
     expect(error.detail).not.toContain('password@')
   })
 

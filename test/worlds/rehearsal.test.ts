@@ -47,13 +47,13 @@ onEachDatabase('who manages the sandbox', (database) => {
       }
       expect(await call(others.key), name).toEqual({
         status: 403,
-        detail: "Only the first party of the sandbox's world manages it: use one of that party's keys.",
+        detail: "Only the first party of the sandbox's world can manage it. Use one of that party's keys.",
       })
       const agent = await call(world.agentKey)
       if (rehearsal) {
         expect(agent, name).toEqual({
           status: 403,
-          detail: 'No agent manages this sandbox: use the API key of its first party.',
+          detail: 'Agents cannot manage this sandbox. Use the API key of its first party.',
         })
       }
       // A restore may find no snapshot, but it is permitted.

@@ -129,7 +129,7 @@ const steps = {
     return `Choose another ${name}${lister === undefined ? '' : ` (${lister})`} and ${again}.`
   },
   card_purchase_simulation_not_allowed: (situation) =>
-    `${capital(look(situation))}: only an authorized purchase can be captured, reversed or expired, once, and only a captured one refunded.`,
+    `${capital(look(situation))}: an authorized purchase can be captured, reversed or expired, once; a captured one can be refunded.`,
   mfa_required: ({ again, decision }) =>
     `Give the person the address to verify at; when they say that they have, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
   rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,

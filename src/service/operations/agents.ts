@@ -103,10 +103,16 @@ async function freeHandle(context: Context, slug: string, agentId: string | null
   const { tx, partyId } = context
   const party = await findParty(tx, partyId)
   if (party === undefined || party.handle === null) {
-    failAttribute('slug', 'The party has no handle, with which the one of its agent would begin: set_party_handle.')
+    failAttribute(
+      'slug',
+      "An agent's handle begins with the handle of its party, which has none. Set it with set_party_handle, or omit slug.",
+    )
   }
   const handle = `@${party.handle}-${slug}`
-  const refusal = { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } }
+  const refusal = {
+    detail: `The handle ${handle} is taken. Choose another slug.`,
+    source: { pointer: '/data/attributes/slug' },
+  }
   // Two parties' handles can produce the same agent handle: `a` with `b-c` and `a-b` with `c`.
   await requireFreeHandle(context, partyId, handle.slice(1), refusal)
   const taken = await findAgentOfAnyParty(tx, { handle })

@@ -111,7 +111,7 @@ async function tellRun(
 /** Names the decider for the party that owns the run. For people of another party, it names only their party. */
 async function deciderIn({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
-    return 'The sandbox, in the customer’s place,'
+    return 'The sandbox, on behalf of the customer,'
   if (actor.partyId !== partyId)
     return `${(await findParty(tx, actor.partyId))?.displayName ?? 'The customer'}, the customer,`
   const user = actor.userId === null ? undefined : await findUser(tx, actor.userId)
@@ -129,7 +129,7 @@ async function loadAsked(context: Context, id: string): Promise<Decided> {
   const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
   const isOwn = actor.agentId === null || payment?.agentId === actor.agentId
   if (approval === undefined || payment === undefined || !isOwn) {
-    fail('not_found', { detail: `There is no approval ${id} that a customer has to decide for you.` })
+    fail('not_found', { detail: `There is no approval ${id} for a customer of yours to decide.` })
   }
   await requirePlayable(context, approval.partyId, {
     call: 'Send approve_approval or deny_approval with a credential of that party.',

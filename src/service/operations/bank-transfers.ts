@@ -67,7 +67,9 @@ async function simulate(context: Context, id: string, played: Played) {
   // The response contains the whole transfer, so only callers who may read it can simulate its bank.
   await requireWalletPermission(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
   if (row.externalAccountId === null) {
-    fail('conflict', { detail: `No bank has to do with the transfer ${id}: it was COMPLETED when it was made.` })
+    fail('conflict', {
+      detail: `No bank is involved in the transfer ${id}: it was COMPLETED as soon as it was created.`,
+    })
   }
   const { does, code, reason } = played
   const usual = does === 'settle' ? { code: '', reason: '' } : usualReasons[does][directionOf(row.kind)]

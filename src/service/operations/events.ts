@@ -54,12 +54,13 @@ async function wantedTypes(context: Context, eventType: string | undefined): Pro
   const source = { parameter: 'eventType' }
   if (eventType === undefined) {
     if (context.partyId === context.actor.partyId) return toldOf(context)
-    const detail = 'eventType is missing: of another party, events of one type are listed, such as payment.completed.'
+    const detail =
+      'eventType is required for another party, whose events are listed one type at a time, such as payment.completed.'
     fail('invalid_value', { detail, source })
   }
   if (!isEventType(eventType)) {
     const words = Object.keys(eventKinds).join(', ')
-    const detail = `eventType got ${show(eventType)}, which is no type of event. Types begin with: ${words}. docs/events.md lists all.`
+    const detail = `eventType must be a type of event, got ${show(eventType)}. Types begin with: ${words}. docs/events.md lists all.`
     fail('invalid_value', { detail, source })
   }
   await requireTold(context, eventType)

@@ -34,7 +34,7 @@ export const externalAccountHandlers = {
     // No bank backs the test accounts: in production, a deposit from one would create money.
     if (context.environment !== 'sandbox') {
       fail('not_implemented', {
-        detail: 'This service is connected to no bank: accounts are linked in its sandbox only.',
+        detail: 'This service is not connected to a bank. Accounts can be linked in its sandbox only.',
       })
     }
     const chosen = processorTokens.get(processorToken)
@@ -42,7 +42,7 @@ export const externalAccountHandlers = {
       const known = [...processorTokens.keys()].join(', ')
       failAttribute(
         'processorToken',
-        `processorToken must be one of the sandbox's, for no bank is behind it: ${known}.`,
+        `processorToken must be a test token of the sandbox, which has no real bank: ${known}.`,
       )
     }
     return link(context, chosen, institutionName ?? testBankName)

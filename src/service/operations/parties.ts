@@ -119,7 +119,7 @@ async function requireKnown({ tx, actor }: Context, partyId: string, needed?: st
   const scope = { partyId: actor.partyId, agentId: actor.agentId, status: 'active' } as const
   const customer = await findCustomer(tx, scope, partyId)
   const grants = customer?.delegations.filter(({ status }) => status === 'ACTIVE') ?? []
-  if (grants.length === 0) fail('not_found', { detail: `There is no party ${partyId} of yours.` })
+  if (grants.length === 0) fail('not_found', { detail: `There is no party ${partyId} that is yours or your customer.` })
   if (needed === undefined) return
   if (grants.some(({ permissions }) => (JSON.parse(permissions) as string[]).includes(needed))) return
   fail('forbidden', { detail: `The customer's grant to this agent does not include ${needed}.` })

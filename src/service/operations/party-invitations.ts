@@ -94,14 +94,14 @@ async function invite(
 ): Promise<PartyInvitationRow | string> {
   const { tx, system, partyId, nowMs, causeAgentId } = context
   if ((await findUserByEmail(tx, email))?.partyId === partyId) {
-    return `${email} is a member of the party already: list_party_members.`
+    return `${email} is already a member of the party. list_party_members lists all.`
   }
   const pending = await pendingPartyInvitation(tx, { partyId, email })
   if (pending !== undefined && isPartyInvitationExpired(pending, nowMs)) {
     await answerPartyInvitation(tx, pending, { status: 'REVOKED', userId: null, updatedAtMs: nowMs })
   } else if (pending?.role === role) return pending
   else if (pending !== undefined) {
-    return `${email} is invited as ${pending.role} already. Revoke ${pending.id} to invite them as ${role}.`
+    return `${email} is already invited as ${pending.role}. Revoke ${pending.id} to invite them as ${role}.`
   }
   const id = newId('inv', system, nowMs)
   const { tokenHash } = await partyInvitationToken(tx, id)

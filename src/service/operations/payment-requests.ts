@@ -37,7 +37,7 @@ export const paymentRequestHandlers = {
     }
     const payer = await resolveCounterparty(tx, input.payer, ['payer', 'be asked to pay'])
     if (payer.recipientPartyId === partyId) {
-      failAttribute('payer/value', 'payer.value is the account that asks: it cannot pay itself.')
+      failAttribute('payer/value', 'payer.value is the account that sends the request: it cannot pay itself.')
     }
     const id = newId('prq', system, nowMs)
     const row: PaymentRequestRow = {

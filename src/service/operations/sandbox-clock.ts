@@ -13,7 +13,7 @@ export const sandboxClockHandlers = {
     const { nowMs } = await readTimes(tx)
     const targetMs = target(nowMs, seconds, to)
     if (targetMs > lastMomentMs)
-      failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
+      failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock cannot go beyond the year 9995.")
     await moveClock(tx, targetMs - nowMs)
     afterCommit.timeMoved = true
     return clockView(targetMs)
@@ -25,7 +25,7 @@ const longestMs = 316_224_000_000
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {
   if ((seconds === undefined) === (to === undefined)) {
-    failAttribute('seconds', 'Exactly one is required: seconds (how far) or to (until when).')
+    failAttribute('seconds', 'Exactly one is required: seconds (how far to move) or to (the new time).')
   }
   if (to === undefined) return nowMs + (seconds ?? 0) * 1000
   const toMs = parseTimestamp(to)

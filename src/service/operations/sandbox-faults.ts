@@ -15,7 +15,9 @@ export const sandboxFaultHandlers = {
     if (wrong !== undefined) failAttribute(wrong.path, wrong.detail)
     const rules = await lockFaults(tx)
     if (rules.length >= mostRules && !rules.some((one) => one.id === id)) {
-      fail('conflict', { detail: `There are ${mostRules} rules already: clear_sandbox_faults removes some.` })
+      fail('conflict', {
+        detail: `There are already ${mostRules} rules, the most allowed. Remove some with clear_sandbox_faults.`,
+      })
     }
     await putFault(tx, rules, rule, actor.partyId)
     return faultView({ id, rule, origin: 'operation', matched: 0, hits: 0 })
@@ -32,7 +34,7 @@ export const sandboxFaultHandlers = {
     const rules = await lockFaults(tx)
     const cleared = rules.filter(({ id }) => faultId === undefined || id === faultId)
     if (faultId !== undefined && cleared.length === 0) {
-      fail('not_found', { detail: `There is no rule ${faultId} that could be cleared: list_sandbox_faults has all.` })
+      fail('not_found', { detail: `There is no rule ${faultId} to clear. list_sandbox_faults lists all.` })
     }
     await deleteFaults(
       tx,

@@ -39,10 +39,10 @@ export const sandboxSnapshotHandlers = {
     const { realNowMs: savedAtMs } = await readTimes(tx)
     const saved = await saveSnapshot(tx, system, { name, clockMs: nowMs, savedAtMs })
     const { count, characters } = await snapshotTotals(tx)
-    if (count > mostSnapshots) full(`There are ${mostSnapshots} snapshots, which is the most there can be.`)
+    if (count > mostSnapshots) full(`There are already ${mostSnapshots} snapshots, the most allowed.`)
     if (characters > mostSnapshotCharacters) {
       full(
-        `The snapshots would take ${megabytes(characters)} MiB together, this one ${megabytes(saved.characters)}; they may take ${megabytes(mostSnapshotCharacters)}.`,
+        `With this one (${megabytes(saved.characters)} MiB), the snapshots would take ${megabytes(characters)} MiB; the most allowed is ${megabytes(mostSnapshotCharacters)} MiB.`,
       )
     }
     return snapshotView(saved)
@@ -70,7 +70,7 @@ export const sandboxSnapshotHandlers = {
 async function begun({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
-  await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox went back to another state before it arrived.' })
+  await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox was reset or restored before it was delivered.' })
   await forgetOldWorld(tx)
   afterCommit.timeMoved = true
   return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
@@ -79,13 +79,13 @@ async function begun({ tx, afterCommit }: Context, snapshot: string | null, star
 async function loadSnapshot({ tx }: Context, name: string): Promise<SnapshotRow> {
   const snapshot = await findSnapshot(tx, name)
   if (snapshot === undefined) {
-    fail('not_found', { detail: `There is no snapshot ${name}. list_sandbox_snapshots tells which there are.` })
+    fail('not_found', { detail: `There is no snapshot ${name}. list_sandbox_snapshots lists all.` })
   }
   return snapshot
 }
 
 function full(what: string): never {
-  fail('conflict', { detail: `${what} Delete one by delete_sandbox_snapshot, then save again. Nothing was saved.` })
+  fail('conflict', { detail: `${what} Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.` })
 }
 
 const megabytes = (characters: number) => Math.ceil(characters / 1024 / 1024)

@@ -86,7 +86,7 @@ async function loadShop({ tx }: Pick<Context, 'tx'>, shopId: string): Promise<Sh
 function among(open: readonly ShopDefinition[], shopId: string): ShopDefinition {
   const shop = open.find(({ id }) => id === shopId)
   if (shop !== undefined) return shop
-  const detail = `There is no shop ${shopId}. Open are: ${open.map(({ id }) => id).join(', ') || 'none'}.`
+  const detail = `There is no shop ${shopId}. Open shops: ${open.map(({ id }) => id).join(', ') || 'none'}.`
   return fail('not_found', { detail, source: { parameter: 'shopId' } })
 }
 
@@ -106,7 +106,7 @@ function answerInItsTime({ afterCommit }: Context, { answers }: ShopDefinition, 
 }
 
 function trouble({ name, says }: ShopDefinition): Failure {
-  const detail = says.error ?? `${name} does not answer now. Nobody knows yet whether it charged.`
+  const detail = says.error ?? `${name} is not responding. It is not known yet whether it charged the card.`
   return new Failure('service_unavailable', { detail, retryable: true })
 }
 

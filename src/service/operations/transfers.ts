@@ -48,7 +48,7 @@ export const transferHandlers = {
   createInternalTransfer: async (input, context) => {
     const from = await loadNamed(context, 'sourceWalletId', input.sourceWalletId)
     const to = await loadNamed(context, 'destWalletId', input.destWalletId)
-    if (from.id === to.id) failAttribute('destWalletId', 'destWalletId must be another wallet than sourceWalletId.')
+    if (from.id === to.id) failAttribute('destWalletId', 'destWalletId must not be the same wallet as sourceWalletId.')
     const transfer = await moveWithin(context, [from, to], {
       amountCents: input.amount,
       currency: from.currency,

@@ -28,7 +28,7 @@ export const walletHandlers = {
     const { tx, partyId, nowMs, system } = context
     if (input.partyId !== undefined && input.partyId !== partyId) {
       const source = { pointer: '/data/attributes/partyId' }
-      fail('forbidden', { detail: 'Wallets are made for your own party only.', source })
+      fail('forbidden', { detail: 'You can create wallets for your own party only.', source })
     }
     const { displayName, description = null, tags = {} } = input
     const of = { id: newId('wal', system, nowMs), partyId, createdAtMs: nowMs }

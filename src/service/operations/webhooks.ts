@@ -30,7 +30,7 @@ export const webhookHandlers = {
     await tx.lockParty(partyId)
     const { lastId } = await listWebhooks(tx, { partyId }, { limit: mostWebhooks - 1, beforeId: null })
     if (lastId !== null) {
-      const detail = `There are ${mostWebhooks} webhooks, which is the most there can be. Delete one by delete_webhook, or let one be told more by update_webhook.`
+      const detail = `There are already ${mostWebhooks} webhooks, the most allowed. Delete one with delete_webhook, or subscribe one to more events with update_webhook.`
       fail('conflict', { detail })
     }
     const secrets = await webhookSecrets(tx)
@@ -134,7 +134,7 @@ export const webhookHandlers = {
     const { tx, nowMs } = context
     const webhook = await loadWebhook(context, webhookId)
     if (webhook.status === 'DISABLED') {
-      fail('conflict', { detail: `The webhook ${webhook.id} is DISABLED. Enable it by update_webhook first.` })
+      fail('conflict', { detail: `The webhook ${webhook.id} is DISABLED. Enable it with update_webhook first.` })
     }
     const event = await tellAtOnce(tx, { ...webhook, agentId: null }, 'webhook.test', nowMs)
     await sendTo(context, event, [webhook])
@@ -158,7 +158,7 @@ function requireMayTell({ actor }: Context, enabledEvents: string, source?: { po
 
 async function loadWebhook({ tx, partyId }: Context, id: string): Promise<WebhookRow> {
   const webhook = await findWebhook(tx, { partyId, id })
-  return webhook ?? fail('not_found', { detail: `There is no webhook ${id}. list_webhooks tells which there are.` })
+  return webhook ?? fail('not_found', { detail: `There is no webhook ${id}. list_webhooks lists all.` })
 }
 
 function deliveryView(row: WebhookDeliveryRow): z.output<typeof WebhookDelivery> {

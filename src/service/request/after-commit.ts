@@ -51,7 +51,7 @@ export async function settleAfterwards(
   try {
     await settleDue({ ...opening, log })
   } catch (error) {
-    log.warn({ supportId, err: error }, 'the clock was moved, and not everything due has happened yet')
+    log.warn({ supportId, err: error }, 'the clock was moved, and some due effects are not applied yet')
   }
   waits.wakeAll()
 }

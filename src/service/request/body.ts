@@ -41,7 +41,7 @@ export function tooLarge(): never {
 }
 
 function brokenOff(): never {
-  const detail = 'The body broke off before its end. Send the request again.'
+  const detail = 'The request body ended too early. Send the request again.'
   fail('invalid_value', { detail, source: { pointer: '' } })
 }
 

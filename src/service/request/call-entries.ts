@@ -32,7 +32,7 @@ export function noteCall(
     runLog.note(noteOfCall(request, reply, { ms, atMs }))
   } catch (error) {
     // The change stands, and its answer is sent.
-    log.error({ supportId: request.supportId, err: error }, 'a call could not be noted in its run')
+    log.error({ supportId: request.supportId, err: error }, 'a call could not be recorded in its run')
   }
 }
 
@@ -127,7 +127,7 @@ function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'rema
   if (!('body' in incoming) || incoming.body === '') return {}
   const { body, json } = incoming
   // A text that cannot be parsed cannot be masked.
-  if (json === undefined) return { bodyCut: body.length, remark: 'The body is no JSON that is read, and is not kept.' }
+  if (json === undefined) return { bodyCut: body.length, remark: 'The body is not readable JSON, and is not kept.' }
   const { text, cut } = maskJson(body, [], () => json)
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
 }

@@ -19,15 +19,15 @@ export function faultInHeader(text: string, operation: FaultedOperation | undefi
     if (name === 'code' && kind === 'error' && Object.hasOwn(errorTable, value)) fault.code = value as ErrorCode
     else if (name === 'afterMs' && (kind === 'slow' || kind === 'hang') && isDuration(value)) {
       fault.afterMs = Number(value)
-    } else refuse(`knows ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)
+    } else refuse(`accepts ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)
   }
   if (kind === 'error' && fault.code === undefined) refuse(`names error, which needs ${parametersOf.error}`)
   if (!isSuited(kind, operation)) {
     const suited = faultKinds.filter((one) => isSuited(one, operation)).join(', ')
-    refuse(`names ${kind}, which ${operation?.name ?? 'this request'} cannot meet: send ${suited}`)
+    refuse(`names ${kind}, which does not apply to ${operation?.name ?? 'this request'}: send ${suited}`)
   }
   if (kind === 'stale' && faults.staleRules === 0) {
-    refuse('names stale, for which nothing earlier is kept yet: set a rule with the fault stale, then change something')
+    refuse('names stale, but no earlier state is kept yet: set a rule with the fault stale, then change something')
   }
   return fault
 }

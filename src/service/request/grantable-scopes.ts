@@ -55,7 +55,7 @@ export function requireCanGrant(actor: Actor, giving: readonly string[], source?
   const lacking = giving.filter((scope) => !hasScope(actor, scope))
   if (lacking.length === 0) return
   fail('forbidden', {
-    detail: `Nobody gives what they lack, and this credential lacks ${lacking.join(', ')}. Use one that has it, or give less.`,
+    detail: `A credential can give only what it has, and this one lacks ${lacking.join(', ')}. Use another credential, or give less.`,
     ...(source === undefined ? {} : { source }),
   })
 }

@@ -13,22 +13,22 @@ import { lockFaults, mostRules, replaceFileFaults } from '../store/faults.ts'
 export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
   if (builtInRules.some((builtIn) => builtIn.id === id)) {
-    return { path: 'id', detail: `id must be another name: ${id} is a rule that the sandbox has by itself.` }
+    return { path: 'id', detail: `id must be another name: ${id} is a built-in rule.` }
   }
   if (operation === undefined && path === undefined) {
     return { path: 'operation', detail: 'At least one is required: operation (its name, or *) or path.' }
   }
   if (code !== undefined && fault !== 'error') {
-    return { path: 'code', detail: `code is what the fault error answers; omit it for ${fault}.` }
+    return { path: 'code', detail: `code is only for the fault error; omit it for ${fault}.` }
   }
   if (code === undefined && fault === 'error') {
     return { path: 'code', detail: 'code is required for error: a code of the error table, such as rate_limited.' }
   }
   if (afterMs !== undefined && fault !== 'slow' && fault !== 'hang') {
-    return { path: 'afterMs', detail: `afterMs is how long slow and hang last; omit it for ${fault}.` }
+    return { path: 'afterMs', detail: `afterMs is only for slow and hang; omit it for ${fault}.` }
   }
   if (seed !== undefined && when?.probability === undefined) {
-    return { path: 'seed', detail: 'seed is for when.probability: add that, or omit the seed.' }
+    return { path: 'seed', detail: 'seed is only for when.probability: add that, or omit the seed.' }
   }
   return operation === undefined || operation === '*' ? undefined : wrongOperation(operation, rule)
 }
@@ -48,12 +48,15 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
   if (operation.permission === 'sandbox.manage') {
     return {
       path: 'operation',
-      detail: `operation must be another: no rule hits ${name}, so that it is always at hand.`,
+      detail: `operation must be another: no rule can make ${name} fail, so that it always works.`,
     }
   }
   if (isSuited(fault, operation)) return undefined
-  const suited = fault === 'stale' ? 'reads' : 'lists'
-  return { path: 'fault', detail: `fault must be another: ${fault} is for what ${suited}, and ${name} does not.` }
+  const suited = fault === 'stale' ? 'read' : 'list'
+  return {
+    path: 'fault',
+    detail: `fault must be another: ${fault} is only for operations that ${suited}, and ${name} is not one.`,
+  }
 }
 
 /** Returns the conflicts among the rules of a file whose single values are valid. */
@@ -90,7 +93,7 @@ export class FaultRuleError extends Error {
  * @throws FaultRuleError for a rule that cannot be used.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {
-  const tooMany = { index: mostRules, path: '', detail: `At most ${mostRules} rules fit.` }
+  const tooMany = { index: mostRules, path: '', detail: `At most ${mostRules} rules are allowed.` }
   const [wrong] = rules.length > mostRules ? [tooMany] : wrongRules(rules)
   if (wrong !== undefined) throw new FaultRuleError(wrong.index, wrong)
   const named = rules.map(withId)

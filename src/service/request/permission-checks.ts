@@ -39,7 +39,7 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
   const details = {
     grant:
       oauth === null
-        ? `No connected application may ${name}: manage the account with an API key, or in person.`
+        ? `Connected applications may not use ${name}. Manage the account with an API key, or signed in.`
         : `The connection lacks the permission ${oauth}, which ${name} needs. Connect again and allow it.`,
     policy: `The agent policy does not allow ${name}.`,
     agentsOnly: `${name} is for agents: send it with an agent key.`,
@@ -82,7 +82,7 @@ export async function resolveParty(
       ? { parameter: 'customerPartyId' }
       : { pointer: '/data/attributes/customerPartyId' }
   if (actor.agentId === null) {
-    fail('forbidden', { detail: 'Only an agent that the customer granted it can act for a customer.', source })
+    fail('forbidden', { detail: 'Only an agent with a grant from the customer can act for that customer.', source })
   }
   const grant = await findDelegation(tx, actor.agentId, customerPartyId)
   if (grant?.status !== 'ACTIVE') {

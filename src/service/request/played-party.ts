@@ -43,17 +43,17 @@ export async function requirePlayable(
     ...(call === undefined ? [] : [call]),
     ...(page === undefined ? [] : [await byPerson(tx, partyId, page)]),
     ...(manager === 'API key'
-      ? ['An API key of your party may play it too, for your party manages this sandbox.']
+      ? ['An API key of your party can simulate it too, because your party manages this sandbox.']
       : []),
   ]
   fail('conflict', {
-    detail: `The party ${partyId} answers for itself: it has credentials of its own, or users who sign in. ${ways.join(' ')}`,
+    detail: `The party ${partyId} cannot be simulated: it has its own credentials, or users who sign in. ${ways.join(' ')}`,
   })
 }
 
 async function byPerson(tx: Transaction, partyId: string, page: string): Promise<string> {
-  if (await hasPasswords(tx, partyId)) return `One of its users can do it, signed in, ${page}.`
-  return `A user of it can do it, signed in, ${page}; create_party_invitations, sent with an API key of that party, invites one.`
+  if (await hasPasswords(tx, partyId)) return `One of its users can sign in and do it ${page}.`
+  return `A user of that party can sign in and do it ${page}. To invite one, send create_party_invitations with an API key of that party.`
 }
 
 /**

@@ -119,8 +119,7 @@ function requireOneCustomer(
 ): void {
   const bothKnown = schema?.shape.customerPartyId !== undefined && schema.shape.partyId !== undefined
   if (!bothKnown || customerPartyId === undefined || partyId === undefined || customerPartyId === partyId) return
-  const detail =
-    'partyId and customerPartyId are two words for one customer, and name different ones. Send one of them.'
+  const detail = 'partyId and customerPartyId mean the same, but have different values. Send only one of them.'
   fail('invalid_value', refusal({ path: ['partyId'], detail }))
 }
 

@@ -107,7 +107,7 @@ export class RunLog {
   #takesMore(): boolean {
     if (!this.#keeps) return false
     if (this.#length < mostWaiting && this.#characters < mostCharacters) return true
-    if (!this.#isFull) this.#log.warn({}, 'the database is too busy to keep what happens in runs')
+    if (!this.#isFull) this.#log.warn({}, 'the database is too busy to record run entries')
     this.#isFull = true
     return false
   }
@@ -195,13 +195,13 @@ export class RunLog {
   }
 
   #drop(entries: readonly NotedEntry[], err: unknown): void {
-    this.#log.warn({ err, entries: entries.length }, 'what happened in runs was not kept')
+    this.#log.warn({ err, entries: entries.length }, 'run entries were lost')
     this.#taken(entries)
   }
 
   #dropHappened(err: unknown): void {
     const entries = Math.min(this.#happened.length, mostTogether)
-    this.#log.warn({ err, entries }, 'what happened in runs was not kept')
+    this.#log.warn({ err, entries }, 'run entries were lost')
     this.#happened = this.#happened.slice(entries)
   }
 

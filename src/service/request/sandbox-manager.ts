@@ -12,10 +12,10 @@ export async function requireManager(tx: Transaction, { partyId, actorType }: Ac
   const world = await findWorld(tx)
   if (world?.firstPartyId !== partyId) {
     fail('forbidden', {
-      detail: "Only the first party of the sandbox's world manages it: use one of that party's keys.",
+      detail: "Only the first party of the sandbox's world can manage it. Use one of that party's keys.",
     })
   }
   if (world.isRehearsal === 1 && actorType === 'agent') {
-    fail('forbidden', { detail: 'No agent manages this sandbox: use the API key of its first party.' })
+    fail('forbidden', { detail: 'Agents cannot manage this sandbox. Use the API key of its first party.' })
   }
 }

@@ -50,5 +50,5 @@ const words = {
  */
 export function requireNotStopped(status: PartyStatus, partyId: string, what: string): void {
   if (!isStopped(status)) return
-  fail('forbidden', { detail: `${what} is refused, for the account ${partyId} is ${words[status]}.` })
+  fail('forbidden', { detail: `${what} is refused because the account ${partyId} is ${words[status]}.` })
 }

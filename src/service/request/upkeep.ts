@@ -107,7 +107,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
     try {
       await work()
     } catch (error) {
-      if (error instanceof StoreBusyError) log.debug({ err: error }, 'the upkeep waits for the database')
+      if (error instanceof StoreBusyError) log.debug({ err: error }, 'the upkeep is waiting for the database')
       else log.error({ err: error }, 'the upkeep failed')
     }
   }
@@ -141,6 +141,6 @@ async function inOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
 
 function wrongClock({ clock }: Store): string {
   return clock.shared
-    ? "this machine's clock is more than a minute off the database's, which counts: set it right"
-    : "this machine's clock was set by more than a minute: time goes on as before until the process is started anew"
+    ? "this machine's clock is more than a minute off the database's, which is the one used: correct it"
+    : "this machine's clock was set by more than a minute: time continues as before until the process is restarted"
 }

@@ -19,15 +19,17 @@ function isUnreachable(publicUrl: string): boolean {
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
   const url = URL.parse(address)
-  if (url === null) return 'is no address.'
-  if (url.username !== '' || url.password !== '') return 'has a name or password in it.'
+  if (url === null) return 'is not an address.'
+  if (url.username !== '' || url.password !== '') return 'has a user name or password in it.'
   if (url.port !== '' && blockedPorts.has(Number(url.port)))
-    return `has the port ${url.port}, which no HTTP request is sent to.`
+    return `has the port ${url.port}, to which no HTTP request can be sent.`
   if (isLoopback(address) && /^https?:$/.test(url.protocol)) {
-    return mayStayHere ? undefined : 'is of the machine that the service runs on, not of the public internet.'
+    return mayStayHere
+      ? undefined
+      : 'is an address of the machine that the service runs on, not of the public internet.'
   }
   if (url.protocol !== 'https:') return 'is not an https address of the public internet.'
-  return mayBePublicHost(url.hostname) ? undefined : 'is not of the public internet.'
+  return mayBePublicHost(url.hostname) ? undefined : 'is not an address of the public internet.'
 }
 
 /** Ports of other protocols, which `fetch` refuses (https://fetch.spec.whatwg.org/#port-blocking), and 0. */

@@ -17,7 +17,7 @@ export const approvalTransitions = {
 /** The state that a decision brings an approval to. @throws 409 `conflict` when it is resolved. */
 export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent): ApprovalStatus {
   const after = next<ApprovalStatus, ApprovalEvent>(approvalTransitions, status, event)
-  return after ?? fail('conflict', { detail: `The approval is ${status} already: it is resolved once.` })
+  return after ?? fail('conflict', { detail: `The approval is already ${status} and cannot be decided again.` })
 }
 
 /** Above it, a user proves again that it is them (cents). */

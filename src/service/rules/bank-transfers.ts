@@ -31,13 +31,13 @@ export function nextBankStatus(status: PaymentStatus, event: BankEvent): Payment
 }
 
 const hints: Readonly<Record<BankEvent, string>> = {
-  submit: 'It is decided already.',
-  review: 'It is decided already.',
-  deny: 'It is decided already.',
-  cancel: 'Only one that is IN_REVIEW can be canceled: no bank has it yet.',
-  settle: 'A bank settles what is PROCESSING, once.',
-  fail: 'A bank refuses what is PROCESSING, once; what is COMPLETED it returns.',
-  return: 'A bank returns what is COMPLETED, once; what is PROCESSING it fails.',
+  submit: 'It was already decided.',
+  review: 'It was already decided.',
+  deny: 'It was already decided.',
+  cancel: 'Only a transfer that is IN_REVIEW, which no bank has received yet, can be canceled.',
+  settle: 'Only a PROCESSING transfer can be settled, and only once.',
+  fail: 'Only a PROCESSING transfer can fail; a COMPLETED one can be returned.',
+  return: 'Only a COMPLETED transfer can be returned; a PROCESSING one can fail.',
 }
 
 /** The network that carries each method. */

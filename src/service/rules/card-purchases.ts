@@ -36,7 +36,7 @@ export function capture<P extends CardMovement>(purchase: P, amountCents: number
   const whole = amountCents === purchase.amountCents
   const status = nextStatus(purchase, whole ? 'capture' : 'capture_part')
   if (amountCents > purchase.amountCents) {
-    const detail = `amount must be at most ${withMoney(purchase.amountCents)}, which is what is authorized; got ${withMoney(amountCents)}.`
+    const detail = `amount must be at most ${withMoney(purchase.amountCents)}, the authorized amount; got ${withMoney(amountCents)}.`
     failAttribute('amount', detail, { maximum: purchase.amountCents })
   }
   return { ...purchase, status, capturedCents: amountCents, heldCents: 0, holdExpiresAtMs: null }
@@ -52,7 +52,8 @@ export function refund<P extends CardMovement>(purchase: P, amountCents: number)
   const status = nextStatus(purchase, 'refund')
   const left = purchase.capturedCents - purchase.refundedCents
   if (amountCents > left) {
-    const why = left === 0 ? 'everything captured is refunded' : `of ${money(purchase.capturedCents)} captured`
+    const why =
+      left === 0 ? 'all of the captured amount is already refunded' : `of ${money(purchase.capturedCents)} captured`
     failAttribute('amount', `amount must be at most ${withMoney(left)}: ${why}; got ${withMoney(amountCents)}.`, {
       maximum: left,
     })
@@ -65,7 +66,7 @@ function nextStatus(purchase: CardMovement, event: PurchaseEvent): PurchaseStatu
   if (status !== undefined) return status
   const action = event === 'capture_part' ? 'capture' : event
   const allowed = Object.keys(purchaseTransitions[purchase.status]).filter((name) => name !== 'capture_part')
-  const instead = allowed.length === 0 ? 'Nothing more can be done with it.' : `Allowed: ${allowed.join(', ')}.`
+  const instead = allowed.length === 0 ? 'It cannot change any more.' : `Allowed: ${allowed.join(', ')}.`
   return fail('card_purchase_simulation_not_allowed', {
     detail: `A card transaction that is ${purchase.status} does not allow ${action}. ${instead}`,
   })

@@ -18,11 +18,11 @@ interface EventKind {
 }
 
 const movedByBank = {
-  created: 'It was asked for; a limit may still stand before it',
+  created: 'It was created; it may still need approval',
   completed: 'The money arrived',
-  failed: 'The bank did not carry it out',
-  returned: 'The bank gave it back after it was completed',
-  canceled: 'It was ended before money moved',
+  failed: 'The bank refused it',
+  returned: 'The bank returned it after it was completed',
+  canceled: 'It was canceled before money moved',
   approval_denied: 'A person denied it',
 } as const
 
@@ -42,14 +42,14 @@ export const eventKinds = {
     resource: 'compliance_case',
     permission: 'party.read',
     agents: 'all',
-    published: { updated: 'The review of the party began, needs something, or was decided' },
+    published: { updated: 'The review of the party started, needs something, or was decided' },
     extensions: {},
   },
   wallet: {
     resource: 'wallet',
     permission: 'wallets.read',
     agents: 'all',
-    published: { created: 'There is a new wallet' },
+    published: { created: 'A wallet was created' },
     extensions: {},
   },
   external_account: {
@@ -58,8 +58,8 @@ export const eventKinds = {
     agents: 'all',
     published: { connected: 'A bank account was linked, or linked again' },
     extensions: {
-      disconnected: 'The bank wants its customer to sign in again: relink it',
-      deleted: 'It was unlinked',
+      disconnected: 'The bank requires a new login: link the account again',
+      deleted: 'The bank account was unlinked',
     },
   },
   agent_delegation_invitation: {
@@ -67,18 +67,18 @@ export const eventKinds = {
     permission: 'customers.read',
     agents: 'own',
     published: {
-      created: 'Somebody was invited to become a customer',
+      created: 'Someone was invited to become a customer',
       accepted: 'They accepted',
       declined: 'They declined',
       canceled: 'It was withdrawn, or ended with its agent or party',
     },
-    extensions: { expired: 'Nobody answered in time' },
+    extensions: { expired: 'Nobody answered before it expired' },
   },
   agent_delegation: {
     resource: 'delegation',
     permission: 'customers.read',
     agents: 'own',
-    published: { revoked: 'A customer of yours is none any more' },
+    published: { revoked: 'A customer is no longer connected to your agent' },
     extensions: {},
   },
   delegation: {
@@ -87,7 +87,7 @@ export const eventKinds = {
     agents: 'own',
     published: {
       activated: 'You let an agent act for you',
-      revoked: 'An agent may not act for you any more',
+      revoked: 'An agent may no longer act for you',
     },
     extensions: {},
   },
@@ -111,10 +111,10 @@ export const eventKinds = {
     agents: 'wallets',
     published: {},
     extensions: {
-      created: 'Money is moved between wallets of the party',
+      created: 'Money is being moved between wallets of the party',
       completed: 'It was moved',
       failed: 'It was not moved',
-      canceled: 'It was ended before money moved',
+      canceled: 'It was canceled before money moved',
       approval_denied: 'A person denied it',
     },
   },
@@ -123,11 +123,11 @@ export const eventKinds = {
     permission: 'payments.read',
     agents: 'wallets',
     published: {
-      created: 'You paid somebody; a limit or the recipient may still be waited for',
-      completed: 'The money arrived; the recipient is told too',
-      failed: 'The bank did not carry it out',
-      returned: 'It came back after it was completed',
-      canceled: 'It was ended before the money arrived',
+      created: 'You paid someone; it may still need approval or be claimed',
+      completed: 'The money arrived; the recipient also gets this event',
+      failed: 'The bank refused it',
+      returned: 'It was returned after it was completed',
+      canceled: 'It was canceled before the money arrived',
       approval_denied: 'A person denied it',
     },
     extensions: { pending_claim: 'It waits for its recipient to claim it' },
@@ -140,7 +140,7 @@ export const eventKinds = {
       required: 'A payment or transfer waits for a person to decide',
       approved: 'A person approved it',
       denied: 'A person denied it',
-      canceled: 'What it was about ended',
+      canceled: 'The payment or transfer was canceled',
     },
     extensions: {},
   },
@@ -149,18 +149,18 @@ export const eventKinds = {
     permission: 'payments.read',
     agents: 'wallets',
     published: {
-      created: 'You asked somebody for money',
+      created: 'You asked someone for money',
       completed: 'It was paid',
       canceled: 'It was withdrawn',
       declined: 'The payer declined',
-      incoming: 'Somebody asks you for money',
+      incoming: 'Someone asks you for money',
     },
     extensions: {
-      processing: 'Its payment is under way, at the bank or in review',
+      processing: 'Its payment is in progress, at the bank or in review',
       reopened: 'Its payment was denied or canceled: it can be paid again',
       failed: 'Its payment failed at the bank',
-      returned: 'Its payment came back after it was paid',
-      expired: 'Nobody paid it in time',
+      returned: 'Its payment was returned after it was paid',
+      expired: 'Nobody paid it before it expired',
     },
   },
   party_invitation: {
@@ -169,7 +169,7 @@ export const eventKinds = {
     agents: 'own',
     published: {},
     extensions: {
-      created: 'Somebody was asked to join the party',
+      created: 'Someone was invited to join the party',
       accepted: 'They joined',
       declined: 'They declined',
       revoked: 'It was withdrawn',
@@ -181,8 +181,8 @@ export const eventKinds = {
     agents: 'own',
     published: {},
     extensions: {
-      agreed: 'A person agreed to a call that waited for them',
-      refused: 'A person refused a call that waited for them',
+      agreed: 'A person approved a call that was waiting for them',
+      refused: 'A person refused a call that was waiting for them',
     },
   },
   agent_card: {
@@ -206,11 +206,11 @@ export const eventKinds = {
     extensions: {
       authorized: 'The amount is held for the merchant',
       declined: 'The purchase was declined',
-      captured: 'The merchant took the amount',
-      partially_captured: 'The merchant took a part of it',
-      reversed: 'The hold ended, and nothing was taken',
-      refunded: 'The merchant gave money back: a transaction of its own',
-      updated: 'Something else of it changed, such as what was refunded',
+      captured: 'The merchant collected the amount',
+      partially_captured: 'The merchant collected a part of the amount',
+      reversed: 'The hold was released, and nothing was charged',
+      refunded: 'The merchant refunded money, as a separate transaction',
+      updated: 'Something else about it changed, such as the refunded amount',
     },
   },
   subscription: {
@@ -221,12 +221,12 @@ export const eventKinds = {
     extensions: {
       created: 'It was offered to a payer',
       charged: 'A payment was taken',
-      active: 'It collects',
-      past_due: 'A payment is late and is tried again',
+      active: 'It collects payments',
+      past_due: 'A payment is late and will be tried again',
       needs_attention: 'It stopped collecting',
       canceled: 'It ended early',
       completed: 'All of it was paid',
-      updated: 'Something else of it changed',
+      updated: 'Something else about it changed',
     },
   },
   shop_order: {
@@ -235,13 +235,13 @@ export const eventKinds = {
     agents: 'own',
     published: {},
     extensions: {
-      placed: 'A shop of the sandbox took an order',
+      placed: 'A shop of the sandbox accepted an order',
       shipped: 'All of it was shipped',
       partly_shipped: 'A part of it was shipped',
       canceled: 'The shop canceled it',
       returning: 'It is on its way back',
       returned: 'It came back and was refunded',
-      updated: 'Something else of it changed',
+      updated: 'Something else about it changed',
     },
   },
   webhook: {
@@ -250,8 +250,8 @@ export const eventKinds = {
     agents: 'own',
     published: {},
     extensions: {
-      disabled: 'Nothing arrived there for two days, or it answered 410: enable it by update_webhook',
-      test: 'You asked for it by send_test_event',
+      disabled: 'Deliveries failed for two days, or it answered 410: enable it with update_webhook',
+      test: 'You asked for it with send_test_event',
     },
   },
 } as const satisfies Record<string, EventKind>

@@ -24,7 +24,7 @@ interface Words {
 const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
   payment_claim: ({ from, amount }) => ({
     subject: `${from} sends you ${amount}`,
-    text: `${from} sends you ${amount}. To take it, open this link: [link]`,
+    text: `${from} sends you ${amount}. To claim it, open this link: [link]`,
   }),
   payment_request: ({ from, amount }) => ({
     subject: `${from} asks you for ${amount}`,
@@ -36,7 +36,7 @@ const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
   }),
   customer_invitation: ({ from, agent }) => ({
     subject: `${from} asks to connect`,
-    text: `${from} asks you to let ${agent} act for you. To see for what, and to accept or decline, open this link: [link]`,
+    text: `${from} asks you to let ${agent} act for you. To see the permissions, and to accept or decline, open this link: [link]`,
   }),
   party_invitation: ({ from, role }) => ({
     subject: `Join ${from}`,

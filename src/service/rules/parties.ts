@@ -50,7 +50,7 @@ export function requireDecidable(before: ComplianceStatus, decision: ComplianceS
   const leads: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
   if (next<'none' | ComplianceStatus, ComplianceStatus>(complianceTransitions, before, decision) !== undefined) return
   fail('conflict', {
-    detail: `A compliance case that is ${before} does not become ${decision}: it becomes ${Object.keys(leads).join(' or ')}.`,
+    detail: `A compliance case that is ${before} cannot become ${decision}; it can become ${Object.keys(leads).join(' or ')}.`,
   })
 }
 

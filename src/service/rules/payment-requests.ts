@@ -28,14 +28,14 @@ export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRe
 
 /** Why nothing can be done with it, and what can be done instead. */
 const standings: Readonly<Record<PaymentRequestStatus, string>> = {
-  OPEN: 'nobody has begun to pay it.',
-  PROCESSING: 'a payment of it is under way. Look again when that payment is COMPLETED or came to nothing.',
+  OPEN: 'it has not been paid yet.',
+  PROCESSING: 'a payment of it is in progress. Read it again once that payment has completed or ended.',
   COMPLETED: 'it was paid, which cannot be undone here.',
-  FAILED: 'the bank refused its payment. Whoever asked can ask again with create_payment_request.',
-  RETURNED: 'the bank sent its payment back. Whoever asked can ask again with create_payment_request.',
-  CANCELED: 'whoever asked took it back.',
+  FAILED: 'the bank refused its payment. The requester can send a new one with create_payment_request.',
+  RETURNED: 'the bank sent its payment back. The requester can send a new one with create_payment_request.',
+  CANCELED: 'the requester canceled it.',
   DECLINED: 'its payer declined it.',
-  EXPIRED: 'it was open for 30 days. Whoever asked can ask again with create_payment_request.',
+  EXPIRED: 'it was open for 30 days. The requester can send a new one with create_payment_request.',
 }
 
 const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null>> = {

@@ -31,10 +31,10 @@ export function nextPaymentStatus(status: PaymentStatus, event: PaymentEvent): P
 }
 
 const hints: Readonly<Record<PaymentEvent, string>> = {
-  pay: 'It is decided already.',
-  reserve: 'It is decided already.',
-  review: 'It is decided already.',
-  deny: 'It is decided already.',
+  pay: 'It was already decided.',
+  reserve: 'It was already decided.',
+  review: 'It was already decided.',
+  deny: 'It was already decided.',
   claim: 'Only a payment that is PENDING_CLAIM can be claimed.',
   cancel: 'Only a payment that is IN_REVIEW or PENDING_CLAIM can be canceled.',
 }
@@ -56,7 +56,7 @@ export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/dat
   if (amountCents <= wallet.availableCents) return
   if (wallet.availableCents < 0) {
     fail('conflict', {
-      detail: `The wallet ${wallet.id} is ${money(-wallet.availableCents)} below zero, since a bank took a deposit back: nothing can be paid from it until it is funded.`,
+      detail: `The wallet ${wallet.id} is ${money(-wallet.availableCents)} below zero because a bank returned a deposit: nothing can be paid from it until it is funded.`,
     })
   }
   fail('conflict', {

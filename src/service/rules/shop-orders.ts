@@ -177,10 +177,10 @@ export function sendBack(order: ShopOrder, reason: string | null, nowMs: number)
   if (after === status) return order
   const { returns, returnableUntilMs } = state
   if (returns === null || returnableUntilMs === null) {
-    fail('conflict', { detail: 'The shop takes no returns. Nothing was sent back.' })
+    fail('conflict', { detail: 'The shop accepts no returns. Nothing was sent back.' })
   }
   if (nowMs >= returnableUntilMs) {
-    fail('conflict', { detail: 'The time in which the shop takes returns is over. Nothing was sent back.' })
+    fail('conflict', { detail: 'The shop no longer accepts returns of this order. Nothing was sent back.' })
   }
   const message = 'Your return is on its way to us. We refund it when it arrives.'
   const refundsAtMs = nowMs + returns.refundAfterMs

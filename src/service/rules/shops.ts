@@ -74,10 +74,10 @@ export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): S
     const product = shop.products.find(({ id }) => id === productId)
     if (product === undefined) {
       const ids = shop.products.map(({ id }) => id).join(', ')
-      failAttribute(path, `productId names nothing that ${shop.name} sells. It sells: ${ids}.`)
+      failAttribute(path, `productId must be a product of ${shop.name}, got ${productId}. It sells: ${ids}.`)
     }
     if (items.findIndex((one) => one.productId === productId) < at) {
-      failAttribute(path, `${productId} stands in items twice: give its quantity once.`)
+      failAttribute(path, `items contains ${productId} twice. Send it once, with its quantity.`)
     }
     return { productId, name: product.name, quantity, priceCents: product.checkoutPrice ?? product.price }
   })
@@ -85,7 +85,7 @@ export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): S
     if (shop.extras.some((extra) => extra.id === id)) continue
     const ids = shop.extras.map((extra) => extra.id)
     const known = ids.length === 0 ? 'It has none: send [].' : `It has: ${ids.join(', ')}.`
-    failAttribute(`extras/${at}`, `extras names no extra of ${shop.name}. ${known}`)
+    failAttribute(`extras/${at}`, `extras must name extras of ${shop.name}, got ${id}. ${known}`)
   }
   const extras = shop.extras.map(({ id, name, price, ticked, subscription }): CartExtra => {
     const goesOn = subscription && { amountCents: subscription.amount, afterMs: 1000 * subscription.afterSeconds }
@@ -153,7 +153,7 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
   if (amountCents === totalCents) return
   failAttribute(
     'amount',
-    `amount must be the total that the shop asks, ${withMoney(totalCents)}, got ${withMoney(amountCents)}. Nothing was charged.`,
+    `amount must be the shop's total, ${withMoney(totalCents)}, got ${withMoney(amountCents)}. Nothing was charged.`,
     { minimum: totalCents, maximum: totalCents },
   )
 }
@@ -204,7 +204,7 @@ export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
   const status = checkoutStatus(checkout, nowMs)
   if (status === 'paid') {
     fail('conflict', {
-      detail: `The checkout ${checkout.id} is paid already, by the order ${checkout.orderId}: nothing was charged now. Read that order.`,
+      detail: `The checkout ${checkout.id} is already paid, and nothing was charged now. Read its order ${checkout.orderId}.`,
     })
   }
   if (status === 'expired') {

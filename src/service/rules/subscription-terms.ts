@@ -48,12 +48,12 @@ export function freezeTerms({
   if ((amount === undefined) === (totalAmount === undefined)) {
     failAttribute(
       'amount',
-      'Exactly one is required: amount (of every payment, without end) or totalAmount (with paymentCount).',
+      'Exactly one is required: amount (of each payment, without end) or totalAmount (with paymentCount).',
     )
   }
   const taxedCents = amount ?? totalAmount ?? 0
   if (taxAmount > taxedCents) {
-    const detail = `taxAmount must be at most ${taxedCents}, for it is part of it, got ${taxAmount}.`
+    const detail = `taxAmount must be at most ${taxedCents}, because it is part of that amount, got ${taxAmount}.`
     failAttribute('taxAmount', detail, { maximum: taxedCents })
   }
   if (totalAmount === undefined) {
@@ -99,7 +99,7 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
   if (unit === 'year') {
     failAttribute(
       'every/unit',
-      'every.unit must be week or month: yearly subscriptions are not yet available, for payments must be under 180 days apart.',
+      'every.unit must be week or month: yearly subscriptions are not yet available, because payments must be under 180 days apart.',
     )
   }
   if (count > longestCount[unit]) {

@@ -6,6 +6,6 @@ const mostTags = 50
 export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {
   const tags = { ...(JSON.parse(before) as Record<string, string>), ...change }
   const merged = Object.entries(tags).filter(([, value]) => value !== null)
-  if (merged.length > mostTags) failAttribute('tags', `There are at most ${mostTags} tags.`)
+  if (merged.length > mostTags) failAttribute('tags', `tags must be at most ${mostTags}, got ${merged.length}.`)
   return JSON.stringify(Object.fromEntries(merged))
 }

@@ -23,7 +23,7 @@ export function sandboxCard(entry: { number: string; expiry: string; cvv: string
   if (!passesLuhn(digits)) failAttribute('number', 'This is not a card number: check its digits.')
   const card = (testCards as Record<string, CardBehavior>)[digits]
   if (card === undefined)
-    failAttribute('number', 'The sandbox takes its test cards only; never enter a real card here.')
+    failAttribute('number', 'The sandbox accepts only its test cards; never enter a real card here.')
   const [, month = '', year = ''] = /^(0[1-9]|1[0-2]) ?\/ ?(\d\d|\d{4})$/.exec(entry.expiry.trim()) ?? []
   if (month === '') failAttribute('expiry', 'Enter the expiration as month and year: MM/YY.')
   const expiry = `${year.length === 2 ? `20${year}` : year}-${month}`

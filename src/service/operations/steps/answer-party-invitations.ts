@@ -56,7 +56,7 @@ export async function acceptPartyInvitation(
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {
     fail('conflict', {
-      detail: `${email} signs in for an account already. Ask ${before.partyName} for an invitation to another address.`,
+      detail: `${email} already signs in to an account. Ask ${before.partyName} for an invitation to another address.`,
     })
   }
   const id = newId('usr', system, nowMs)

@@ -30,7 +30,7 @@ export async function withBank(context: ChangeContext, transfer: PaymentRow, wal
   if (account === undefined) {
     const pointer = kind === 'payment' ? 'paymentSource/externalAccountId' : 'externalAccountId'
     fail('not_found', {
-      detail: `There is no bank account ${externalAccountId}. list_external_accounts lists those that are linked.`,
+      detail: `There is no bank account ${externalAccountId}. list_external_accounts lists the linked ones.`,
       source: { pointer: `/data/attributes/${pointer}` },
     })
   }
@@ -38,7 +38,7 @@ export async function withBank(context: ChangeContext, transfer: PaymentRow, wal
   if (kind === 'withdrawal') requireFunds(wallet, amountCents, '/data/attributes/amount')
   else requireConnected(account)
   if (kind === 'deposit' && wallet.status !== 'active') {
-    fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be deposited in it.` })
+    fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be deposited into it.` })
   }
   const { bankName, accountName, lastFour: accountLastFour } = account
   const kept: BankAccount = { name: `${bankName} ${accountName}`, accountLastFour }
@@ -48,7 +48,7 @@ export async function withBank(context: ChangeContext, transfer: PaymentRow, wal
 function requireLinked({ id, status }: ExternalAccountRow): void {
   if (status !== 'deleted') return
   fail('conflict', {
-    detail: `The bank account ${id} was unlinked. Link it again with link_external_accounts, or name another one.`,
+    detail: `The bank account ${id} was unlinked. Link it again with link_external_accounts, or use another one.`,
     connectionStatus: 'disconnected',
   })
 }
@@ -56,9 +56,9 @@ function requireLinked({ id, status }: ExternalAccountRow): void {
 /** Requires an active connection to the bank, without which nothing can be drawn. */
 function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   if (connectionStatus === 'active') return
-  const why = connectionStatus === 'login_required' ? 'wants its customer to sign in again' : 'is disconnected'
+  const why = connectionStatus === 'login_required' ? 'requires a new login' : 'is disconnected'
   fail('conflict', {
-    detail: `The bank of the account ${id} ${why}: nothing can be drawn from it. Link the account again with link_external_accounts.`,
+    detail: `The bank of the account ${id} ${why}, so no money can be drawn from it. Link the account again with link_external_accounts.`,
     connectionStatus,
   })
 }

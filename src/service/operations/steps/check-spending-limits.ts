@@ -61,7 +61,7 @@ export async function purchaseRefusal(
       `${money(actualAmount)} of at most ${money(limitAmount)} ${limitWords[limitType]}`,
   )
   return new Failure('conflict', {
-    detail: `The purchase would pass a limit of its agent, and nothing was authorized: ${told.join(', ')}. Authorize less, wait for the next window, or ask whoever set the limit.`,
+    detail: `The purchase would exceed a limit of its agent, and nothing was authorized: ${told.join(', ')}. Authorize less, wait until the limit starts again, or ask the person who set it.`,
   })
 }
 

@@ -147,7 +147,7 @@ export async function payingWallet(
     })
   }
   if (wallet === undefined) {
-    fail('forbidden', { detail: 'There is no wallet for it. Ask the owner of the account to attach one.' })
+    fail('forbidden', { detail: 'There is no wallet to use. Ask the owner of the account to attach one.' })
   }
   await requireWalletPermission(tx, actor, operation, wallet)
   return wallet
@@ -171,7 +171,7 @@ export async function receivingWallet(
     const request = await findPaymentRequest(tx, partyId, paymentRequestId)
     const wallet = request === undefined ? undefined : await findWallet(tx, partyId, request.walletId)
     if (wallet?.status !== 'active') {
-      fail('conflict', { detail: 'The wallet that the payment request is to be paid into takes no money now.' })
+      fail('conflict', { detail: 'The wallet of the payment request cannot receive money now.' })
     }
     return wallet
   }

@@ -19,10 +19,10 @@ export async function removeMember(context: Context, member: UserRow): Promise<v
   const role = await requireManager(context)
   if (member.status !== 'ACTIVE') return
   if (member.role === 'OWNER' && role === 'ADMIN') {
-    fail('forbidden', { detail: 'Only an owner, or a key of the party, removes an owner.' })
+    fail('forbidden', { detail: 'Only an owner or an API key of the party can remove an owner.' })
   }
   if (member.role === 'OWNER' && !(await hasOtherOwner(tx, member))) {
-    fail('conflict', { detail: `${member.id} is the last owner of the party, who stays.` })
+    fail('conflict', { detail: `${member.id} is the last owner of the party and cannot be removed.` })
   }
   await Promise.all([
     revokeUser(tx, member, nowMs),

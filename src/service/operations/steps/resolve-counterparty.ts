@@ -27,8 +27,8 @@ export async function resolveCounterparty(
 ): Promise<Recipient> {
   const { pattern, form } = forms[type]
   const failValue = (what: string) => failAttribute(`${attribute}/value`, `${attribute}.value ${what}.`)
-  if (!pattern.test(value)) failValue(`must be ${form} where ${attribute}.type is ${type}, got ${show(value)}`)
-  return (await finders[type](tx, value)) ?? failValue(`names nobody who can ${ability}: ${show(value)}`)
+  if (!pattern.test(value)) failValue(`must be ${form} if ${attribute}.type is ${type}, got ${show(value)}`)
+  return (await finders[type](tx, value)) ?? failValue(`matches nobody who can ${ability}: ${show(value)}`)
 }
 
 /** Returns a value as stored and compared: addresses and handles in lower case. */

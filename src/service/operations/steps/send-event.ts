@@ -32,7 +32,7 @@ export async function sendAgain(sending: Sending, event: EventRow): Promise<void
       : wants(JSON.parse(enabledEvents) as string[], event.type)
   })
   if (wanting.length === 0) {
-    const detail = `No webhook that is ENABLED wants ${event.type}. Create one by create_webhook, or change one by update_webhook.`
+    const detail = `No ENABLED webhook subscribes to ${event.type}. Create one with create_webhook, or change one with update_webhook.`
     fail('conflict', { detail })
   }
   await sendTo(sending, event, wanting)

@@ -62,7 +62,10 @@ export async function inviteAll(
 ) {
   requireMayAskFor(context, asked)
   if (recipients.length * asked.length > mostInvitations) {
-    failAttribute('recipients', `Recipients times agents must be at most ${mostInvitations}.`)
+    failAttribute(
+      'recipients',
+      `recipients times agents must be at most ${mostInvitations}, got ${recipients.length * asked.length}.`,
+    )
   }
   const failedRecipients: { recipient: Recipient; reason: string }[] = []
   const alreadyConnected: { recipient: Recipient; agentId: string; agentDelegationId: string }[] = []
@@ -110,7 +113,7 @@ export async function loadAgents(
     if (actor.agentId !== null && id !== actor.agentId) {
       fail('forbidden', { detail: 'An agent can invite for itself only.', source })
     }
-    if (ids.indexOf(id) < index) failAttribute(pathOf(index), `${id} is named twice.`)
+    if (ids.indexOf(id) < index) failAttribute(pathOf(index), `${id} is named twice. Name each agent once.`)
     const agent = await findAgent(tx, actor.partyId, id)
     if (agent === undefined) fail('not_found', { detail: `There is no agent ${id}.`, source })
     if (agent.status !== 'ACTIVE') fail('conflict', { detail: `The agent ${id} is ${agent.status}.`, source })

@@ -42,7 +42,7 @@ export async function takeHandle(context: ChangeContext, before: PartyRow, handl
   await holdNoLonger(tx, handle)
   if (before.handle !== null) {
     if ((await countHeldHandles(tx, partyId, nowMs)) >= mostHeld) {
-      const detail = `The party gave up ${mostHeld} handles in the last 14 days, as many as are held for it. Take one of these back, or wait.`
+      const detail = `The party gave up ${mostHeld} handles in the last 14 days, the most that are reserved for it. Take one of them back, or wait.`
       fail('conflict', { detail, source })
     }
     await releaseHandle(tx, { handle: before.handle, partyId, untilMs: nowMs + heldMs }, nowMs)
@@ -59,7 +59,7 @@ async function takeHandlesOfAgents({ tx }: ChangeContext, partyId: string, handl
   )
   const taken = others.find((agent) => agent.partyId !== partyId)
   if (taken !== undefined) {
-    const detail = `The handle ${taken.handle}, which an agent of the party would have, is taken. Choose another.`
+    const detail = `An agent of the party would become ${taken.handle}, which is taken. Choose another handle.`
     fail('conflict', { detail, source })
   }
   if (slugs.length > 0) await renameAgents(tx, partyId, handle)

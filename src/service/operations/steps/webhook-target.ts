@@ -17,7 +17,7 @@ export function webhookUrl(
   if (problem === undefined) return withoutFragment(new URL(given))
   return failAttribute(
     'url',
-    `url ${problem} It got ${show(withoutSecrets(given))}. ${accepted(environment, mayStayHere)}`,
+    `url ${problem} Got ${show(withoutSecrets(given))}. ${accepted(environment, mayStayHere)}`,
   )
 }
 
@@ -33,7 +33,7 @@ function accepted(environment: Environment, mayStayHere: boolean): string {
     environment === 'sandbox' && !mayStayHere
       ? ' To receive events on your own machine, run payments-mcp listen --forward-to ADDRESS there.'
       : ''
-  return `Accepted is https at a public host name or address, without user name and password${here}.${forward}`
+  return `It accepts https at a public host name or address, without user name and password${here}.${forward}`
 }
 
 function withoutFragment(url: URL): string {
@@ -49,6 +49,6 @@ export function enabledTypes(given: readonly string[]): string[] {
   const similar = mostLike(unknown, [...eventTypes], 3).join(', ')
   return failAttribute(
     `enabledEvents/${at}`,
-    `enabledEvents got ${show(unknown)}, which is no type of event. Like it are ${similar}; * is all. docs/events.md lists the types.`,
+    `enabledEvents must contain types of events, got ${show(unknown)}. Similar types: ${similar}; * means all. docs/events.md lists the types.`,
   )
 }

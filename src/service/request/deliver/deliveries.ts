@@ -135,7 +135,7 @@ export class Deliveries {
       while (!this.#isStopped && (await store.transaction((tx) => fanOut(tx, system, webhook))));
     } catch (error) {
       if (error instanceof StoreBusyError) throw error
-      log.error({ err: error, webhookId: webhook.id }, 'events could not be told to a webhook')
+      log.error({ err: error, webhookId: webhook.id }, 'events could not be sent to a webhook')
     }
   }
 
@@ -177,7 +177,7 @@ export class Deliveries {
 }
 
 const leaseName = 'webhook deliveries'
-const waiting = 'the deliveries wait for the database'
+const waiting = 'the deliveries are waiting for the database'
 
 function within(ms: number): Promise<void> {
   return new Promise((resolve) => deadline(ms, resolve))

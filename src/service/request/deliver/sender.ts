@@ -96,7 +96,7 @@ async function readSome(body: AsyncIterable<Uint8Array> | null): Promise<void> {
 function faultOf(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return `It answered ${status}. Redirects are not followed: give the final address.`
-  return `It answered ${status}; a status from 200 to 299 says that it arrived.`
+  return `It answered ${status}; only a status from 200 to 299 counts as received.`
 }
 
 /** In words that tell nothing but what the receiver's owner can find out themselves. */

@@ -92,7 +92,7 @@ async function attempt(
   ending: AbortSignal,
 ): Promise<Answer | undefined> {
   const body = bodies.get(eventSequence)
-  if (body === undefined) return { status: null, error: 'The event is not kept any more.' }
+  if (body === undefined) return { status: null, error: 'The event is no longer stored.' }
   const headers = signedHeaders({ id, body }, secrets, store.clock.lastMs)
   try {
     return await send({ url: webhook.url, headers, body, mayStayHere: mayStayHere() }, ending)
