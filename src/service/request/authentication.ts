@@ -94,7 +94,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
   return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : ended()
 }
 
-/** An exchanged token of a grant; undefined where the text is none. */
+/** Returns the actor of an exchanged token of a grant; undefined if the text is no such token. */
 async function actorOfGrantToken(tx: Transaction, hash: string, authority: Authority): Promise<Actor | undefined> {
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
@@ -103,7 +103,7 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
   return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority)
 }
 
-/** A token reaches as far as its grant does now: what a user takes back ends at once. */
+/** Returns the actor of a grant, with the scopes that the grant has now: what the user removed ends at once. */
 async function actorOfGrant(
   tx: Transaction,
   grantId: string,
@@ -150,7 +150,7 @@ async function findByKey(tx: Transaction, secretHash: string, { local, times, ah
   return { ...row, valid: keyIsValid(row, nowMs) }
 }
 
-/** A token outlives its key (docs/service.md#short-lived-tokens), but not its agent. */
+/** Finds a key by its token. A token outlives its key (docs/service.md#short-lived-tokens), but not its agent. */
 async function findByToken(tx: Transaction, tokenHash: string, { times }: Authority): Promise<Found> {
   const row = await findExchanged(tx, tokenHash)
   if (row === undefined || !equalSecrets(row.tokenHash, tokenHash)) return undefined

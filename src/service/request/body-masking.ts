@@ -29,9 +29,9 @@ export function cutText(text: string): Kept {
 }
 
 /**
- * JSON as it is kept: without the values of fields that are secret, and without what reads like a secret anywhere.
- * @param secretFields Fields that are secret in it besides.
- * @param value Gives what was parsed of it; it is asked only where something may have to be masked.
+ * Masks JSON for storage: the values of secret fields, and everything that looks like a secret.
+ * @param secretFields Further fields that are secret in it.
+ * @param value Returns the parsed JSON; called only if something may have to be masked.
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
   const head = text.slice(0, longestKept + longestSecret)
@@ -83,7 +83,7 @@ function maskedString(masking: Masking, text: string): string {
   return kept.length < text.length && kept.length === 0 ? '…' : kept
 }
 
-/** A number that is a card's is none that an amount or a time could be. */
+/** Returns a number as it may be stored. No amount or time is as long as a card number. */
 function readable(value: number): number | string {
   const text = String(value)
   return maskKeptText(text) === text ? value : maskedNumber

@@ -13,7 +13,7 @@ export function isSmallBody(request: Request): boolean {
   return announcedBytes(request) <= smallBodyBytes
 }
 
-/** The length that a request says its body has; of one that comes in chunks any length may be. */
+/** Returns the announced length of the body; infinite if it comes in chunks. */
 export function announcedBytes({ headers }: Request): number {
   return headers.has('transfer-encoding') ? Number.POSITIVE_INFINITY : Number(headers.get('content-length') ?? 0)
 }

@@ -114,10 +114,10 @@ function outcomeOf(reply: Reply | undefined, answer: unknown, headers: Headers):
   return status === 'declined' ? 'declined' : status === 'IN_REVIEW' ? 'review' : 'done'
 }
 
-/** Ten times what is kept of an answer: of a longer one nothing is looked at. */
+/** Ten times the stored part of an answer; a longer answer is not read. */
 const longestLookedAt = 163_840
 
-/** The answer's value, where something is to be read in it: lists tell no amount, and are long. */
+/** Returns the answer's value if the entry needs it. Lists are long and contain no amount of the call. */
 function answered({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
   return operation.result === 'page' && isSuccess(reply) ? undefined : replyValue(reply)
@@ -143,7 +143,7 @@ function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetai
 
 const longestPath = 2048
 
-/** With the query, in which where a list goes on is no secret. */
+/** Returns the path with its query. The cursor of a list is not a secret. */
 function pathOf({ path, query }: Phase['incoming']): string {
   if (query.size === 0) return maskText(readable(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
@@ -158,7 +158,7 @@ function keptOfQuery(name: string, value: string): string {
   return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : maskText(value, longestPath).text
 }
 
-/** A path whose percent-encoding hides something is kept without it. */
+/** Returns the path. If its percent-encoding hides a secret, it is decoded, so that the secret is masked. */
 function readable(path: string): string {
   if (!path.includes('%')) return path
   const plain = decoded(path)
@@ -167,7 +167,7 @@ function readable(path: string): string {
 
 const longestInstanceId = 1024
 
-/** One that is too long is refused: it names no run. */
+/** Returns the instance id; null if it is too long, because such a request is refused and has no run. */
 function instanceIdIn(headers: Headers): string | null {
   const given = headers.get('x-instance-id') || null
   return given !== null && given.length <= longestInstanceId ? given : null

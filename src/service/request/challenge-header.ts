@@ -2,7 +2,7 @@ import type { Failure } from '../../core/errors.ts'
 import { challenge } from '../tokens/challenge.ts'
 import type { Reply } from './reply.ts'
 
-/** A refusal that another token would mend says which. */
+/** Adds a challenge to a refusal that another token would resolve. */
 export function withChallenge(
   reply: Reply,
   { status, scopes }: Failure,

@@ -11,7 +11,7 @@ export async function compress(plain: Uint8Array<ArrayBuffer>): Promise<Compress
   return { plain, gzipped: await promisify(gzip)(plain, { level: constants.Z_BEST_COMPRESSION }) }
 }
 
-/** The body that this client takes, and the headers that say so. */
+/** Returns the body that the client accepts, with its headers. */
 export function bodyFor({ plain, gzipped }: CompressedBody, acceptEncoding = '') {
   const vary = { Vary: 'Accept-Encoding' }
   if (!acceptsGzip(acceptEncoding)) return { body: plain, headers: vary }

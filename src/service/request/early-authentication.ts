@@ -16,7 +16,7 @@ export interface AuthenticationDependencies {
   accessTokens: AccessTokens
 }
 
-/** Checking a signature takes time that no other request should wait for, so it is done before any transaction. */
+/** Verifies a token before any transaction, so that no other request waits for the signature check. */
 export async function verifyToken(
   { accessTokens }: Pick<AuthenticationDependencies, 'accessTokens'>,
   authorization: string | null,

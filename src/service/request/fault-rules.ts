@@ -3,7 +3,7 @@ import { FaultRule } from '../../../tools/sandbox-faults.ts'
 import { mostRules } from '../store/faults.ts'
 import { wrongRules } from './load-faults.ts'
 
-/** The rules of a file, whatever else stands in it (docs/sandbox.md#faults-in-a-file). */
+/** The rules of a file, which may contain other parts (docs/sandbox.md#faults-in-a-file). */
 export const FaultRules = z
   .array(FaultRule)
   .max(mostRules)

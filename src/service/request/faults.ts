@@ -148,7 +148,7 @@ async function isAskedOf(tx: Transaction, request: Faulted): Promise<boolean> {
   return isCounted(await withOwners(tx, await allFaults(tx)), request)
 }
 
-/** The rules with whose they are: one of a file is the world's, that is, of its first party. */
+/** Adds the party to each rule. The rules of a file belong to the first party of the world. */
 async function withOwners(tx: Transaction, rules: readonly StoredRule[]): Promise<readonly StoredRule[]> {
   if (rules.every(({ partyId }) => partyId !== null)) return rules
   const firstPartyId = (await findWorld(tx))?.firstPartyId ?? null
@@ -167,7 +167,7 @@ async function befallen(
     const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
     return system.sleep(ms, over).catch(() => {})
   }
-  /** Its refusal is lost like an answer. */
+  /** Runs the request. A refusal is lost like an answer. */
   const done = () =>
     run().catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error

@@ -48,7 +48,7 @@ export function canGrant(actor: Actor, giving: readonly string[]): boolean {
 }
 
 /**
- * Nobody gives what they lack: neither to a key, nor to an agent, nor by asking a customer for it.
+ * Refuses to give permissions that the caller lacks, whether to a key, to an agent or by asking a customer.
  * @throws 403 `forbidden` naming what is lacking.
  */
 export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {

@@ -62,7 +62,7 @@ export function cardScope({ partyId, actor }: Context): { partyId: string; agent
   return { partyId, agentId: actor.agentId }
 }
 
-/** A list may be a little behind; who asks for it, and what they may, was looked up where it is known at once. */
+/** Reads a list, which may be slightly out of date. The caller and its permissions were read from current data. */
 export async function listBehind<T>(
   store: Store,
   context: Context,

@@ -79,7 +79,7 @@ const notRecorded: readonly number[] = [408, 429, 503]
 /** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/** Records the answer under the key, so that a repeat of the request replays it; false for what is to run again. */
+/** Records the answer under the key, so that a repeat of the request replays it. Returns false for an answer that is not recorded. */
 export async function record(
   { tx, system, nowMs, operation }: Pick<Context, 'tx' | 'system' | 'nowMs' | 'operation'>,
   mine: Claim,
@@ -109,7 +109,7 @@ export async function recordUnresolved(tx: Transaction, mine: Claim): Promise<vo
   })
 }
 
-/** Only the key's hash is kept: what its answer is sealed with cannot be read off the database. */
+/** Returns the hashes of a request. Only the key's hash is stored: the key itself helps to seal the answer. */
 function hashesOf({ partyId, key, fingerprint }: Claim): RequestHashes {
   return { partyId, key: sha256(key), fingerprint }
 }

@@ -22,8 +22,8 @@ interface Use extends Whose {
 }
 
 /**
- * When each key was last used, kept in memory and written beside all requests, by the upkeep: so reads stay free of
- * writes, and a key costs one write a minute. A process that is killed forgets the uses of its last second.
+ * Keeps the last use of each key in memory until the upkeep writes it. So reads need no writes, and a key costs one write
+ * a minute. A killed process loses the uses of its last second.
  */
 export function createLastUses() {
   const uses = new Map<string, Use>()
@@ -76,12 +76,12 @@ export function createLastUses() {
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
-    /** The last use of a key, also where it is not written yet. */
+    /** Returns the last use of a key, even if it is not written yet. */
     of(keyId: string, writtenMs: number | null): number | null {
       return later(uses.get(keyId)?.usedAtMs, writtenMs)
     },
 
-    /** The last use of any key of an agent, also where it is not written yet. */
+    /** Returns the last use of any key of an agent, even if it is not written yet. */
     ofAgent(agentId: string, writtenMs: number | null): number | null {
       return later(ofAgents.get(agentId), writtenMs)
     },
@@ -92,7 +92,7 @@ function later(usedAtMs: number | undefined, writtenMs: number | null): number |
   return usedAtMs === undefined || (writtenMs !== null && writtenMs > usedAtMs) ? writtenMs : usedAtMs
 }
 
-/** Under the lock of the party, so that who writes several rows of it never waits for one who waits for it. */
+/** Writes a use under the party's lock, so that writers of several rows of the party cannot deadlock. */
 async function writeUse(tx: Transaction, { keyId, agentId, partyId, usedAtMs }: Use, inEpoch: number): Promise<void> {
   await tx.lockParty(partyId)
   if ((await tx.shared(readTimes)).epoch !== inEpoch) return

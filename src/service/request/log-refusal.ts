@@ -18,7 +18,7 @@ interface Refused {
   ms: number
 }
 
-/** One line for whatever the site refuses: pages, MCP, signing in, addresses that it has not. */
+/** Logs one line for each refusal of the site: pages, MCP, sign-in and unknown addresses. */
 export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
@@ -36,14 +36,14 @@ interface Line {
   ms: number
 }
 
-/** Logs a refusal, without whatever in its path may be a secret. */
+/** Logs a refusal. Secrets in its path are masked. */
 export function logLine(log: Logger, { path, ms, ...told }: Line): void {
   log.info({ ...told, path: loggedPath(path), ms: Math.round(ms) }, 'refused')
 }
 
 const codeForm = /^[a-z_.]{1,60}$/
 
-/** As the API or OAuth names it in the body; elsewhere the name of the status. */
+/** Returns the code in the body of the API or OAuth; otherwise the name of the status. */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
   const byStatus = (STATUS_CODES[status] ?? 'refused').toLowerCase().replace(/[^a-z]+/g, '_')

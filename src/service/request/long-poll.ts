@@ -92,7 +92,7 @@ async function pollStatus(
   }
 }
 
-/** In how long the resource changes by itself, of which nothing tells: a card expires without a word. */
+/** Returns the time until the resource expires, because an expiry adds no event. */
 async function msUntilExpiry({ store }: Dependencies, { attributes }: Resource): Promise<number> {
   const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')
   if (ends.length === 0) return Number.POSITIVE_INFINITY
@@ -105,7 +105,7 @@ function resourceIn({ body }: Reply): Resource {
   return (JSON.parse(body) as { data: Resource }).data
 }
 
-/** For how long the request wants to wait; what is no such number is refused where all values are. */
+/** Returns how long the request wants to wait. An invalid number is refused later, with the other values. */
 function secondsOf(key: OperationKey, { query }: Incoming | Unread): number {
   const { waitSeconds } =
     (catalogue[key] as { query?: { shape: { waitSeconds?: typeof WaitSeconds } } }).query?.shape ?? {}

@@ -21,7 +21,7 @@ export function pageRequest(input: { limit: number; cursor?: string | undefined 
   return { limit: input.limit, beforeId }
 }
 
-/** The page in the wire's form. */
+/** Returns the page in the form of the API. */
 export function page<Row, Resource>(
   rows: PageOf<Row>,
   list: ListIdentity,
@@ -32,7 +32,7 @@ export function page<Row, Resource>(
   return { items: rows.rows.map(view), nextCursor }
 }
 
-/** Twelve hexadecimal digits tell lists apart; a cursor carries no right, so nothing hangs on them being unguessable. */
+/** Returns a short hash that identifies a list. A cursor gives no rights, so it may be guessable. */
 function markOf(list: ListIdentity): string {
   const narrowed = Object.entries(list).filter(([, value]) => value !== undefined && value !== null)
   return sha256(JSON.stringify(narrowed.sort())).slice(0, 12)

@@ -50,9 +50,9 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
 }
 
 /**
- * The agent that a request is recorded as caused by. A party's key that names one of its agents in a header
+ * Returns the agent that is recorded as the cause of a request. A party's key that names one of its agents in a header
  * (docs/service.md#headers) still acts as the party: the name is a note, and gives no right.
- * @throws 403 `forbidden` for what is no agent of the caller's, or another agent than the caller.
+ * @throws 403 `forbidden` for an agent of another party, or an agent other than the caller.
  */
 export async function resolveCause(tx: Transaction, actor: Actor, named: string | null): Promise<string | null> {
   if (named === null || named === actor.agentId) return actor.agentId
@@ -66,7 +66,7 @@ export async function resolveCause(tx: Transaction, actor: Actor, named: string 
 }
 
 /**
- * The party that a request acts on: the caller's own, or the connected customer it names. Whether a party that is not
+ * Returns the party that a request acts on: the caller's own, or the connected customer that it names. Whether a party that is not
  * connected exists cannot be told from the answer.
  * @throws 403 `forbidden` without a grant of that customer's to this agent that includes the permission.
  */
@@ -123,7 +123,7 @@ export function refuseUnheld({ permission }: Holder, walletId: string): never {
   fail('forbidden', { detail: `This agent does not hold ${permission} on the wallet ${walletId}.` })
 }
 
-/** The same of what is the party's and no wallet's: the agent holds the permission on the default one. */
+/** Requires the permission on the default wallet, for records of the party that belong to no wallet. */
 export async function requireDefaultWalletPermission(
   tx: Transaction,
   actor: Actor,

@@ -236,7 +236,7 @@ async function identify(
   return { ...arrived, actor, at: { nowMs, epoch } }
 }
 
-/** @throws 429 `rate_limited`. */
+/** Counts the request. @throws 429 `rate_limited`. */
 async function requireWithinLimit({ rateLimit }: Dependencies, progress: Progress, { keyId }: Actor): Promise<void> {
   const isCounted = progress.reached.incoming.isCounted === true
   progress.limit ??= isCounted ? { headers: {}, failure: undefined } : await rateLimit(keyId)

@@ -56,7 +56,7 @@ export class RateWindows {
       : async (wanted) => new Map([...wanted].map(([id]) => [id, { granted: limit, beyond: 0, leftMs: windowMs }]))
   }
 
-  /** @throws StoreBusyError when the database cannot be asked. */
+  /** Counts a request. @throws StoreBusyError if the database cannot be asked. */
   async count(keyId: string): Promise<Taken> {
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
       const window = this.#windows.get(keyId)

@@ -106,7 +106,7 @@ function masked(source: ErrorSource): ErrorSource {
   return Object.fromEntries(entries) as ErrorSource
 }
 
-/** A part of a JSON Pointer, in which a stroke or a tilde of the name is quoted. */
+/** Masks a name in a JSON Pointer, in which slashes and tildes are escaped. */
 function maskedName(part: string): string {
   const name = maskForeignText(part.replaceAll('~1', '/').replaceAll('~0', '~'))
   return name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -83,7 +83,7 @@ function detailOf({
   }
 }
 
-/** The fields that are secret in what the operation takes or gives. */
+/** Returns the secret fields of the operation's input and output. */
 function secretsOf(name: string): readonly string[] {
   const operation = operationsByName.get(name)
   return operation === undefined ? [] : secretFields(operation)

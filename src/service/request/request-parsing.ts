@@ -81,7 +81,7 @@ export function readHeaders(operation: OperationDefinition, headers: Headers, is
 
 const longestAgentId = 36
 
-/** The agent that the X-Agent-ID header names, where the operation knows that header. @throws 400 naming it. */
+/** Returns the agent that the X-Agent-ID header names, if the operation has that header. @throws 400 naming it. */
 export function readAgentHeader(operation: OperationDefinition, headers: Headers): string | null {
   const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
   if (agentId !== null && (agentId.length > longestAgentId || !/^agt_[0-9a-f]{32}$/.test(agentId))) {
@@ -109,7 +109,7 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
 }
 
 /**
- * If both names for the customer are known, they mean the same and must agree.
+ * Requires both names for the customer to agree if the operation has both.
  * @throws 400.
  */
 function requireOneCustomer(
@@ -123,7 +123,7 @@ function requireOneCustomer(
   fail('invalid_value', refusal({ path: ['partyId'], detail }))
 }
 
-/** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
+/** Returns the customer that a request names, even if other values are wrong; undefined if it names none. */
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
@@ -183,7 +183,7 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   return { ...parseAttributes(places.attributes, attributes), ...relatedIds(places.relationships, relationships) }
 }
 
-/** The body's value, in which a party that is named beside `data` stands among the attributes (docs/service.md#bodies). */
+/** Returns the body's value. A party that is named beside `data` becomes an attribute (docs/service.md#bodies). */
 function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
   if (!takesPartyBeside(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
@@ -256,7 +256,7 @@ function failBody(detail: string): never {
   return fail('invalid_value', { detail, source: { pointer: '' } })
 }
 
-/** A repeated key becomes an array, which no scalar parameter accepts. */
+/** Returns the query. A repeated key becomes an array, which no scalar parameter accepts. */
 function queryValues(query: URLSearchParams): Record<string, unknown> {
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {
@@ -269,7 +269,7 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
 /** No operation's body is deeper; what is deeper would only exhaust the stack. */
 const deepestNesting = 32
 
-/** The value of a text; undefined for what is empty, not JSON or nested too deep. */
+/** Parses a text; undefined if it is empty, not JSON or nested too deep. */
 function parseJson(text: string): unknown {
   if (text === '') return undefined
   try {

@@ -45,7 +45,7 @@ const mostTries = 30
 const mostWaiting = 20_000
 const mostCharacters = 32 * 1024 * 1024
 
-/** The run of a party that calls with an instance id belong to, as addresses name it. */
+/** Returns the id, as used in addresses, of the run that calls with an instance id belong to. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
   return `run_${sha256(JSON.stringify([partyId, instanceId])).slice(0, 32)}`
 }
@@ -112,7 +112,7 @@ export class RunLog {
     return false
   }
 
-  /** How many entries wait. */
+  /** Returns the number of waiting entries. */
   get #length(): number {
     return this.#waiting.length + this.#happened.length
   }
@@ -140,7 +140,7 @@ export class RunLog {
     this.#timer ??= deadline(ms, () => void this.flush())
   }
 
-  /** Entries that arrive meanwhile are written too, or a moment later at the latest. */
+  /** Writes the waiting entries. Entries that arrive meanwhile are written now or soon after. */
   async #writeAll(): Promise<void> {
     for (let left = this.#length; left > 0; ) {
       let isPlaced = false
@@ -205,7 +205,7 @@ export class RunLog {
     this.#happened = this.#happened.slice(entries)
   }
 
-  /** They wait no longer. */
+  /** Removes entries from the waiting ones. */
   #taken(entries: readonly NotedEntry[]): void {
     this.#waiting = this.#waiting.slice(entries.length)
     this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
@@ -245,7 +245,7 @@ function shownId(instanceId: string | null): string | null {
   return instanceId === null ? null : maskKeptText(instanceId)
 }
 
-/** Undefined where it belongs to no run. */
+/** Returns the entry of a due effect; undefined if it belongs to no run. */
 function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?: RecordOfRun): NotedEntry | undefined {
   if (of === undefined) return undefined
   const detail: RunDetail = { postings: [{ ...posting, sourceId }], resourceIds: [of.id] }

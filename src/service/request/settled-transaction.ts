@@ -21,8 +21,8 @@ export function unchanged<Result>(result: Result): Changed<Result> {
 }
 
 /**
- * The one way in for what people change by no operation: pay, consent, sign in, connect. All of it is one transaction,
- * which ends with the records of who did it, so that none of it goes unlisted.
+ * Runs a change by a person without an operation: pay, consent, sign in, connect. It is one transaction, which ends with
+ * the activity of the change, so that every such change is recorded.
  */
 export function runChange<Result>(
   dependencies: Dependencies,
@@ -47,8 +47,8 @@ export function runChange<Result>(
 }
 
 /**
- * A transaction at a moment at which everything has happened that is due to the party it is about: for who looks, and for
- * what belongs to no party, such as the records of the authorization server.
+ * Runs a transaction after all due effects of its party were applied. It is for reads, and for records that belong to no
+ * party, such as those of the authorization server.
  */
 export function runSettled<Result>(
   { store, system, log }: Dependencies,

@@ -48,7 +48,7 @@ export async function actUntil(
   return { ordered, count }
 }
 
-/** The payment of an order, as it stands. */
+/** Returns the current payment of an order. */
 export async function paymentOf(tx: Transaction, order: ShopOrderRecord) {
   const purchase = await purchaseOf(tx, order)
   const { partyId, cardId, walletId } = purchase

@@ -33,7 +33,7 @@ const refused = [
 /** The operations refused to a suspended or inactive party, by name (docs/service.md#suspended-parties). */
 export const refusedWhileStopped: ReadonlySet<string> = new Set(refused.map((key) => catalogue[key].name))
 
-/** How a party stands, as far as it is known: what is no party's is refused by whoever looks for it. */
+/** Returns the status of a party. An unknown party counts as active, because its records are not found anyway. */
 export async function findPartyStatus(tx: Transaction, partyId: string): Promise<PartyStatus> {
   return (await findParty(tx, partyId))?.status ?? 'ACTIVE'
 }

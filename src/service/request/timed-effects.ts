@@ -78,7 +78,7 @@ export async function applying<Result>(tx: Transaction, partyId: string, work: (
   }
 }
 
-/** A hold ends at the moment it was to end, however late that is noticed. */
+/** Releases expired holds. Each ends at its expiry, however late this runs. */
 async function lapseHolds(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const lapsed = await lapsedAuthorizations(tx, due)
   for (const purchase of lapsed) {

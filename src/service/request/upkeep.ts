@@ -73,7 +73,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   let stopped = false
   let warned = false
 
-  /** One warning is enough: the operator then sets the clock right and restarts. */
+  /** Warns of a wrong clock, once: the operator then corrects it and restarts. */
   const warnOnce = () => {
     const offMs = store.clock.machineOffMs
     if (warned || offMs === null) return
@@ -97,12 +97,12 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   }
   const forgetAll = forgettings.map((forgetting) => () => forget(forgetting))
 
-  /** A request should not wait long for effects that piled up before it. */
+  /** Applies due effects, so that no request has to wait for many of them. */
   const settleAll = () => settleDue({ store, system, log }, { goesOn: () => !stopped })
 
   const steps = [() => lastUses.write(store), keepTime, settleAll]
 
-  /** A database that is busy now is asked again soon. */
+  /** Runs the work. If the database is busy, the next turn tries again. */
   const unlessBusy = async (work: () => Promise<void>) => {
     try {
       await work()

@@ -87,7 +87,7 @@ export class WaitingRequests {
     ]
   }
 
-  /** Somebody else hears what is read of the outbox, so that each process has one reader of it. */
+  /** Shares this process's single outbox reader with another listener. */
   follow(follower: Follower<EventRow>): Following {
     this.#followers.add(follower)
     return {
@@ -127,7 +127,7 @@ export class WaitingRequests {
     this.#count -= 1
   }
 
-  /** Something happened to these parties, in this process. */
+  /** Notifies the waiting requests of changes to these parties in this process. */
   happened(partyIds: ReadonlySet<string>): void {
     this.#signals?.tell(changesTopic)
     for (const partyId of partyIds) {
@@ -137,7 +137,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Everybody looks again: time was moved, by which some things change without a word. */
+  /** Wakes all waiting requests after a move of the clock, because expiries add no event. */
   wakeAll(): void {
     this.#signals?.tell(clockTopic)
     this.#wakeEach()

@@ -7,14 +7,14 @@ export function mayBeHere(environment: Environment, publicUrl: string): boolean 
   return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
 }
 
-/** The address of a service in its caller's own process: nothing is ever found under `.invalid` (RFC 6761 section 6.4). */
+/** Returns whether the service runs in its caller's process: no name under `.invalid` resolves (RFC 6761 section 6.4). */
 function isUnreachable(publicUrl: string): boolean {
   return URL.parse(publicUrl)?.hostname.endsWith('.invalid') === true
 }
 
 /**
- * Why a webhook cannot be at an address, as the rest of a sentence; undefined: it can. Creating and updating a webhook ask it,
- * and so does each delivery, since the service may have been reached at another address when the webhook was created. The
+ * Returns why a webhook cannot be at an address, as the rest of a sentence; undefined if it can. Creations, updates and
+ * deliveries check it, since the service may have been reached at another address when the webhook was created. The
  * addresses that a name resolves to are checked for each connection (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {

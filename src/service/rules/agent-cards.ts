@@ -9,16 +9,16 @@ import { next, type Transitions } from './transitions.ts'
 export interface SingleUseCard {
   maximumAmountCents: number
   expiresAtMs: number
-  /** When its one purchase was approved. */
+  /** The time when its only purchase was approved. */
   usedAtMs: number | null
-  /** Since when it is frozen; null while it is not. */
+  /** The time when it was frozen; null if it is not. */
   frozenAtMs: number | null
 }
 
 export type CardStatus = (typeof agentCardStatuses)[number]
 export type CardSwitch = 'freeze' | 'unfreeze'
 
-/** The transitions between statuses besides use and time; any other is refused. */
+/** The transitions that a caller may request. Use and expiry change the status by themselves. */
 export const cardTransitions = {
   active: { freeze: 'frozen' },
   frozen: { unfreeze: 'active' },
@@ -33,12 +33,12 @@ const onlyFrom = {
 
 export function cardStatus(card: SingleUseCard, nowMs: number): CardStatus {
   if (card.usedAtMs !== null) return 'used'
-  // Expiry goes on while a card is frozen, so it comes first (docs/service.md#frozen-cards).
+  // A frozen card still expires, so expiry comes first (docs/service.md#frozen-cards).
   if (nowMs >= card.expiresAtMs) return 'expired'
   return card.frozenAtMs === null ? 'active' : 'frozen'
 }
 
-/** Freezes or unfreezes a card (docs/service.md#frozen-cards). @throws 409 where its status does not allow it. */
+/** Freezes or unfreezes a card (docs/service.md#frozen-cards). @throws 409 if its status does not allow it. */
 export function switched<C extends SingleUseCard>(card: C, event: CardSwitch, nowMs: number): C {
   const status = cardStatus(card, nowMs)
   const after = next<CardStatus, CardSwitch>(cardTransitions, status, event)
@@ -46,7 +46,10 @@ export function switched<C extends SingleUseCard>(card: C, event: CardSwitch, no
   return { ...card, frozenAtMs: after === 'frozen' ? nowMs : null }
 }
 
-/** A frozen card is no reason to decline: nothing is tried on it, and its state can be changed. @throws 409. */
+/**
+ * Refuses to use a frozen card. It is an error, not a decline: the caller can unfreeze the card and try again.
+ * @throws 409.
+ */
 export function requireNotFrozen(card: SingleUseCard, nowMs: number): void {
   const refusal = frozenRefusal(card, nowMs)
   if (refusal !== undefined) throw refusal
@@ -75,7 +78,7 @@ const declineRules = {
   insufficient_funds: ({ amountCents, availableCents }) => amountCents > availableCents,
 } as const satisfies Record<DeclineCode, (attempt: Attempt) => boolean>
 
-/** Why an authorization is declined; null when it is approved. */
+/** Returns why an authorization is declined; null if it is approved. */
 export function declineReason(attempt: Attempt): DeclineCode | null {
   for (const [code, applies] of Object.entries(declineRules)) {
     if (applies(attempt)) return code as DeclineCode

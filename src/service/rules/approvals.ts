@@ -6,7 +6,6 @@ import { next, type Transitions } from './transitions.ts'
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 export type ApprovalEvent = 'approve' | 'deny' | 'cancel'
 
-/** An approval is resolved once. */
 export const approvalTransitions = {
   pending: { approve: 'approved', deny: 'denied', cancel: 'canceled' },
   approved: {},
@@ -14,22 +13,25 @@ export const approvalTransitions = {
   canceled: {},
 } as const satisfies Transitions<ApprovalStatus, ApprovalEvent>
 
-/** The state that a decision brings an approval to. @throws 409 `conflict` when it is resolved. */
+/** Returns the state of an approval after a decision. @throws 409 `conflict` if it is already resolved. */
 export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent): ApprovalStatus {
   const after = next<ApprovalStatus, ApprovalEvent>(approvalTransitions, status, event)
   return after ?? fail('conflict', { detail: `The approval is already ${status} and cannot be decided again.` })
 }
 
-/** Above it, a user proves again that it is them (cents). */
+/** The amount in cents above which a user must verify with a second factor. */
 export const mfaThresholdCents = 50_000
-/** How long a proof of the second factor counts as recent, by the service's time. */
+/** How long a verification counts as recent, in the service's time. */
 export const mfaLifetimeMs = 10 * 60_000
-/** How long the address of a check works, by the service's time. */
+/** How long the address for verifying works, in the service's time. */
 export const mfaChallengeLifetimeMs = 10 * 60_000
 
 type Initiator = 'agent' | 'user' | 'api'
 
-/** An agent may approve what a user or an API key of its party asked for. @throws 403 `forbidden` else. */
+/**
+ * Refuses an agent's decision on an agent's request. An agent may decide on requests of users and API keys of its party.
+ * @throws 403 `forbidden`.
+ */
 export function requireMayDecide(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
   if (decider !== 'agent' || initiator !== 'agent') return
   fail('forbidden', { detail: 'An agent cannot approve what an agent asked for. Ask the owner of the account.' })
@@ -37,7 +39,7 @@ export function requireMayDecide(decider: 'party' | 'user' | 'agent', initiator:
 
 interface UsersDecision {
   amountCents: number
-  /** When the user last proved a second factor; null never. */
+  /** The time when the user last verified; null if never. */
   verifiedAtMs: number | null
   nowMs: number
   /** The address at which people verify. */
@@ -45,9 +47,9 @@ interface UsersDecision {
 }
 
 /**
- * A user approves a large amount only with a recent second factor (docs/service.md#second-factor). The refusal is
- * recorded under the request's key, for docs/service.md#idempotency-failures does not except it. So approving after the
- * check is a new operation with a new key, which the detail says.
+ * Requires a recent second factor before a user approves a large amount (docs/service.md#second-factor). The refusal is
+ * recorded under the request's key, because docs/service.md#idempotency-failures does not except it. So the approval
+ * after verifying needs a new key, as the detail says.
  * @throws 428 `mfa_required`.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UsersDecision): void {

@@ -2,7 +2,7 @@ import type { CardMovement } from './card-purchases.ts'
 import type { PaymentRequestStatus } from './payment-requests.ts'
 import type { PaymentStatus } from './payments.ts'
 
-/** The sum of a record's postings in a wallet since it was created; cents. */
+/** The sum of all postings of a record in a wallet; cents. */
 export interface Moved {
   walletId: string
   availableCents: number
@@ -11,7 +11,7 @@ export interface Moved {
 
 type Purchase = Pick<CardMovement, 'heldCents' | 'capturedCents' | 'refundedCents'> & { walletId: string }
 
-/** A purchase with its refunds, which have records of their own that move nothing besides. */
+/** Returns the effect of a purchase and its refunds. The records of the refunds have no further effect. */
 export function movedByPurchase({ walletId, heldCents, capturedCents, refundedCents }: Purchase): Moved {
   return { walletId, availableCents: refundedCents - capturedCents - heldCents, heldCents }
 }
@@ -27,7 +27,10 @@ interface Payment {
   beneficiary: string | null
 }
 
-/** A payment or transfer, in the wallets of the party that asked for it: what a card or a bank paid, no wallet did. */
+/**
+ * Returns the effect of a payment or transfer on the wallets of the party that requested it. A payment by card or bank
+ * account takes nothing from a wallet.
+ */
 export function movedByPayment(payment: Payment): Moved[] {
   const { kind, status, walletId, amountCents, heldCents, externalAccountId, method, beneficiary } = payment
   const held = { walletId, availableCents: -heldCents, heldCents }
@@ -50,7 +53,7 @@ export function movedByRequest({ status, walletId, amountCents }: Request): Move
   return { walletId, availableCents: status === 'COMPLETED' ? amountCents : 0, heldCents: 0 }
 }
 
-/** All of it by wallet, in the order of their ids; a wallet that nothing is left of in the end is there as well. */
+/** Returns the sum for each wallet, ordered by id. A wallet whose sum is zero is included. */
 export function sumByWallet(moved: readonly Moved[]): Moved[] {
   const sums = new Map<string, Moved>()
   for (const { walletId, availableCents, heldCents } of moved) {

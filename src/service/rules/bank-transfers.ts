@@ -8,7 +8,7 @@ import { next, type Transitions } from './transitions.ts'
 
 export type BankMethod = (typeof withdrawalMethods)[number]
 
-/** `submit`: a bank has it. `settle`, `fail`, `return`: what the bank does with it. */
+/** `submit`: the bank receives it. `settle`, `fail`, `return`: the bank's next action. */
 export type BankEvent = 'submit' | 'review' | 'deny' | 'cancel' | 'settle' | 'fail' | 'return'
 
 /** The flow of money from or to a bank account (docs/service.md#bank-transfers). A bank may return what it settled. */
@@ -24,7 +24,7 @@ export const bankTransitions = {
   APPROVAL_DENIED: {},
 } as const satisfies Transitions<PaymentStatus, BankEvent>
 
-/** The state that an event brings it to. @throws 409 `conflict` where the table has none. */
+/** Returns the state of a transfer after an event. @throws 409 `conflict` if the table does not allow the event. */
 export function nextBankStatus(status: PaymentStatus, event: BankEvent): PaymentStatus {
   const after = next<PaymentStatus, BankEvent>(bankTransitions, status, event)
   return after ?? fail('conflict', { detail: `A transfer that is ${status} does not allow ${event}. ${hints[event]}` })
@@ -47,8 +47,8 @@ const instantMs = 5 * 60_000
 const wireMs = 2 * 60 * 60_000
 
 /**
- * When a bank settles what it is given at an instant (docs/service.md#bank-transfers): at the second banking day's close
- * of books what is drawn from an account, at the next one's what is paid to it.
+ * Returns when a bank settles a transfer that it receives at `nowMs` (docs/service.md#bank-transfers). A standard deposit
+ * settles at the close of the second banking day, a withdrawal at the close of the next one.
  */
 export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMethod, nowMs: number): number {
   if (method === 'instant') return nowMs + instantMs
@@ -57,7 +57,7 @@ export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMetho
   return isSameDay && isBankingDay(nowMs) ? nowMs + wireMs : afterBankingDays(nowMs, 1)
 }
 
-/** The bank's reason if it is made to refuse or return something without a given reason. */
+/** The bank's default reasons for refusing or returning a transfer. */
 export const usualReasons: Readonly<Record<'fail' | 'return', Record<'deposit' | 'withdrawal', BankReason>>> = {
   fail: {
     deposit: { code: 'R01', reason: 'Insufficient funds' },
@@ -70,7 +70,8 @@ export const usualReasons: Readonly<Record<'fail' | 'return', Record<'deposit' |
 }
 
 /**
- * Returns the direction of money of a kind, seen from the bank account: a request is paid out of it, as a deposit is.
+ * Returns the direction of a kind of transfer, as the bank account sees it: like a deposit, a payment of a request takes
+ * money from the account.
  */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'
@@ -99,7 +100,7 @@ export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: st
   return { ...settling, nextDueAtMs: bankDueAtMs === null ? null : returnsAt(kind, bankAccountId, bankDueAtMs) }
 }
 
-/** When the test bank sends back what it settles at an instant; null: it does not. */
+/** Returns when the test bank returns a transfer that it settles at `settledAtMs`; null if it does not. */
 export function returnsAt(kind: string, bankAccountId: string, settledAtMs: number): number | null {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   return answer.does === 'returns' ? afterBankingDays(settledAtMs, answer.afterBankingDays) : null

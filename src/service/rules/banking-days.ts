@@ -1,6 +1,6 @@
 import { dayMs, dayOf } from './calendar.ts'
 
-/** When banks close their books of a day, by UTC: what they did is in the accounts then. */
+/** The UTC hour at which banks close their books, when the day's transfers reach the accounts. */
 const booksHour = 14
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
@@ -12,7 +12,7 @@ export function isBankingDay(ms: number): boolean {
   return weekday !== saturday && weekday !== sunday && !isHoliday(ms)
 }
 
-/** When what begins at an instant is in the accounts, so many banking days after its day. */
+/** Returns the close of books the given number of banking days after the day of an instant. */
 export function afterBankingDays(ms: number, days: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let left = days; left > 0; ) {
@@ -22,7 +22,7 @@ export function afterBankingDays(ms: number, days: number): number {
   return dayStartMs + booksHour * 60 * 60_000
 }
 
-/** A holiday on a Sunday is kept on the Monday after it; one on a Saturday is not kept on another day. */
+/** Returns whether the day is a holiday. A holiday on a Sunday moves to Monday; one on a Saturday does not move. */
 function isHoliday(ms: number): boolean {
   const isMonday = dayOf(ms).weekday === monday
   return isFixedHoliday(ms) || isMovingHoliday(ms) || (isMonday && isFixedHoliday(ms - dayMs))

@@ -1,4 +1,4 @@
-/** Days are UTC. Months keep the anchor's day, or take their last one where they are shorter. */
+/** An interval in UTC days. Months keep the day of the anchor; a shorter month uses its last day. */
 export interface Interval {
   unit: 'week' | 'month'
   count: number
@@ -6,30 +6,30 @@ export interface Interval {
 
 export const dayMs = 24 * 60 * 60 * 1000
 
-/** The start, in ms, of the UTC day that is `steps` intervals after the day of `anchorMs`. */
+/** Returns the start, in ms, of the UTC day that is `steps` intervals after the day of `anchorMs`. */
 export function startOfDayAfter(anchorMs: number, interval: Interval, steps: number): number {
   const anchor = new Date(anchorMs)
   const [year, month, day] = [anchor.getUTCFullYear(), anchor.getUTCMonth(), anchor.getUTCDate()]
   if (interval.unit === 'week') return Date.UTC(year, month, day + 7 * interval.count * steps)
   const target = month + interval.count * steps
-  // Day 0 is the day before the first: of the month after, the target month's last.
+  // Day 0 of the following month is the last day of the target month.
   const lastDay = new Date(Date.UTC(year, target + 1, 0)).getUTCDate()
   return Date.UTC(year, target, Math.min(day, lastDay))
 }
 
-/** `YYYY-MM-DD` of an instant. */
+/** Returns the UTC date of an instant as `YYYY-MM-DD`. */
 export function dateOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** The start, in ms, of the UTC day and of the UTC month that an instant is in. */
+/** Returns the starts, in ms, of the UTC day and UTC month of an instant. */
 export function startOfDayAndMonth(ms: number): { dayStartMs: number; monthStartMs: number } {
   const date = new Date(ms)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
   return { dayStartMs: Date.UTC(year, month, day), monthStartMs: Date.UTC(year, month, 1) }
 }
 
-/** The UTC day of an instant: month and day as people count them, and the weekday, of which Sunday is 0. */
+/** Returns the UTC month and day of an instant, both counted from 1, and its weekday, with Sunday as 0. */
 export function dayOf(ms: number): { month: number; day: number; weekday: number } {
   const date = new Date(ms)
   return { month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: date.getUTCDay() }

@@ -12,7 +12,7 @@ export const cardBehaviors = {
   agreement_fails: { first: 'agreement_ended', retry: 'agreement_ended' },
 } as const satisfies Record<string, Record<'first' | 'retry', ChargeOutcome>>
 
-/** `declined` and `not_processed` may be retried, the card outcomes rule a retry out, the end of the agreement all. */
+/** `declined` and `not_processed` can be retried; the others cannot. */
 type ChargeOutcome =
   | 'approved'
   | 'declined'

@@ -10,7 +10,7 @@ export const holdLifetimeMs = 7 * 24 * 60 * 60 * 1000
 export interface CardMovement {
   status: PurchaseStatus
   amountCents: number
-  /** The hold: what the wallet cannot spend until it is captured or released. */
+  /** The amount on hold, which the wallet cannot spend until it is captured or released. */
   heldCents: number
   capturedCents: number
   refundedCents: number
@@ -21,7 +21,7 @@ export type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 export type PurchaseAction = 'capture' | 'reverse' | 'expire' | 'refund'
 type PurchaseEvent = PurchaseAction | 'capture_part'
 
-/** The states of card transactions; what the table does not list is refused. */
+/** The transitions of card transactions; all others are refused. */
 export const purchaseTransitions = {
   authorized: { capture: 'captured', capture_part: 'partially_captured', reverse: 'reversed', expire: 'reversed' },
   captured: { refund: 'captured' },
@@ -47,7 +47,7 @@ export function release<P extends CardMovement>(purchase: P, action: 'reverse' |
   return { ...purchase, status: nextStatus(purchase, action), heldCents: 0, holdExpiresAtMs: null }
 }
 
-/** Returns `amountCents` of what was captured; the refund itself is a card transaction of its own. */
+/** Refunds `amountCents` of the captured amount. The refund itself is a separate card transaction. */
 export function refund<P extends CardMovement>(purchase: P, amountCents: number): P {
   const status = nextStatus(purchase, 'refund')
   const left = purchase.capturedCents - purchase.refundedCents

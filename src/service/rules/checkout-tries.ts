@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts'
 
 /**
- * Testing stolen cards takes many tries; a typo or an empty account takes few. After this many declined cards a
- * checkout waits, and after twice as many it is over.
+ * The number of declined cards after which a checkout pauses; after twice as many it ends. Testing stolen cards takes
+ * many tries, while a typo or an empty account takes few.
  */
 export const declinesBeforeWait = 10
 export const mostDeclines = 2 * declinesBeforeWait
@@ -10,12 +10,12 @@ export const declinesWaitMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
-/** Returns the time until which a checkout takes no card after this many declines; null: it takes one at once. */
+/** Returns the time until which a checkout accepts no card after this many declines; null if it accepts one at once. */
 export function waitingUntilMs(declines: number, nowMs: number): number | null {
   return declines === declinesBeforeWait ? nowMs + declinesWaitMs : null
 }
 
-/** @throws 429 `rate_limited` before that moment. */
+/** Refuses a card during the pause. @throws 429 `rate_limited`. */
 export function requireNotWaiting(untilMs: number | null | undefined, nowMs: number): void {
   if (untilMs === null || untilMs === undefined || untilMs <= nowMs) return
   throw tooManyTries(untilMs - nowMs)

@@ -4,7 +4,7 @@ import { next, type Transitions } from './transitions.ts'
 
 export type InvitationStatus = (typeof invitationStatuses)[number]
 
-/** The events of an invitation; the last five are named after events elsewhere. */
+/** The events of an invitation; the last five have their cause outside of it. */
 export type InvitationEvent =
   | 'accept'
   | 'decline'
@@ -14,7 +14,7 @@ export type InvitationEvent =
   | 'developer_retired'
   | 'connected'
 
-/** Only a pending invitation changes (docs/service.md#invitation-status). */
+/** The transitions of an invitation; only a pending one can change (docs/service.md#invitation-status). */
 export const invitationTransitions = {
   PENDING: {
     accept: 'ACCEPTED',
@@ -31,7 +31,7 @@ export const invitationTransitions = {
   CANCELED: {},
 } as const satisfies Transitions<InvitationStatus, InvitationEvent>
 
-/** Why an event canceled it; null for the events that end it otherwise. */
+/** The cancel reason of each event; null for events that do not cancel the invitation. */
 export const cancelReasonOf = {
   accept: null,
   decline: null,
@@ -48,14 +48,14 @@ export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
 export interface InvitationState {
   status: InvitationStatus
   cancelReason: CancelReason | null
-  /** Until when it can be answered; null when it no longer can. */
+  /** The time until which it can be answered; null if it no longer can. */
   pendingUntilMs: number | null
   acceptedAtMs: number | null
   declinedAtMs: number | null
   updatedAtMs: number
 }
 
-/** An invitation that waits for its answer. */
+/** Returns the state of a new invitation. */
 export function pendingInvitation(expiresAtMs: number, nowMs: number): InvitationState {
   const unanswered = { cancelReason: null, acceptedAtMs: null, declinedAtMs: null }
   return { status: 'PENDING', ...unanswered, pendingUntilMs: expiresAtMs, updatedAtMs: nowMs }
@@ -83,10 +83,10 @@ export function applyToInvitation(before: InvitationState, event: InvitationEven
 const dayMs = 24 * 60 * 60 * 1000
 export const mostInvitationDays = 90
 export const defaultInvitationDays = 30
-/** How long an invitation lasts that an agent's own list of customers makes. */
+/** How many days an invitation lasts that was created for one agent. */
 export const agentInvitationDays = 7
 
-/** When an invitation expires; undefined when `askedMs` is not in the next 90 days. */
+/** Returns when an invitation expires; undefined if `askedMs` is not within the next 90 days. */
 export function invitationExpiry(
   askedMs: number | undefined,
   nowMs: number,
@@ -107,7 +107,7 @@ const forms = {
   party_id: { form: /^pty_[0-9a-f]{32}$/, be: 'the id of a party, pty_…' },
 } as const satisfies Record<Recipient['type'], { form: RegExp; be: string }>
 
-/** A recipient so that two ways to write one are equal, or what its value must be. */
+/** Returns the recipient in normal form, so that different spellings are equal, or the form that its value must have. */
 export function normalRecipient({ type, value }: Recipient): Recipient | { mustBe: string } {
   const normal =
     type === 'email' ? value.trim().toLowerCase() : type === 'phone' ? value.replace(/[\s().-]/g, '') : value

@@ -1,6 +1,6 @@
 import type { Permission } from '../../core/permissions.ts'
 
-/** The types of one kind of record: what became of it, and when that is told. */
+/** The event types of one kind of record, with their meanings. */
 interface EventKind {
   /** The type of the resource that the event names and shows. */
   resource: string
@@ -11,9 +11,9 @@ interface EventKind {
    * `all`.
    */
   agents: 'own' | 'wallets' | 'all'
-  /** The service's published description has them. */
+  /** The types in the service's published description. */
   published: Readonly<Record<string, string>>
-  /** They are told besides. */
+  /** The types that this service adds. */
   extensions: Readonly<Record<string, string>>
 }
 
@@ -273,5 +273,5 @@ const known: ReadonlySet<string> = new Set(eventTypes)
 
 export const isEventType = (type: string): type is EventType => known.has(type)
 
-/** The word that a type of event begins with. */
+/** Returns the first word of an event type. */
 export const wordOf = (type: EventType) => type.slice(0, type.indexOf('.')) as EventWord

@@ -11,11 +11,11 @@ import type { SubscriptionStatus } from './subscriptions.ts'
 
 /** The outbox's names for changes, by the table of types in event-types.ts. */
 const paymentSteps = {
-  // The approval tells those who wait for a review; those who wait for the bank are told at the end.
+  // A review has its own events, of the approval. A transfer at a bank has an event when it ends.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
-  // It is approved, and waits for its recipient.
+  // The payment is approved and waits for its recipient.
   PENDING_CLAIM: 'pending_claim',
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -45,7 +45,7 @@ export function paymentEvents(before: Moved | undefined, { kind, status }: Moved
   return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
 }
 
-/** Only some kinds of money movement are claimed, or returned. */
+/** Returns the type as an event. Only some kinds of money movement can be claimed or returned. */
 function typeOf(type: `${MoneyWord}.${string}`): MoneyEvent {
   if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is no type of event`)
   return type
@@ -126,7 +126,7 @@ export function shopOrderEvent(before: ShopOrderStatus | undefined, status: Shop
 }
 
 const requestSteps = {
-  // Only one that was being paid comes back to this.
+  // A request returns to this status only if its payment was denied or canceled.
   OPEN: 'payment_request.reopened',
   PROCESSING: 'payment_request.processing',
   COMPLETED: 'payment_request.completed',

@@ -2,16 +2,16 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { FaultKind } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** An operation as far as rules look at it; of what is none of the catalogue's, only the name is known. */
+/** The facts of an operation that rules use. Outside the catalogue, only the name is known. */
 export type FaultedOperation = Pick<OperationDefinition, 'name'> &
   Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
 
-/** A request as rules look at it. */
+/** The facts of a request that rules use. */
 export interface Faulted {
   path: string
-  /** Undefined where a request names none. */
+  /** Undefined if the request names no operation. */
   operation: FaultedOperation | undefined
-  /** At which door: a rule with a path is asked at each, one without where operations are carried out. */
+  /** The entry point. A rule with a path applies to both, one without a path to the API only. */
   door: 'api' | 'mcp'
   partyId: string
   instanceId: string | null
@@ -21,7 +21,7 @@ export interface Faulted {
 export interface CountedRule {
   id: string
   rule: FaultRule
-  /** The party whose requests a rule that names a run applies to. */
+  /** For a rule that names a run: the party whose requests it applies to. */
   partyId: string | null
   matched: number
   hits: number
@@ -45,12 +45,12 @@ export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw:
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => holds(one, draw)) }
 }
 
-/** Returns whether any rule is about such a request, and so counts it. */
+/** Returns whether any rule matches the request, and so counts it. */
 export function isCounted(rules: readonly CountedRule[], request: Faulted): boolean {
   return rules.some((one) => fits(one, request))
 }
 
-/** Returns whether the rule is about such a request, whenever it comes. */
+/** Returns whether the rule matches the request, regardless of its counts. */
 function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   const { operation, path, when, fault } = rule
   if (!canBefall(fault, request.operation)) return false
@@ -59,11 +59,11 @@ function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   if (when?.instanceId !== undefined && (when.instanceId !== request.instanceId || partyId !== request.partyId)) {
     return false
   }
-  // Last, for it takes the longest.
+  // Last, because it takes the longest.
   return path === undefined || matchesGlob(path, request.path)
 }
 
-/** Returns whether the conditions hold for the next request that fits. */
+/** Returns whether the conditions hold for the next matching request. */
 function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
@@ -81,7 +81,7 @@ function canBefall(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
-/** Returns whether such a fault suits the operation; undefined: any operation. */
+/** Returns whether the fault suits the operation. If there is none, every fault does. */
 export function isSuited(fault: FaultKind, operation: Faulted['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'
@@ -92,7 +92,7 @@ export function isSuited(fault: FaultKind, operation: Faulted['operation']): boo
 /** Returns whether a path matches the pattern: `*` matches any characters but `/`, `**` any at all. */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
-  // By how many parts of the form the path so far may have been used up: a step for each character, however many stars.
+  // The positions in the pattern that the path so far can reach: one step for each character, however many stars.
   let reached = closed(new Set([0]), parts)
   for (const character of path) {
     const next = new Set<number>()
@@ -106,13 +106,13 @@ export function matchesGlob(glob: string, path: string): boolean {
   return reached.has(parts.length)
 }
 
-/** Stars may also match nothing. */
+/** Adds the positions after stars, which may also match nothing. */
 function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
   for (const at of reached) if (parts[at] === '*' || parts[at] === '**') reached.add(at + 1)
   return reached
 }
 
-/** The rules that the sandbox has by itself. */
+/** The built-in rules of the sandbox. */
 export const builtInRules = [
   {
     /** The authorization is accepted first and resolved only when it is repeated (docs/service.md#unresolved-authorizations). */

@@ -7,15 +7,15 @@ import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
-/** Returns a test, by a state machine, of whether no transition leads out of a state. */
+/** Returns a function that tells whether a state machine has no transition out of a state. */
 function noneLeadsOutOf(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
-/** A possible later return by the bank is not waited for. */
+/** Returns whether the money has moved. Nobody waits for a possible later return by the bank. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
-/** For each type of resource that can be waited for, which of its states are final. */
+/** For each type of resource that a caller can wait for, a function that tells its final states. */
 const finals: Readonly<Record<string, (status: string) => boolean>> = {
   payment: (status) =>
     isMoved(status) || (noneLeadsOutOf(paymentTransitions)(status) && noneLeadsOutOf(bankTransitions)(status)),
@@ -24,13 +24,13 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   cardTransaction: noneLeadsOutOf(purchaseTransitions),
   agentCard: noneLeadsOutOf(cardTransitions),
   subscription: hasEnded,
-  // Nobody waits for a bank to send back what was paid.
+  // Nobody waits for a possible later return by the bank.
   paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
-  // Whether it is sent back is up to who waits.
+  // A return is up to the waiting caller.
   shopOrder: noneLeadsOutOf(shopMoves),
 }
 
-/** Returns whether the status of a resource stays as it is for good: there is nothing to wait for. */
+/** Returns whether the status of a resource can no longer change, so that there is nothing to wait for. */
 export function isFinal({ type, attributes }: { type: string; attributes: { status: string } }): boolean {
   const final = finals[type]
   if (final === undefined) throw new Error(`Bug: nobody knows which states of a ${type} are final.`)

@@ -1,6 +1,6 @@
 /**
  * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards`, `funding`,
- * `wire_network` and `bank_network` stand for the world outside. The entries of each posting sum to zero.
+ * `wire_network` and `bank_network` are the world outside. The entries of each posting sum to zero.
  */
 export interface Entry {
   account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
@@ -31,17 +31,17 @@ export interface Posting {
   entries: readonly Entry[]
 }
 
-/** Money that comes into a wallet from outside the service. */
+/** Posts money that comes into a wallet from outside the service. */
 export function funded(walletId: string, amountCents: number): Posting {
   return move('funded', outside('funding'), available(walletId), amountCents)
 }
 
-/** A hold is placed. */
+/** Places a hold. */
 export function authorized(walletId: string, amountCents: number): Posting {
   return move('authorized', available(walletId), held(walletId), amountCents)
 }
 
-/** The hold ends: the captured part goes to the card network, the rest becomes available again. */
+/** Ends a hold: the captured part goes to the card network, the rest becomes available again. */
 export function captured(walletId: string, heldCents: number, capturedCents: number): Posting {
   return {
     reason: 'captured',
@@ -53,27 +53,27 @@ export function captured(walletId: string, heldCents: number, capturedCents: num
   }
 }
 
-/** The hold ends and nothing was captured. */
+/** Ends a hold of which nothing was captured. */
 export function released(walletId: string, heldCents: number): Posting {
   return move('released', held(walletId), available(walletId), heldCents)
 }
 
-/** Captured money comes back. */
+/** Returns captured money to the wallet. */
 export function refunded(walletId: string, amountCents: number): Posting {
   return move('refunded', outside('card_network'), available(walletId), amountCents)
 }
 
-/** A payer's card pays the merchant. */
+/** Posts a payer's card payment to the merchant. */
 export function subscriptionPaid(walletId: string, amountCents: number): Posting {
   return move('subscription_paid', outside('payer_cards'), available(walletId), amountCents)
 }
 
-/** A payer's card pays what a party asked for. */
+/** Posts a card payment of a payment request. */
 export function paidByCard(walletId: string, amountCents: number): Posting {
   return move('paid_by_card', outside('payer_cards'), available(walletId), amountCents)
 }
 
-/** A wallet pays another. */
+/** Moves money from one wallet to another. */
 export function paid(walletId: string, toWalletId: string, amountCents: number): Posting {
   return move('paid', available(walletId), available(toWalletId), amountCents)
 }
@@ -83,27 +83,27 @@ export function reserved(walletId: string, amountCents: number): Posting {
   return move('reserved', available(walletId), held(walletId), amountCents)
 }
 
-/** The recipient takes what was put aside. */
+/** Moves the reserved money of a claimed payment to its recipient. */
 export function claimed(walletId: string, toWalletId: string, amountCents: number): Posting {
   return move('claimed', held(walletId), available(toWalletId), amountCents)
 }
 
-/** Money leaves for an account at a bank. */
+/** Posts money that leaves for a bank account. */
 export function wired(walletId: string, amountCents: number): Posting {
   return move('wired', available(walletId), outside('wire_network'), amountCents)
 }
 
-/** Money that had left for an account at a bank comes back. */
+/** Posts money that comes back from a bank account. */
 export function returned(walletId: string, amountCents: number): Posting {
   return move('returned', outside('wire_network'), available(walletId), amountCents)
 }
 
-/** A linked bank account paid into a wallet. */
+/** Posts a deposit from a linked bank account. */
 export function deposited(walletId: string, amountCents: number): Posting {
   return move('deposited', outside('bank_network'), available(walletId), amountCents)
 }
 
-/** Its bank takes that back, whatever is left of it. */
+/** Posts a returned deposit. The wallet may become negative. */
 export function depositReturned(walletId: string, amountCents: number): Posting {
   return move('deposit_returned', available(walletId), outside('bank_network'), amountCents)
 }
@@ -113,12 +113,12 @@ export function withdrawn(walletId: string, amountCents: number): Posting {
   return move('withdrawn', held(walletId), outside('bank_network'), amountCents)
 }
 
-/** Its bank sends that back. */
+/** Posts a returned withdrawal. */
 export function withdrawalReturned(walletId: string, amountCents: number): Posting {
   return move('withdrawal_returned', outside('bank_network'), available(walletId), amountCents)
 }
 
-/** A party moves money between two wallets of its own. */
+/** Moves money between two wallets of one party. */
 export function transferred(walletId: string, toWalletId: string, amountCents: number): Posting {
   return move('transferred', available(walletId), available(toWalletId), amountCents)
 }

@@ -53,7 +53,7 @@ const uncounted: ReadonlySet<PaymentStatus> = new Set([
   'RETURNED',
 ])
 
-/** The same of a card transaction: a purchase counts from its authorization on, by what it holds or captured. */
+/** Returns the share of the limits that a card transaction uses: the held or captured amount of a purchase. */
 export function countedOfPurchase(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
@@ -64,7 +64,7 @@ export interface Spent {
   monthCents: number
 }
 
-/** A limit that was hit, its height, and the sum that it would have become (docs/service.md#approval). */
+/** An exceeded limit, its amount, and the sum that was refused (docs/service.md#approval). */
 export interface LimitReason {
   type: 'limitExceeded'
   limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'
@@ -80,7 +80,7 @@ export const limitWords = {
   monthlyAmount: 'per month (UTC)',
 } as const satisfies Record<LimitReason['limitType'], string>
 
-/** Every limit that the amount goes beyond; what reaches a limit exactly is within it. */
+/** Returns every limit that the amount exceeds. An amount that equals the limit is allowed. */
 export function limitsHit(limits: Limits, amountCents: number, spent: Spent): LimitReason[] {
   const windows = [
     ['perTransactionAmount', limits.perTransaction, amountCents],
@@ -94,7 +94,7 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
   )
 }
 
-/** Limits as they are stored; null where nothing is limited. */
+/** Returns limits in the form in which they are stored; null if there are none. */
 export function limitsColumn(limits: Limits | null | undefined): string | null {
   const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
   if (perTransaction === null && perDay === null && perMonth === null) return null

@@ -18,8 +18,8 @@ interface Words {
 }
 
 /**
- * The words of each kind of message (docs/sandbox.md#messages). A real message has an address where `[link]` stands:
- * whoever has that could act on it, so that it is kept nowhere.
+ * The words of each kind of message (docs/sandbox.md#messages). A real message has an address in place of `[link]`.
+ * It is not stored, because anyone who has it could act on it.
  */
 const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
   payment_claim: ({ from, amount }) => ({
@@ -55,7 +55,7 @@ interface Said {
   role: string
 }
 
-/** A message in words, with names as they are given. */
+/** Returns the words of a message. Names are not changed. */
 export function messageWords(kind: MessageKind, { from, amountCents = 0, agent = '', role = '' }: MessageFacts): Words {
   return wordsOf[kind]({
     from,

@@ -13,7 +13,7 @@ export interface ByAnswer {
   otherwise: Level
 }
 
-/** A form in which only `no` can be said without proof. */
+/** Returns the levels of a form in which only `no` needs no proof. */
 const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
@@ -37,7 +37,7 @@ export const pageNeeds = {
   'GET /checkout/manage/:manageToken': 'secret',
   'GET /checkout/:subscriptionId/:pageToken': 'secret',
   'GET /checkout/:subscriptionId': 'nothing',
-  // The link is all that a person has who has no account. A party that has one answers for itself.
+  // A person without an account has nothing but the link. A party with an account answers for itself.
   'GET /connect/:token': 'secret',
   'POST /connect/:token': 'secret',
   'GET /connect/links/:token': 'secret',

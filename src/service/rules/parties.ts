@@ -6,7 +6,7 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyStatus = (typeof partyStatuses)[number]
 export type ComplianceStatus = z.output<typeof ComplianceCase>['attributes']['status']
 
-/** The profile of a party, besides the facts it is found by. */
+/** The profile of a party, without the fields that it is looked up by. */
 export interface PartyProfile {
   legalName?: string
   firstName?: string
@@ -18,18 +18,18 @@ export interface PartyProfile {
   addressState?: string
   addressPostalCode?: string
   addressCountry?: string
-  /** It took its display name back: others read its legal name. */
+  /** The party removed its display name: others see its legal name. */
   isUnnamed?: true
 }
 
-/** Returns the name that others read for a party without a display name. */
+/** Returns the name that others see for a party without a display name. */
 export function nameOf(profile: PartyProfile, known: { email: string | null; handle: string | null }): string {
   const { legalName, firstName, lastName } = profile
   const person = [firstName, lastName].filter((name) => name !== undefined).join(' ')
   return legalName ?? (person || (known.email ?? (known.handle === null ? 'Without a name' : `@${known.handle}`)))
 }
 
-/** A review may begin anywhere; then each decision leads where the table says (docs/service.md#compliance). */
+/** The transitions of a compliance case, which may start in any status (docs/service.md#compliance). */
 export const complianceTransitions = {
   none: {
     preparingSubmission: 'preparingSubmission',
@@ -45,7 +45,7 @@ export const complianceTransitions = {
   rejected: { submitted: 'submitted', actionRequired: 'actionRequired', approved: 'approved' },
 } as const satisfies Transitions<'none' | ComplianceStatus, ComplianceStatus>
 
-/** @throws 409 `conflict` naming what the reviewer can decide instead. */
+/** Requires a transition to the decision. @throws 409 `conflict` naming the possible decisions. */
 export function requireDecidable(before: ComplianceStatus, decision: ComplianceStatus): void {
   const leads: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
   if (next<'none' | ComplianceStatus, ComplianceStatus>(complianceTransitions, before, decision) !== undefined) return
@@ -64,7 +64,7 @@ export function partyAfter(
   return { status: isStopped ? 'SUSPENDED' : 'PROVISIONAL', issuedCardsEnabled: 0 }
 }
 
-/** Returns whether nothing may leave the party, and it may give no authority. */
+/** Returns whether no money may leave the party, and it may give no authority. */
 export function isStopped(status: PartyStatus): status is 'SUSPENDED' | 'INACTIVE' {
   return status === 'SUSPENDED' || status === 'INACTIVE'
 }

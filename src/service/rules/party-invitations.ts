@@ -5,10 +5,10 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyInvitationStatus = (typeof partyInvitationStatuses)[number]
 type PartyInvitationAnswer = 'accept' | 'decline' | 'revoke'
 
-/** How long a person can join by an invitation. */
+/** How long an invitation can be accepted. */
 export const partyInvitationLifeMs = 30 * 24 * 60 * 60 * 1000
 
-/** Only a pending invitation changes (docs/service.md#party-invitations). */
+/** The transitions of an invitation; only a pending one can change (docs/service.md#party-invitations). */
 export const partyInvitationTransitions = {
   PENDING: { accept: 'ACCEPTED', decline: 'DECLINED', revoke: 'REVOKED' },
   ACCEPTED: {},
@@ -16,7 +16,7 @@ export const partyInvitationTransitions = {
   REVOKED: {},
 } as const satisfies Transitions<PartyInvitationStatus, PartyInvitationAnswer>
 
-/** @throws 409 `conflict` when the invitation is not pending. */
+/** Returns the status of an invitation after an answer. @throws 409 `conflict` if it is not pending. */
 export function answeredPartyInvitation(
   before: PartyInvitationStatus,
   answer: PartyInvitationAnswer,
@@ -35,7 +35,7 @@ export function partyInvitationExpiryMs({ createdAtMs }: Pick<Dated, 'createdAtM
 }
 
 /**
- * Returns whether the invitation has expired. Its status stays PENDING: the published interface has no other for it.
+ * Returns whether the invitation has expired. Its status stays PENDING: the published interface has no status for it.
  */
 export function isPartyInvitationExpired(invitation: Dated, nowMs: number): boolean {
   return invitation.status === 'PENDING' && nowMs >= partyInvitationExpiryMs(invitation)

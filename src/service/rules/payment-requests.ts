@@ -5,10 +5,10 @@ import { next, type Transitions } from './transitions.ts'
 
 export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
 
-/** `begin`: a payment of it is under way, in review or at a bank. `reopen`: that payment failed without a charge. */
+/** `begin`: its payment is in review or at a bank. `reopen`: that payment ended without a charge. */
 export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
 
-/** The flow of a payment request (docs/service.md#payment-requests). While a payer pays it, it cannot be ended. */
+/** The transitions of a payment request (docs/service.md#payment-requests). While it is being paid, it cannot be ended. */
 export const paymentRequestTransitions = {
   OPEN: { begin: 'PROCESSING', pay: 'COMPLETED', decline: 'DECLINED', cancel: 'CANCELED', expire: 'EXPIRED' },
   PROCESSING: { pay: 'COMPLETED', fail: 'FAILED', reopen: 'OPEN' },
@@ -20,13 +20,13 @@ export const paymentRequestTransitions = {
   EXPIRED: {},
 } as const satisfies Transitions<PaymentRequestStatus, PaymentRequestEvent>
 
-/** The state that an event brings a payment request to. @throws 409 `conflict` where the table has none. */
+/** Returns the state of a payment request after an event. @throws 409 `conflict` if the table does not allow the event. */
 export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRequestEvent): PaymentRequestStatus {
   const after = next<PaymentRequestStatus, PaymentRequestEvent>(paymentRequestTransitions, status, event)
   return after ?? fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
 }
 
-/** Why nothing can be done with it, and what can be done instead. */
+/** The reason why a request in this status cannot change, and an alternative. */
 const standings: Readonly<Record<PaymentRequestStatus, string>> = {
   OPEN: 'it has not been paid yet.',
   PROCESSING: 'a payment of it is in progress. Read it again once that payment has completed or ended.',
@@ -51,16 +51,17 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
   APPROVAL_DENIED: 'reopen',
 }
 
-/** Returns the event that the state of the fulfilling payment causes in a request; null if none. */
+/** Returns the event that the status of its payment causes in a request; null if none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
-  // It was reviewed, and waits for the bank now.
+  // The payment was approved and is now at the bank.
   return event === 'begin' && status === 'PROCESSING' ? null : event
 }
 
 /**
- * One payment fulfills a request. Another one that began at the same time, by the page, another credential or a simulation,
- * finds that out here at the latest: whoever writes the request reads it anew. @throws 409 `conflict`.
+ * Refuses a second payment of a request. Payments that start at the same time, on the page, with another credential or by
+ * simulation, are detected here at the latest, because the request is read again before it is written.
+ * @throws 409 `conflict`.
  */
 export function requireOnlyPayment(
   { status, paymentId }: { status: PaymentRequestStatus; paymentId: string | null },
@@ -70,7 +71,7 @@ export function requireOnlyPayment(
   fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
 }
 
-/** The time that a request can be paid. */
+/** How long a request can be paid. */
 export const requestOpenMs = 30 * 24 * 60 * 60_000
 
 interface Expiring {
@@ -80,8 +81,8 @@ interface Expiring {
 }
 
 /**
- * Returns a request as of a moment: one past its time has expired, even if that is not written yet. Due effects of the
- * requesting party are applied before it sees the request; its payer may come first.
+ * Returns a request as of a moment: it has expired after its time, even if that is not stored yet. Due effects of the
+ * requesting party are applied before that party reads the request, but the payer may read it earlier.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

@@ -5,12 +5,12 @@ import { next, type Transitions } from './transitions.ts'
 
 export type PaymentStatus = (typeof paymentStatuses)[number]
 
-/** `pay`: the money goes to somebody known. `reserve`: it waits for its claim. `review`: somebody has to approve. */
+/** `pay`: the recipient is known. `reserve`: the money waits for its claim. `review`: a person must approve. */
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
 /**
- * The flow of a payment out of a wallet, whose money arrives at once: only a bank keeps one PROCESSING, and lets it fail
- * or return (bank-transfers.ts).
+ * The transitions of a payment from a wallet, whose money arrives at once. Only payments through a bank are PROCESSING
+ * and may fail or be returned (bank-transfers.ts).
  */
 export const paymentTransitions = {
   CREATED: { pay: 'COMPLETED', reserve: 'PENDING_CLAIM', review: 'IN_REVIEW' },
@@ -24,7 +24,7 @@ export const paymentTransitions = {
   APPROVAL_DENIED: {},
 } as const satisfies Transitions<PaymentStatus, PaymentEvent>
 
-/** The state that an event brings a payment to. @throws 409 `conflict` where the table has none. */
+/** Returns the state of a payment after an event. @throws 409 `conflict` if the table does not allow the event. */
 export function nextPaymentStatus(status: PaymentStatus, event: PaymentEvent): PaymentStatus {
   const after = next<PaymentStatus, PaymentEvent>(paymentTransitions, status, event)
   return after ?? fail('conflict', { detail: `A payment that is ${status} does not allow ${event}. ${hints[event]}` })
@@ -46,8 +46,8 @@ interface Funds {
 }
 
 /**
- * Refuses to take an amount out of a wallet that does not have it, or is not active: 409, for the request is fine and
- * the state of the wallet is not; the same request may succeed once it is funded.
+ * Refuses to take an amount from a wallet that is not active or does not have it. The answer is 409, because the request
+ * is valid and may succeed once the wallet is funded.
  */
 export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/data/attributes/amount'): void {
   if (wallet.status !== 'active') {

@@ -8,15 +8,15 @@ export type CardDecline = Exclude<Outcome, 'approved'>
 /** The cards that were declined for a payment request. */
 export interface CardTries {
   declines: number
-  /** Until when it takes no card. */
+  /** The time until which no card is accepted. */
   waitsUntilMs: number | null
-  /** How the last one ended. */
+  /** The reason of the last decline. */
   last: CardDecline
 }
 
 /**
- * Returns the tries after a card that pays a request was declined; null if it is charged. One payment needs no
- * agreement to later ones: a card that refuses that is declined.
+ * Returns the tries after a card was declined for a request; null if it is charged. A card that refuses an agreement to
+ * later payments is declined, although a single payment needs none.
  * @throws 409 `conflict` after too many declined cards, 429 `rate_limited` for a while after half as many.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {

@@ -21,7 +21,7 @@ export interface RunReport {
   declines: ReportDecline[]
   payments: (ReportAsked & { kind: string })[]
   requests: ReportAsked[]
-  /** With all that was charged for it. */
+  /** The subscriptions, each with the sum of its charges. */
   subscriptions: { id: string; status: string; chargedCents: number; isOwn: boolean }[]
   customers: ReportCustomer[]
   approvals: ReportApproval[]
@@ -42,7 +42,7 @@ export interface ReportAsked {
   status: string
   amountCents: number
   description: string | null
-  /** The run asked for it; else it only had to do with it. */
+  /** True if the run created it; false if it only concerned it. */
   isOwn: boolean
 }
 
@@ -71,7 +71,7 @@ export interface ReportTotals {
   refundedCents: number
 }
 
-/** A card: what it was declared for, and what came of it. */
+/** A card, with its declared terms and its purchases. */
 export interface ReportCard {
   id: string
   status: string
@@ -111,12 +111,12 @@ export interface ReportApproval {
   paymentId: string
   status: string
   decidedBy: string | null
-  /** How it was decided: on a page, or by the API. */
+  /** Whether it was decided on a page or over the API. */
   by: 'page' | 'api' | null
   decidedAt: string | null
 }
 
-/** So many of a kind, by the tool that was called. */
+/** A count of one kind, with the tool that was called. */
 export interface Counted {
   what: string
   operation: string

@@ -5,11 +5,11 @@ export const runEntryKinds = ['call', 'question', 'decision', 'happened'] as con
 
 export type RunEntryKind = (typeof runEntryKinds)[number]
 
-/** How it came out. */
+/** The outcomes of entries. */
 export const runOutcomes = [
-  /** It was carried out, or answered. */
+  /** The request was carried out, or the read answered. */
   'done',
-  /** A card purchase was not approved, which is no error. */
+  /** A card purchase was declined, which is not an error. */
   'declined',
   /** A payment waits for a person. */
   'review',
@@ -21,13 +21,13 @@ export const runOutcomes = [
   'unanswered',
   /** The recorded answer to the same Idempotency-Key. */
   'replayed',
-  /** Over MCP, the answer of an equal call before: nothing was done twice. */
+  /** Over MCP, the answer of an equal earlier call; nothing was done now. */
   'repeated',
   /** A person was asked. */
   'asked',
   'agreed',
   'disagreed',
-  /** It happened by itself when its time came. */
+  /** A due effect was applied. */
   'happened',
 ] as const
 
@@ -36,10 +36,10 @@ export type RunOutcome = (typeof runOutcomes)[number]
 /** Returns the lower bound of entry ids for a moment of the service's clock: no entry from then on sorts before it. */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
-/** The outcomes that runs count as gone wrong. */
+/** The outcomes that count as failures of a run. */
 export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 'refused', 'failed', 'unanswered'])
 
-/** Money that a posting moved, as an entry of a run keeps it. */
+/** A posting, as stored with an entry of a run. */
 export interface RunPosting {
   reason: string
   /** The record that moved it. */
@@ -57,7 +57,7 @@ export interface RunFault {
   ruleId: string
 }
 
-/** The details that an open entry shows. JSON texts are masked, and long ones cut. */
+/** The details of an entry. JSON texts are masked, and long ones are cut. */
 export interface RunDetail {
   method?: string
   /** With the query. */
@@ -73,15 +73,15 @@ export interface RunDetail {
   cut?: number
   /** How many characters of the request's body were cut off. */
   bodyCut?: number
-  /** Whether it came with a key, so that a repeat of it is safe. */
+  /** Whether it was sent with a key, so that a retry is safe. */
   hasKey?: boolean
-  /** The support id of the call whose answer was replayed or repeated, where that is known. */
+  /** The support id of the call whose answer was replayed or repeated, if known. */
   repeats?: string
   fault?: RunFault
   postings?: readonly RunPosting[]
-  /** The records that it is about. */
+  /** The ids of its records. */
   resourceIds?: readonly string[]
-  /** The order at a shop that it is about. */
+  /** The id of its order at a shop. */
   orderId?: string
   /** The facts that a person was asked to confirm, as sentences. */
   facts?: readonly string[]
@@ -114,5 +114,5 @@ export interface ReportedEntry {
   ms?: number | undefined
 }
 
-/** Enters an event into its run, in the background: it returns at once, and never fails. */
+/** A function that adds an entry to its run in the background. It returns at once and never fails. */
 export type ReportEntry = (told: ReportedEntry) => void

@@ -1,8 +1,8 @@
-/** The seconds that a time-based code is of; what authenticator apps take for granted (RFC 6238 section 5.2). */
+/** How many seconds a time-based code lasts. Authenticator apps assume this value (RFC 6238 section 5.2). */
 export const stepSeconds = 30
-/** Codes of this many steps before and after the present one count: people type, and clocks differ. */
+/** How many steps before and after the present one are accepted, because typing takes time and clocks differ. */
 const tolerance = 1
-/** More refused codes than this in `triesWindowMs`, and none is looked at. Six digits would fall to patience. */
+/** The number of refused codes in `triesWindowMs` after which no code is checked, so that six digits cannot be guessed. */
 export const mostRefused = 5
 export const triesWindowMs = 15 * 60_000
 
@@ -16,13 +16,13 @@ export interface Tries {
 export type Verdict = 'accepted' | 'wrong' | 'expired' | 'used' | 'too_many'
 
 interface Typed {
-  /** The step that the code is of, far beyond the tolerance too; null when it is of none. */
+  /** The step of the code, even far beyond the tolerance; null if it belongs to none. */
   step: number | null
   presentStep: number
   nowMs: number
 }
 
-/** Judges a code, and gives what is to be remembered of it. */
+/** Judges a code. Returns the verdict and the tries to store. */
 export function judge(before: Tries, { step, presentStep, nowMs }: Typed): { verdict: Verdict; tries: Tries } {
   const lately = refusedLately(before, nowMs)
   if (lately.length >= mostRefused) return { verdict: 'too_many', tries: { ...before, refusedAtMs: lately } }
@@ -31,7 +31,7 @@ export function judge(before: Tries, { step, presentStep, nowMs }: Typed): { ver
   return { verdict, tries: { ...before, refusedAtMs: [...lately, nowMs] } }
 }
 
-/** When codes are looked at again; null while they are. */
+/** Returns the time from which codes are checked again; null if they are checked now. */
 export function blockedUntilMs(tries: Tries, nowMs: number): number | null {
   const lately = refusedLately(tries, nowMs)
   return lately.length >= mostRefused ? Math.min(...lately) + triesWindowMs : null
@@ -40,7 +40,7 @@ export function blockedUntilMs(tries: Tries, nowMs: number): number | null {
 function fits({ lastStep }: Tries, step: number | null, presentStep: number): Exclude<Verdict, 'too_many'> {
   if (step === null || step > presentStep + tolerance) return 'wrong'
   if (step < presentStep - tolerance) return 'expired'
-  // RFC 6238 section 5.2: a code is accepted once. Nor is one from before it: who saw the later code may have seen it.
+  // RFC 6238 section 5.2: a code is accepted only once. Earlier codes are refused too, because they may have been seen.
   return lastStep !== null && step <= lastStep ? 'used' : 'accepted'
 }
 

@@ -6,12 +6,12 @@ import { next, type Transitions } from './transitions.ts'
 
 export type ShopOrderStatus = (typeof shopOrderStatuses)[number]
 
-/** The shop's own moves, each at its moment. */
+/** The shop's actions, each at its time. */
 type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
-/** The buyer's moves. */
+/** The buyer's actions. */
 type BuyerMove = 'return'
 
-/** The transitions that happen by themselves; a status with such a transition can be waited for. */
+/** The transitions that the shop causes. Callers can wait in a status that has one. */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
   shipped: {},
@@ -36,21 +36,21 @@ export interface ShopOrderState {
   receipt: string
   /** The shop's latest message about the order. */
   message: string | null
-  /** The shop's words for what happens; null: plain ones. */
+  /** The shop's own messages; null for the default ones. */
   words: { shipped: string | null; canceled: string | null; returned: string | null }
   /** Whether the shop ships the first line only, and asks to be paid again for the rest. */
   firstOnly: boolean
-  /** Names of what it turns out not to have. */
+  /** The names of products that turn out to be out of stock. */
   outOfStock: string[]
-  /** When it ships, or finds out that it can't; null: it did. */
+  /** The time when it ships or cancels; null if it already has. */
   shipsAtMs: number | null
   /** How many of its lines were shipped. */
   shippedLines: number
   returns: { withinMs: number; refundAfterMs: number } | null
   returnableUntilMs: number | null
-  /** When what came back is refunded. */
+  /** The time when the returned goods are refunded. */
   refundsAtMs: number | null
-  /** Words to the shop with the return; secrets in them are masked. */
+  /** The buyer's message with the return; secrets in it are masked. */
   returnReason: string | null
   subscription: ShopSubscription | null
   next: { checkoutId: string; totalCents: number } | null
@@ -91,9 +91,8 @@ export interface Dispatched extends ShopOrder {
 }
 
 /**
- * Applies the moment at which the shop ships: it captures the price of the shipped goods. The authorization may be gone
- * by then, for a hold lapses and a merchant's processor reverses. Then nothing is shipped, and the shop asks to be paid
- * again.
+ * Ships an order and captures the price of the shipped goods. If the authorization has expired or was reversed, nothing
+ * is shipped, and the shop asks to be paid again.
  */
 export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number): Dispatched {
   const { state } = order
@@ -155,7 +154,7 @@ export function receive(order: ShopOrder): ShopOrder {
   return { status: moved(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
 }
 
-/** The shop's charge for the subscription was declined, as a card of one purchase declines a second one. */
+/** Records that the charge for the subscription was declined: a single-purchase card declines a second charge. */
 export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
   const { subscription } = state
   if (subscription === null) throw new Error('Bug: a charge is due of no subscription.')
@@ -166,7 +165,7 @@ export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
   }
 }
 
-/** Sends an order back; one that is on its way back already stays so. @throws 409 where the shop does not take it back. */
+/** Sends an order back; one that is on its way back already stays so. @throws 409 if the shop does not accept it. */
 export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {
   const { status, state } = order
   const after = next<ShopOrderStatus, BuyerMove>(buyerMoves, status, 'return')

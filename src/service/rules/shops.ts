@@ -27,7 +27,7 @@ export interface CartLine {
   productId: string
   name: string
   quantity: number
-  /** Each, as the checkout asks it. */
+  /** The price of each at the checkout. */
   priceCents: number
 }
 
@@ -46,7 +46,7 @@ export interface ShopCart {
   subtotalCents: number
   taxCents: number
   shippingCents: number
-  /** The part of it that the shop asks for by another order. */
+  /** The part that the shop charges in another order. */
   otherOrderCents: number
   totalCents: number
   /** The half, if the shop split the cart into two orders; null if it is one order. */
@@ -55,7 +55,7 @@ export interface ShopCart {
 
 /** How long a cart waits for its payment. */
 export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
-/** The time that the shop waits for the payment of unshipped goods: buyers do not look that very day. */
+/** How long the shop waits for the payment of unshipped goods, because buyers may not notice at once. */
 export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 /** The largest charge of a card. */
@@ -63,11 +63,11 @@ const mostCents = 99_999_999
 
 interface Wanted {
   items: readonly { productId: string; quantity: number }[]
-  /** Undefined: as the shop ticks them. */
+  /** Undefined: those that the shop preselects. */
   extras?: readonly string[] | undefined
 }
 
-/** Fills a cart by the shop's prices. @throws 422 naming what the shop has not, or what is too much. */
+/** Fills a cart with the shop's prices. @throws 422 naming an unknown product or extra, or a too large total. */
 export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): ShopCart {
   const lines = items.map(({ productId, quantity }, at): CartLine => {
     const path = `items/${at}/productId`
@@ -128,7 +128,7 @@ export function restOf(cart: ShopCart): ShopCart {
   return { ...cart, lines, extras: [], subtotalCents, taxCents, shippingCents: 0, totalCents, otherOrderCents: 0 }
 }
 
-/** The second of two orders that the shop made of one cart. */
+/** Returns the second of the two orders into which the shop split a cart. */
 export function otherHalfOf(cart: ShopCart): ShopCart {
   const { totalCents, otherOrderCents } = cart
   return {
@@ -146,7 +146,7 @@ function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
 }
 
 /**
- * Refuses a payment of another amount than the shop asks: a buyer must know the total to agree to it.
+ * Refuses a payment whose amount is not the shop's total: the buyer must know the total to agree to it.
  * @throws 422.
  */
 export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amountCents: number): void {
@@ -199,7 +199,7 @@ export function checkoutStatus({ orderId, expiresAtMs }: CheckoutTerms, nowMs: n
   return nowMs >= expiresAtMs ? 'expired' : 'open'
 }
 
-/** @throws 409 for one that is paid, which names its order, and for one that expired. */
+/** Refuses a checkout that is paid or expired. @throws 409, with the order of a paid one. */
 export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
   const status = checkoutStatus(checkout, nowMs)
   if (status === 'paid') {

@@ -3,19 +3,19 @@ import { type Billing, nextPayment } from './subscriptions.ts'
 
 export interface PaymentState extends PaymentAmount {
   paymentNumber: number
-  /** Null while nobody has paid payment 1: the others fall due from that day. */
+  /** Null until payment 1 is paid, because the other due dates depend on that day. */
   dueMs: number | null
   status: 'paid' | 'marked_paid' | 'missed' | 'scheduled'
 }
 
-/** The last payment that there is to tell of: of terms without end the next one, of what has ended the last settled. */
+/** Returns the last payment to list: the next one of endless terms, or the last settled one of an ended subscription. */
 export function lastToldPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)
   if (next === null) return Math.min(billing.current - 1, lastPaymentNumber(terms))
   return terms.paymentCount === null ? next.paymentNumber : lastPaymentNumber(terms)
 }
 
-/** How one payment stands. */
+/** Returns the state of one payment. */
 export function paymentState(terms: Terms, billing: Billing, paymentNumber: number, charged: boolean): PaymentState {
   const { anchorMs, missed, current } = billing
   const settled = missed.includes(paymentNumber) ? 'missed' : paymentNumber < current ? 'marked_paid' : 'scheduled'

@@ -14,7 +14,7 @@ interface CommonTerms {
   taxAmount: number
 }
 
-/** Terms frozen when the subscription was created, in the wire's form (docs/service.md#subscription-terms). */
+/** Terms frozen when the subscription was created, in the form of the API (docs/service.md#subscription-terms). */
 export type Terms =
   | (CommonTerms & { amount: number; paymentCount: null })
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
@@ -29,13 +29,13 @@ export interface ProposedTerms {
   paymentCount?: number | null | undefined
 }
 
-/** A card payment is at least this much (docs/service.md#subscription-terms). */
+/** The smallest card payment (docs/service.md#subscription-terms). */
 const leastPaymentCents = 50
-/** No card payment is larger; it also keeps every sum of them exact. */
+/** The largest card payment. Sums of such amounts are exact. */
 const mostPaymentCents = 99_999_999
 const longestCount = { week: 25, month: 5 } as const
 
-/** Freezes terms, or refuses them with 422 and the field. */
+/** Freezes proposed terms. @throws 422 naming the wrong field. */
 export function freezeTerms({
   description,
   every,
@@ -84,15 +84,15 @@ export function paymentAmount(terms: Terms, paymentNumber: number): PaymentAmoun
   return payment
 }
 
-/** The start of the UTC day a payment falls due: n - 1 intervals after the day of payment 1, in ms. */
+/** Returns the start, in ms, of the UTC day when payment n is due: n - 1 intervals after the day of payment 1. */
 export function dueAtMs(terms: Terms, anchorMs: number, paymentNumber: number): number {
   return startOfDayAfter(anchorMs, terms.every, paymentNumber - 1)
 }
 
-/** How long after its due day begins a payment can be charged: a week, the shortest interval there is. */
+/** How long a payment can be charged from the start of its due day: a week, the shortest interval. */
 export const windowMs = 7 * dayMs
 
-/** When a payment is tried, after its due day begins: on the day, and 1, 3 and 5 days later. */
+/** The times of the attempts, from the start of the due day: on that day, and 1, 3 and 5 days later. */
 export const attemptOffsetsMs = [0, dayMs, 3 * dayMs, 5 * dayMs] as const
 
 function interval({ unit, count }: ProposedTerms['every']): Interval {
@@ -120,7 +120,7 @@ function within(field: string, cents: number, payments: number): void {
   failAttribute(field, detail, { minimum: least, maximum: most })
 }
 
-/** Equal parts that add up exactly; the cents that remain are in the first parts. */
+/** Splits a total into equal parts that add up to it. The first parts get the remaining cents. */
 function split(totalCents: number, parts: number): number[] {
   const least = Math.floor(totalCents / parts)
   return Array.from({ length: parts }, (_, index) => least + (index < totalCents % parts ? 1 : 0))

@@ -23,33 +23,33 @@ export const possibleIn = {
   change_card: ['active', 'past_due', 'needs_attention'],
 } as const satisfies Record<string, readonly SubscriptionStatus[]>
 
-/** The billing state of a subscription. A value: every function here returns a new one. Instants in ms. */
+/** The billing state of a subscription, an immutable value. Instants in ms. */
 export interface Billing {
   status: SubscriptionStatus
-  /** When checkout ends unpaid; null when it does not, and once it has ended. */
+  /** The time when the unpaid checkout ends; null if it never does or has ended. */
   checkoutExpiresAtMs: number | null
-  /** Tries to pay payment 1 that were declined. */
+  /** How many cards were declined for payment 1. */
   checkoutDeclines: number
-  /** Until when no card is taken, after too many of them. */
+  /** The time until which no card is accepted after too many declines. */
   checkoutWaitsUntilMs?: number | null
-  /** When payment 1 was paid: the day all others are counted from. */
+  /** The time when payment 1 was paid. The due dates of all others depend on it. */
   anchorMs: number | null
   /** The card's behaviour from a payment on; the last entry that applies counts. */
   card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
   /** The first payment that is neither paid nor missed nor marked paid. */
   current: number
-  /** How often it was tried. */
+  /** How many attempts it had. */
   attempts: number
-  /** When it is tried next; null while nothing is collected. */
+  /** The time of its next attempt; null while nothing is collected. */
   nextAttemptAtMs: number | null
   missed: readonly number[]
   attention: { reason: AttentionReason; sinceMs: number } | null
-  /** SHA-256 of what the payer's browser made up when it paid payment 1, where it was paid in one. */
+  /** SHA-256 of the random value of the browser in which payment 1 was paid. */
   payer?: string | null
   updatedAtMs: number
 }
 
-/** A payment that succeeded: money moves. */
+/** A successful payment. */
 export interface Charge extends PaymentAmount {
   paymentNumber: number
   atMs: number
@@ -76,18 +76,18 @@ export function startBilling(nowMs: number, checkoutExpiresAtMs: number | null):
   }
 }
 
-/** When something happens next by itself; null when nothing does. */
+/** Returns the time of the next due effect; null if there is none. */
 export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
   if (billing.status === 'pending') return billing.checkoutExpiresAtMs
   if (billing.status !== 'needs_attention') return billing.nextAttemptAtMs
-  // Nothing is collected, but windows close all the same.
+  // Nothing is collected, but payment windows still close.
   const dueMs = currentDueAtMs(terms, billing)
   return dueMs === null ? null : dueMs + windowMs
 }
 
 /**
- * Applies the events of a subscription in time order, so that one jump and a thousand steps to the same moment end
- * alike. It stops after `most` events, when the next one may be due already.
+ * Applies the events of a subscription in time order, so that one long step and many short ones have the same result. It
+ * stops after `most` events, even if the next one is already due.
  */
 export function billUntil(
   terms: Terms,
@@ -106,7 +106,10 @@ export function billUntil(
   return { billing, charges, events }
 }
 
-/** Payment 1 in checkout; `declined` leaves it open for another try, some times. @throws 409 when checkout has ended, 429. */
+/**
+ * Pays payment 1 in checkout. After a decline, another card can be tried, a limited number of times.
+ * @throws 409 if checkout has ended, 429.
+ */
 export function payInCheckout(
   terms: Terms,
   billing: Billing,
@@ -137,14 +140,14 @@ export function payInCheckout(
   return { billing: settleCurrent(terms, active), charges: [charge], result: 'paid' }
 }
 
-/** Ends all collection for good; what is canceled already stays as it is. @throws 409 when it is completed. */
+/** Cancels a subscription for good. A canceled one does not change. @throws 409 if it is completed. */
 export function cancel(billing: Billing, nowMs: number): Billing {
   if (billing.status === 'canceled') return billing
   requirePossible(billing, 'cancel')
   return canceled(billing, nowMs)
 }
 
-/** Collects again after attention; what is due and still in its window is charged at once. @throws 409 otherwise. */
+/** Resumes collection after `needs_attention`. A due payment within its window is charged at once. @throws 409. */
 export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   requirePossible(billing, 'resume')
   const dueMs = currentDueAtMs(terms, billing)
@@ -176,7 +179,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
 }
 
-/** Changes how the payer's card behaves, from a payment on: the next one unless told otherwise. @throws 409, 422. */
+/** Changes how the payer's card behaves from a payment on, by default the next one. @throws 409, 422. */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,
@@ -199,12 +202,12 @@ export function changeCard(
   return { ...billing, card, updatedAtMs: nowMs }
 }
 
-/** Nothing leads out of these states. */
+/** Returns whether the status is final. */
 export function hasEnded(status: string): boolean {
   return status === 'canceled' || status === 'completed'
 }
 
-/** The payment that is charged next, or would be once collection resumes; null when none can be. */
+/** Returns the payment that is charged next, or would be once collection resumes; null if there is none. */
 export function nextPayment(
   terms: Terms,
   billing: Billing,
@@ -241,7 +244,7 @@ function happen(terms: Terms, billing: Billing, atMs: number): Billed {
   return { billing: miss(terms, billing, outcome, atMs), charges: [] }
 }
 
-/** The current payment's retries have run out. Two in a row stop collection. */
+/** Marks the current payment as missed after its last attempt. Two in a row stop collection. */
 function miss(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
   const inARow = billing.missed.includes(billing.current - 1)
   const missed = {
@@ -254,12 +257,12 @@ function stop(billing: Billing, reason: AttentionReason, atMs: number): Billing 
   return { ...billing, status: 'needs_attention', attention: { reason, sinceMs: atMs }, nextAttemptAtMs: null }
 }
 
-/** The current payment's window closed while nothing was collected. */
+/** Marks the current payment as missed because its window closed while collection was stopped. */
 function passOver(billing: Billing): Billing {
   return { ...billing, missed: [...billing.missed, billing.current], current: billing.current + 1, attempts: 0 }
 }
 
-/** The current payment is settled, whichever way: the one after it is next. */
+/** Continues with the payment after the current one, which is settled. */
 function settleCurrent(terms: Terms, billing: Billing): Billing {
   const next = { ...billing, current: billing.current + 1, attempts: 0 }
   return completeWhenOver(terms, { ...next, nextAttemptAtMs: currentDueAtMs(terms, next) })

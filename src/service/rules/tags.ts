@@ -2,7 +2,7 @@ import { failAttribute } from '../../core/errors.ts'
 
 const mostTags = 50
 
-/** Tags, JSON of an object of texts, with a change that merges and whose nulls delete. @throws 422 for too many. */
+/** Merges a change into tags, a JSON object of texts; null deletes a tag. @throws 422 for too many. */
 export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {
   const tags = { ...(JSON.parse(before) as Record<string, string>), ...change }
   const merged = Object.entries(tags).filter(([, value]) => value !== null)

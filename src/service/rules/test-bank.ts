@@ -1,16 +1,16 @@
 import type { accountRejections } from '../../../tools/external-accounts.ts'
 
-/** Why a bank refuses money or sends it back, as banks code it (R01 and its siblings). */
+/** The reason why a bank refuses or returns money, with its return code, such as R01. */
 export interface BankReason {
   code: string
   reason: string
 }
 
-/** A bank's answer to money that is drawn from one of its accounts, or paid to it. */
+/** A bank's answer to a deposit from, or a withdrawal to, one of its accounts. */
 export type BankAnswer =
   | { does: 'settles' }
   | ({ does: 'fails' } & BankReason)
-  /** It settles first, and is returned this many banking days later. */
+  /** Settled first, and returned this many banking days later. */
   | ({ does: 'returns'; afterBankingDays: number } & BankReason)
 
 /** An account that a person has at the test bank. */
@@ -20,7 +20,7 @@ export interface TestAccount {
   lastFour: string
   deposit: BankAnswer
   withdrawal: BankAnswer
-  /** Why it cannot be linked. */
+  /** The reason why it cannot be linked. */
   rejected: (typeof accountRejections)[number] | null
 }
 
@@ -33,7 +33,7 @@ function rejected(accountName: string, lastFour: string, reason: (typeof account
 
 export const testBankName = 'Test Bank'
 
-/** The accounts of the test bank, by the id that the bank knows each by (docs/sandbox.md#bank-accounts). */
+/** The accounts of the test bank, by their ids (docs/sandbox.md#bank-accounts). */
 export const testAccounts = {
   checking: { ...ordinary, accountName: 'Test Checking', lastFour: '0000' },
   savings: { ...ordinary, accountName: 'Test Savings', accountType: 'savings', lastFour: '1111' },
@@ -87,10 +87,10 @@ export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = ne
   ['processor-sandbox-bank-account-verification-failed', ['bank_account_verification_failed']],
 ])
 
-/** The account that a person has who is asked for nothing but to link one. */
+/** The account that is linked by default. */
 export const usualAccounts: readonly TestAccountId[] = ['checking']
 
-/** Returns the test bank's answer to money that is drawn from an account linked there, or paid to it. */
+/** Returns the test bank's answer to a deposit from, or a withdrawal to, an account there. */
 export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
   const account = (testAccounts as Readonly<Record<string, TestAccount>>)[bankAccountId]
   if (account === undefined) throw new Error(`Bug: the test bank has no account ${bankAccountId}.`)

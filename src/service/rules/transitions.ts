@@ -3,7 +3,7 @@ export type Transitions<State extends string, Event extends string> = Readonly<
   Record<State, Readonly<Partial<Record<Event, State>>>>
 >
 
-/** The state an event leads to, or undefined where the table has none. */
+/** Returns the state after an event; undefined if the table does not allow it. */
 export function next<State extends string, Event extends string>(
   table: Transitions<State, Event>,
   state: State,

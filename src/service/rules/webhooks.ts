@@ -2,8 +2,8 @@ import type { deliveryStatuses } from '../../../tools/webhooks.ts'
 import type { EventType } from './event-types.ts'
 
 /**
- * How long a delivery that failed waits for its next attempt (docs/webhooks.md#attempts), in seconds of real time. With
- * the last of them two days are over.
+ * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds of real time. They add up to two
+ * days.
  */
 export const pauseSeconds = [
   5,
@@ -21,7 +21,7 @@ export const pauseSeconds = [
 export interface Answer {
   /** Null: there was no answer. */
   status: number | null
-  /** Why it does not count as delivered; null: it does. */
+  /** The reason why it does not count as delivered; null if it does. */
   error: string | null
 }
 
@@ -34,7 +34,7 @@ interface Attempted {
   dueAtMs: number | null
 }
 
-/** 410: the receiver wants no more of it, now or later. */
+/** Returns whether the receiver answered 410, and so wants no more events. */
 export const isGone = ({ status }: Answer) => status === 410
 
 export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: number): Attempted {
@@ -45,14 +45,14 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
   return { status: 'pending', attempts, dueAtMs: nowMs + pause * 1000 }
 }
 
-/** A webhook at which nothing arrives for as long as one delivery is tried is not tried any more. */
+/** How long all deliveries may fail before a webhook is disabled: as long as one delivery is retried. */
 const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
 /** The health of a webhook after consecutive attempts. */
 export interface WebhookHealth {
-  /** Since when nothing arrived; null: the last one did. */
+  /** The time since which all attempts failed; null if the last one succeeded. */
   failingSinceMs: number | null
-  /** It is not retried until it is enabled again. */
+  /** Whether it is disabled until it is enabled again. */
   isGivenUp: boolean
 }
 
@@ -64,12 +64,12 @@ export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs
 
 const longestRestMs = 60_000
 
-/** Nothing is sent before then to a webhook at which nothing arrives: the longer it fails, the less it is bothered. */
+/** Returns the time before which a failing webhook gets nothing. The longer it fails, the longer the pause. */
 export function restUntilMs(failingSinceMs: number | null, nowMs: number): number {
   return failingSinceMs === null ? nowMs : nowMs + Math.min(longestRestMs, (nowMs - failingSinceMs) / 10)
 }
 
-/** All types but a test, which is for the webhook that it is of. */
+/** Returns whether a webhook subscribes to a type. Test events go to the tested webhook only. */
 export function wants(enabledEvents: readonly string[], type: EventType): boolean {
   return type !== 'webhook.test' && (enabledEvents.includes('*') || enabledEvents.includes(type))
 }

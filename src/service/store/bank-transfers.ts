@@ -89,7 +89,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
     return { ...row, heldCents: 0, settledAtMs: at.nowMs, transactionId: await arrived(at, row, to) }
   },
 
-  /** A deposit has posted nothing yet. Money that was held for a bank becomes available again. */
+  /** Fails a transfer. A deposit has posted nothing yet; money on hold for a withdrawal becomes available again. */
   fail: async (at, { row, wallet, step: { code, reason } }) => {
     if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))
     return { ...row, heldCents: 0, failure: JSON.stringify({ code, reason }) }

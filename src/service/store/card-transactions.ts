@@ -145,7 +145,7 @@ const replace = changingOne(
   ({ id }) => `card transaction ${id}`,
 )
 
-/** When each hold lapses. */
+/** Selects the time when each hold expires. */
 export const lapses: Moments = (db, partyId) => {
   const all = db
     .selectFrom('cardTransactions')

@@ -136,7 +136,7 @@ const update = changingOne(
   ({ id }) => `invitation ${id}`,
 )
 
-/** When each invitation expires. */
+/** Selects the time when each invitation expires. */
 export const invitationExpiries: Moments = (db, partyId) => {
   const all = db
     .selectFrom('customerInvitations')

@@ -185,7 +185,7 @@ const openTo = prepared((db, { address }: { address: string }) =>
     .orderBy('id'),
 )
 
-/** When each open request expires. */
+/** Selects the time when each open request expires. */
 export const requestExpiries: Moments = (db, partyId) => {
   const all = db
     .selectFrom('paymentRequests')

@@ -50,7 +50,7 @@ export function listTransfers(tx: Transaction, scope: ListScope, page: PageReque
   return list(walkTransfers, tx, scope, page)
 }
 
-/** The prefixes of their ids tell payments and transfers apart, so no index is needed for it. */
+/** Walks payments and transfers. Their ids have different prefixes, so no index is needed to separate them. */
 const walkPayments = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
 const walkTransfers = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
 
@@ -132,7 +132,7 @@ interface Key {
   next: number
 }
 
-/** When the next bank step of each payment or transfer is due. */
+/** Selects the time of the next bank step of each payment or transfer. */
 export const bankMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('payments')

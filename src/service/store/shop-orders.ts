@@ -51,7 +51,7 @@ export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord):
 
 const insert = inserting('shopOrders')
 
-/** When the shop's next automatic step for each order is due. */
+/** Selects the time of the shop's next automatic step for each order. */
 export const shopMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('shopOrders')

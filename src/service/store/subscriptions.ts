@@ -92,7 +92,7 @@ export async function insertSubscription(tx: Transaction, record: SubscriptionRe
 
 const insert = inserting('subscriptions')
 
-/** When the next automatic event of each subscription is due. */
+/** Selects the time of the next automatic event of each subscription. */
 export const subscriptionEvents: Moments = (db, partyId) => {
   const all = db
     .selectFrom('subscriptions')

@@ -8,7 +8,7 @@ export const requestText = (requestId: string) => `payment request ${requestId}`
 export const shopPageText = (checkoutId: string) => `page of the shop checkout ${checkoutId}`
 export const webhookText = (webhookId: string, number: number) => `webhook ${webhookId} ${number}`
 export const secondFactorText = (userId: string, nonce: string) => `second factor ${userId} ${nonce}`
-/** The id alone, because secrets were signed this way before other texts existed. */
+/** Returns the id alone, because secrets were signed this way before other texts existed. */
 export const clientSecretText = (paymentIntentId: string) => paymentIntentId
 export const checkoutPageText = (subscriptionId: string) => `checkout page ${subscriptionId}`
 export const manageText = (subscriptionId: string) => `checkout manage ${subscriptionId}`

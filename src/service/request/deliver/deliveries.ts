@@ -57,7 +57,7 @@ export class Deliveries {
     this.#running = this.#run()
   }
 
-  /** Without it, what other processes write is seen when this one looks by itself. */
+  /** Listens for changes by other processes. Otherwise the next regular check finds them. */
   connect(signals: Signals): void {
     this.#deaf = signals.hear(changesTopic, () => this.wake())
   }
@@ -164,7 +164,7 @@ export class Deliveries {
     await Promise.all([...this.#busy.values()].map(({ done }) => done))
   }
 
-  /** A database that is busy now is asked again soon. */
+  /** Runs the work. If the database is busy, the next turn tries again. */
   async #unlessBusy(work: () => Promise<unknown>): Promise<void> {
     const { log } = this.#dependencies
     try {

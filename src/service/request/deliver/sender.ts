@@ -99,7 +99,7 @@ function faultOf(status: number): string | null {
   return `It answered ${status}; only a status from 200 to 299 counts as received.`
 }
 
-/** In words that tell nothing but what the receiver's owner can find out themselves. */
+/** Describes an error in words that tell the receiver's owner nothing about this network. */
 function why(error: unknown, timeoutMs: number): string {
   const causes: { name?: string; code?: string }[] = []
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)

@@ -9,7 +9,7 @@ interface DeferredItem {
 export class DeferredItems {
   #left: DeferredItem[] = []
 
-  /** The number of deferred items, as a position for `backTo`. */
+  /** Returns the number of deferred items, as a position for `backTo`. */
   get count(): number {
     return this.#left.length
   }

@@ -56,7 +56,7 @@ export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: 
   },
 }
 
-/** @throws WrongDatabaseError for a database that this version must not touch. */
+/** Requires a database that this version may use. @throws WrongDatabaseError. */
 export function requireUsable(origin: Origin): void {
   if (origin === 'empty' || origin === 'ours') return
   const { reason, advice } = refusals[origin]

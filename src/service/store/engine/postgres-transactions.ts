@@ -47,7 +47,7 @@ export class Transactions {
     this.#options = options
   }
 
-  /** The current load, and the number of retries since the start. */
+  /** Returns the current load, and the number of retries since the start. */
   get load() {
     const { shared, apart } = this.#running
     return { waiting: this.#queue.length, running: shared + apart, begun: this.#begun, retries: this.#retries }

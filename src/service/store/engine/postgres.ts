@@ -27,7 +27,7 @@ const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
 /** Few connections suffice for shared transactions, so most are left for jobs that hold one for longer. */
 const mostShared = 3
 
-/** A store over a PostgreSQL database, which any number of processes may share. */
+/** Opens a store over a PostgreSQL database, which any number of processes may share. */
 export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const {
     url,

@@ -7,7 +7,7 @@ import type { Store, Transaction } from './store.ts'
 export interface ReadOnlyDatabase {
   /** Runs `work` on one state of the database, however long it takes. */
   read: Store['read']
-  /** Whether the same user could write to it. */
+  /** Returns whether the same user could write to it. */
   isWritable(tx: Transaction): Promise<boolean>
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ async function openServer(url: string, wrapping: KeyWrapping): Promise<ReadOnlyD
   return {
     read: (work) => readers.read(work),
     async isWritable({ db }) {
-      // ReadOnlyDatabase sets `transaction_read_only` itself.
+      // Reads the default, because this transaction is read-only in any case.
       const { rows } = await sql<{ may: boolean }>`
         select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'
           and has_table_privilege('clock', 'UPDATE') as may`.execute(db)

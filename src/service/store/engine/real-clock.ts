@@ -71,7 +71,7 @@ export class RealClock {
     return Math.floor(this.#seen?.realNowMs ?? this.#system.now())
   }
 
-  /** The epoch of `unsavedMs`. */
+  /** Returns the epoch of `unsavedMs`. */
   get epoch(): number {
     return this.#seen?.epoch ?? 0
   }

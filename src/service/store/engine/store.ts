@@ -44,7 +44,7 @@ export interface Store {
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Reads as `read` does, but from a standby, which may lag a little; undefined without one. */
   readonly readBehind?: Store['read'] | undefined
-  /** Undefined if the store does not count its load. */
+  /** Returns the load; the method is missing if the store does not count it. */
   load?(): StoreLoad
   close(): Promise<void>
 }
