@@ -21,10 +21,10 @@ import type { Values } from './request-parsing.ts'
 
 /** The previous hash recorded in the first row of a chain. */
 const noHash = '0'.repeat(64)
-/** More ids than this one request never names; what is recorded has a bound of its own. */
+/** The most ids that are recorded for a request. No request names more. */
 const mostIds = 100
 
-/** Something that was done, or refused, and who did it. Ids only: what a record says has no secret in it. */
+/** An action that was done or refused, with its actor. It holds ids only, so it contains no secret. */
 export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
   agentId?: string | null
   userId?: string | null
@@ -65,7 +65,7 @@ export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, 
   sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
-/** Records what the request did, or was refused. */
+/** Records the request, done or refused, in the activity. */
 export async function recordActivity(context: Context, values: Values, reply: Reply, known?: ChainEnd): Promise<void> {
   const { operation, actor, partyId, causeAgentId, instanceId } = context
   if (operation.effect === 'read') return
@@ -109,7 +109,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of an application on its own, with the connection that a user granted it. */
+/** Returns the act of an application without its user, through the connection that the user granted. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'>,
@@ -119,7 +119,7 @@ export function actOfGrant(
   return { partyId, ...acting, keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
-/** Covers every column but itself, so also the hash of the row before. */
+/** Returns the hash of a row. It covers all other columns, including the hash of the previous row. */
 export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
   return sha256(JSON.stringify(hashedColumns.map((column) => row[column])))
 }
@@ -147,9 +147,9 @@ export const hashedColumns = [
 ] as const satisfies (keyof ActivityRow)[]
 
 /**
- * Walks a party's chain. Returns the number of the first row that was changed, inserted or is missing, at the end too; null
- * when every row is there and as it was written. An older copy of all tables cannot be told from the right one: only the
- * last hash, kept elsewhere, shows that one was put back.
+ * Walks a party's chain. Returns the number of the first row that was changed, inserted or deleted, even at the end;
+ * null if all rows are unchanged. It cannot detect that all tables were replaced by an older copy: only a copy of the last
+ * hash, kept elsewhere, can.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500
@@ -169,7 +169,7 @@ export async function firstTampered(tx: Transaction, partyId: string): Promise<n
   return isWhole ? null : before.sequence + 1
 }
 
-/** The ids that the request names and those of what it answered, if it was done. Ids only: nothing else is recorded. */
+/** Returns the ids in the request and, if it was done, in its answer. Nothing else is recorded. */
 export function resourceIds(operation: OperationDefinition, values: Values, body: unknown): string[] {
   const input = 'input' in values ? values.input : {}
   const places = [operation.params, operation.attributes].flatMap((part) => Object.keys(part?.shape ?? {}))

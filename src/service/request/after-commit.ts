@@ -9,15 +9,15 @@ import type { WaitingRequests } from './waiting-requests.ts'
 
 /** The work that a handler requests after its transaction is committed. */
 export interface AfterCommit {
-  /** The clock was moved: the request is answered when everything has happened that became due. */
+  /** Whether the clock was moved. The request is then answered once the effects that became due are applied. */
   timeMoved: boolean
-  /** The answer, where it is not the recorded one, at once. */
+  /** The late or failed answer of a shop; undefined for the recorded answer, at once. */
   otherAnswer: OtherAnswer | undefined
   /** Entries for other runs than the request's. */
   reportedEntries: ReportedEntry[]
 }
 
-/** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */
+/** The answer of a shop that is slow, or that fails after charging the card (docs/shops.md#answers). */
 export interface OtherAnswer {
   /** Milliseconds of real time that the answer takes. */
   afterMs: number

@@ -17,7 +17,7 @@ import type { Actor } from './permission-checks.ts'
 export interface Authority {
   environment: Environment
   local: LocalCredentials
-  /** The service's time, by which keys end, and real time, by which tokens end. */
+  /** The service's time, for the expiry of keys, and real time, for the expiry of tokens. */
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The claims of the credential if it is an intact, current signed token. */
   claims: AccessTokenClaims | undefined
@@ -122,7 +122,7 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    // Also where it was exchanged on the way here: the person's application holds an access token.
+    // Even if it was exchanged on the way: the person's application holds an access token.
     credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],
@@ -133,8 +133,7 @@ async function actorOfGrant(
 type Found = (CredentialRow & { valid: boolean }) | undefined
 
 /**
- * Returns whether a key works: it was not revoked, its grace period is not over, and its agent, if it has one, is
- * there.
+ * Returns whether a key works: it is not revoked, its grace period is not over, and its agent, if any, is not deleted.
  */
 export function keyIsValid(row: CredentialRow & { agentStatus: string | null }, nowMs: number): boolean {
   return (

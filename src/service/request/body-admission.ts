@@ -17,8 +17,8 @@ interface Dependencies {
 }
 
 /**
- * Admits requests whose bodies are within the bounds. It refuses the others while their head is being parsed, before anything
- * is built for them or read of them: hundreds may come at once.
+ * Admits requests whose bodies are within the limits. It refuses the others as soon as their headers are parsed, before it
+ * allocates or reads anything for them, because hundreds may arrive at once.
  */
 export class BodyAdmission {
   readonly #dependencies: Dependencies

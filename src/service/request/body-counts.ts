@@ -3,11 +3,11 @@ import { Failure } from '../../core/errors.ts'
 import { announcedBytes } from './body.ts'
 import { callerOf } from './client-address.ts'
 
-/** More than any form or OAuth request takes; each has a limit of its own. */
+/** More than any form or OAuth request needs. Each of them also has its own limit. */
 const mostBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests for the client's address, since they are read before authentication.
+ * Counts the bodies of forms and OAuth requests for the client's address, because they are read before authentication.
  * @param refuse Answers a request whose body is one too many; without it the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {

@@ -2,28 +2,28 @@ import { maskedNumber } from '../../core/card-numbers.ts'
 import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
-/** More than a person reads of one body. */
+/** The most characters stored of a body: more than a person reads. */
 export const longestKept = 16_384
-/** A secret that begins before the end of what is kept is looked at whole. */
+/** How far masking reads beyond the stored part, so that a secret across its end is recognized. */
 const longestSecret = 2048
 /** No request or answer of the API is nested deeper or has more parts. */
 const deepest = 64
 const mostParts = 4096
 
-/** A text as it is kept, and how many characters of it are not. */
+/** The stored part of a text, and the number of characters that were cut off. */
 export interface Kept {
   text: string
   cut: number
 }
 
-/** Masks an untrusted text, and keeps at most `most` characters. */
+/** Masks an untrusted text and cuts it to at most `most` characters. */
 export function maskText(text: string, most: number): Kept {
   const head = text.slice(0, most + longestSecret)
   const kept = mayHoldSecret(head) ? maskKeptText(head) : head
   return { text: kept.slice(0, most), cut: Math.max(0, text.length - most) }
 }
 
-/** Returns as much as is kept of a text that holds no secret. */
+/** Cuts a text without secrets to the stored length. */
 export function cutText(text: string): Kept {
   return { text: text.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
 }
@@ -38,7 +38,7 @@ export function maskJson(text: string, secretFields: readonly string[], value: (
   if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
   const masking = { secret: new Set(secretFields), left: mostParts, characters: longestKept + longestSecret }
   const kept = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
-  // Omitted parts are not counted by the character.
+  // The length of omitted parts is not counted exactly.
   return { text: kept.slice(0, longestKept), cut: Math.max(0, Math.max(kept.length, text.length) - longestKept) }
 }
 
@@ -69,7 +69,7 @@ function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
 
 function maskedField(masking: Masking, name: string, of: object, depth: number): unknown {
   const value = (of as Record<string, unknown>)[name]
-  // It says where a list goes on, and looks like a secret.
+  // A cursor looks like a secret, but is none.
   if (name === 'nextCursor' && typeof value === 'string') return maskSecrets(value.slice(0, longestSecret))
   const isSecret = masking.secret.has(name) || isSecretField(name, of)
   if (isSecret && value !== null && typeof value !== 'boolean') return '[masked]'
@@ -78,7 +78,7 @@ function maskedField(masking: Masking, name: string, of: object, depth: number):
 
 function maskedString(masking: Masking, text: string): string {
   const { text: kept } = maskText(text, Math.max(0, masking.characters))
-  // Inspected characters count, however few of them are kept.
+  // All inspected characters count, even if few of them are stored.
   masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
   return kept.length < text.length && kept.length === 0 ? '…' : kept
 }

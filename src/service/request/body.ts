@@ -6,7 +6,7 @@ import { Failure, fail } from '../../core/errors.ts'
 export const mostBodyBytes = 1024 * 1024
 
 /**
- * Returns whether reading the body costs less than looking up who sent it; one that does not say its length is not
+ * Returns whether reading the body costs less than looking up its sender. A body of unknown length does not count as
  * small.
  */
 export function isSmallBody(request: Request): boolean {
@@ -18,15 +18,14 @@ export function announcedBytes({ headers }: Request): number {
   return headers.has('transfer-encoding') ? Number.POSITIVE_INFINITY : Number(headers.get('content-length') ?? 0)
 }
 
-/** Returns whether the service reads a body that is in this process's memory already. */
+/** Returns whether a body that is already in this process's memory is short enough to be read. */
 export function isReadable(body: string): boolean {
   return Buffer.byteLength(body) <= mostBodyBytes
 }
 
 /**
  * Reads the body as text.
- * @throws Failure 400 where it is longer than the service reads or its sender left before its end, 429 or 503 where too many
- * bytes are arriving.
+ * @throws Failure 400 if it is too long or its sender left before its end, 429 or 503 if too many bytes are arriving.
  */
 export async function readBody(request: Request, count?: BodyCount): Promise<string> {
   const text = await boundedText(request, mostBodyBytes, count).catch((error: unknown) => {
@@ -45,7 +44,7 @@ function brokenOff(): never {
   fail('invalid_value', { detail, source: { pointer: '' } })
 }
 
-/** Returns whether the client has left: if it left within its body, every read of the body fails. */
+/** Returns whether the client has left. If it left before the end of its body, every read of the body fails. */
 export function hasLeft(request: Request): boolean {
   return request.signal.aborted
 }

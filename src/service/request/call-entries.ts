@@ -14,10 +14,10 @@ import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Note, RunLog } from './run-log.ts'
 
-/** Comes with a request that the MCP server repeats for a call that equals an earlier one. */
+/** The header of a request that the MCP server repeats for a call equal to an earlier one. */
 const repeatHeader = 'x-mcp-repeat'
 
-/** Notes a call in its run. A page's action for a user is no call, unless it acts for an agent's run. */
+/** Adds a call to its run. A user's action on a page is not a call, unless it belongs to an agent's run. */
 export function noteCall(
   { runLog, system, store, log }: { runLog: RunLog; system: System; store: Store; log: Pick<Logger, 'error'> },
   request: Phase,
@@ -26,12 +26,12 @@ export function noteCall(
 ): void {
   if (!('actor' in request)) return
   if (request.pageActor !== undefined && !request.incoming.headers.has('x-instance-id')) return
-  // A request that was refused before the time was read came at about the present one.
+  // If the request was refused before the time was read, the present time is close enough.
   const atMs = request.at?.nowMs ?? system.now() + store.clock.sandbox.offsetMs
   try {
     runLog.note(noteOfCall(request, reply, { ms, atMs }))
   } catch (error) {
-    // The change stands, and its answer is sent.
+    // The change is committed and its answer is sent anyway.
     log.error({ supportId: request.supportId, err: error }, 'a call could not be recorded in its run')
   }
 }

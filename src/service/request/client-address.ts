@@ -8,7 +8,7 @@ export interface Caller {
   local: boolean
   /** The key that counts this client among strangers: an IPv4 address, or the /64 network of an IPv6 address. */
   address: string
-  /** The body that arrives; undefined: there is none, or it is in this process's memory already. */
+  /** The arriving body; undefined if there is none, or if it is already in this process's memory. */
   body?: ArrivingBody | undefined
 }
 
@@ -20,7 +20,7 @@ export function callerOf(c: Context): Caller | undefined {
   return caller?.address === undefined ? undefined : (caller as Caller)
 }
 
-/** All that is asked of a connection. Node joins several X-Forwarded-For headers by commas. */
+/** The facts of a connection. Node joins several X-Forwarded-For headers by commas. */
 export interface Connection {
   socket: { readonly remoteAddress?: string | undefined }
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -35,7 +35,7 @@ export function clientAddress(trustedProxies: readonly string[]): (connection: C
   const isTrusted = inRanges(trustedProxies)
   return ({ socket, headers }) => {
     let client = canonicalAddress(socket.remoteAddress ?? '')
-    // A connection that is gone already tells none; all such count as one client.
+    // A closed connection has no address; all of them count as one client.
     if (client === undefined) return 'unknown'
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
     while (isTrusted(client)) {

@@ -20,7 +20,7 @@ import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopp
 /*
  * The transaction of a command, besides the handler's own records:
  * - it reads the moment and the credential (`pipeline.ts`), then, under the party's lock, what `readAhead` lists;
- * - it writes the recorded answer and the row of the activity (`handleOnce`), and with its last words events and postings.
+ * - it writes the recorded answer and the row of the activity (`handleOnce`), and with its last statements events and postings.
  */
 
 /** The party and the key that a request will most likely be about; its credential and values tell whether it is. */
@@ -29,10 +29,10 @@ export interface Expected {
   key: string
 }
 
-/** The credentials whose party is remembered: with more at once, the rest find their party in the transaction. */
+/** The most credentials whose party is remembered. Others find their party in the transaction. */
 const mostParties = 10_000
 
-/** Opens a command's transaction, for the party that its credential was last about, and for its key. */
+/** Opens a command's transaction for its key and for the party that its credential last acted on. */
 export async function transact(
   { store, parties }: { store: Store; parties: Map<string, string> },
   { operation, incoming: { headers }, pageActor }: Phase,
@@ -47,7 +47,7 @@ export async function transact(
   const done = await store.transaction((tx) => work(tx, expected), {
     alone,
     partyId: alone ? undefined : partyId,
-    // One that applies due effects has to see its own writes: that cannot share a transaction.
+    // A transaction that applies due effects must see its own writes, so it cannot be shared.
     kind: here ? undefined : operation.name,
     claim: expected && claimName(expected.partyId, expected.key),
   })
@@ -55,7 +55,7 @@ export async function transact(
   return done
 }
 
-/** The rows that a command needs besides its own records, read under the party's lock. */
+/** The rows that every command needs, read under the party's lock in addition to its own records. */
 export interface Ahead {
   partyId: string
   locked: Promise<void>
@@ -104,7 +104,7 @@ export async function handleOnce(
   const { tx, actor, partyId } = context
   const [{ status, record: earlier, head }, keys] = await Promise.all([ahead.rows, ahead.keys])
   const claimed = claim(tx, mine, { record: earlier, keys }, { earliestMs })
-  // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
+  // Commands on one party run in sequence: they share its wallets, and would otherwise conflict and run again.
   await ahead.locked
   if ('replay' in claimed) return claimed.replay
   // The party is locked, so no other request can extend its chain.
@@ -126,7 +126,7 @@ export async function handleOnce(
   }
 }
 
-/** Handles a request without a key: a read, or a command that its repeat finds done. */
+/** Handles a request without a key: a read, or a command whose repeat changes nothing. */
 export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Done, 'reply' | 'at'>> {
   const { operation, context, values, plan } = parsed
   const carryOut = (where: Context) => handle(parsed, where)
@@ -138,7 +138,7 @@ export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Don
   return { reply, at: { nowMs, epoch } }
 }
 
-/** Carries it out on the party's present records, or, where a fault makes it stale, on those before its last change. */
+/** Handles a request on the party's present records or, if a fault makes it stale, on those before the last change. */
 async function handle(
   { operation, carryOut, plan, values }: Parsed,
   context: Context,
@@ -149,7 +149,7 @@ async function handle(
   if (refusedWhileStopped.has(operation.name)) await requireAllStanding(context, status)
   const carriedOut = async () => success(operation, await carryOut(values.input as never, context))
   if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
-  // A reset is no change of a party's: nothing is earlier than it.
+  // A reset is not a change of a party, so no earlier state is kept for it.
   if (operation.effect === 'read' || operation.permission === 'sandbox.manage') return carriedOut()
   return keepingEarlier(tx, () => partiesOf(values.input, context), carriedOut)
 }
@@ -170,10 +170,10 @@ function partiesOf(input: object, { partyId, actor }: Context): string[] {
   return [...new Set([partyId, actor.partyId, ...named])].slice(0, mostNamed)
 }
 
-/** More parties than a request names. */
+/** The most parties that a request can name. */
 const mostNamed = 20
 
-/** Records that the command failed unexpectedly, under its key, in a transaction of its own. */
+/** Records an unexpected failure of the command under its key, in a separate transaction. */
 export async function recordFailure(
   { store, system }: { store: Store; system: System },
   { context, values }: Parsed,

@@ -18,9 +18,9 @@ import { isRetryDue } from '../store/failed-effects.ts'
 import { isOfEffect, type Opening, settleSingly } from './failed-effects.ts'
 import { applying, timedEffects } from './timed-effects.ts'
 
-/** How many events happen between two turns of the event loop: some milliseconds of work. */
+/** How many effects are applied between two turns of the event loop: some milliseconds of work. */
 export const eventsAtOnce = 32
-/** Bounds one call: the next one, or the upkeep, goes on. */
+/** Bounds one call. The next call or the upkeep continues. */
 const mostWindows = 1_000_000
 /** After this many tries, a party with constantly due effects applies them within the request's own transaction. */
 const triesOutside = 2
@@ -32,7 +32,7 @@ export interface ChangeContext {
   nowMs: number
 }
 
-/** The same with every reading of the time, of which everything due by then has happened. */
+/** The context of a change after all effects due by then were applied, with every reading of the time. */
 export interface SettledContext extends ChangeContext, Times {}
 
 const allMoments = timedEffects.map(({ moments }) => moments)
@@ -70,15 +70,15 @@ export interface NextEvent {
   atMs: number
 }
 
-/** Returns the next timed events of a party, the soonest first and at most `limit`. */
+/** Returns at most `limit` next timed events of a party, the soonest first. */
 export async function nextEvents(store: Store, partyId: string, limit: number): Promise<NextEvent[]> {
   return store.read(async ({ db }) => (await nextRecords(db, timedEffects, { partyId, limit }).execute(db)).rows)
 }
 
-/** Something is due to a party that a request is about: it has to happen first, in transactions of its own. */
+/** Interrupts a request whose party has due effects, which must first be applied in separate transactions. */
 class DueError extends Error {
   readonly partyId: string
-  /** The moment of the request: what falls due later, it does not wait for. */
+  /** The moment of the request. It does not wait for effects that become due later. */
   readonly untilMs: number
   constructor(partyId: string, untilMs: number, cause?: unknown) {
     super(`Something is due to ${partyId}.`, { cause })
@@ -123,7 +123,7 @@ const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
   db.selectNoFrom(nextMoment(db, allMoments, partyId).as('nextAtMs')),
 )
 
-/** Runs `work`, which asks with `requireSettled`, until nothing is due to whom it asks about. */
+/** Runs `work`, which calls `requireSettled`, until none of the parties it names has due effects. */
 export async function whenSettled<Result>(
   opening: Opening,
   work: (settling: Settling) => Promise<Result>,
@@ -134,7 +134,7 @@ export async function whenSettled<Result>(
       return await work({ here: attempt > triesOutside })
     } catch (error) {
       if (!(error instanceof DueError)) throw error
-      // It fails in the transaction of the request only.
+      // The effects fail only within the transaction of the request.
       if (error.cause !== undefined && ++failures > triesOutside) throw error.cause
       await settleDue(opening, error)
     }
@@ -145,13 +145,13 @@ interface Selection {
   partyId?: string
   /** Applies effects due by this time; the default is now. */
   untilMs?: number
-  /** Asked before each step. */
+  /** Called before each step; false ends the work. */
   goesOn?: () => boolean
 }
 
 /**
- * Applies all due effects, of one party or of all, in batches, so that others get the database and the process in
- * between. An effect that several processes apply at once happens once.
+ * Applies all due effects of one party or of all, in batches, so that others can use the database and the process in
+ * between. An effect that several processes apply at the same time is applied once.
  */
 export async function settleDue(opening: Opening, which: Selection = {}): Promise<void> {
   const { partyId, goesOn = () => true } = which
@@ -162,28 +162,28 @@ export async function settleDue(opening: Opening, which: Selection = {}): Promis
   }
 }
 
-/** Applies the first due effects, each party's in its own transaction. Returns how many were found due. */
+/** Applies the first due effects, in one transaction for each party. Returns how many were due. */
 async function settleWindow(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // One record may have much behind it: a subscription a payment for each week.
+      // One record may have many due effects, such as a weekly subscription.
       const limit = Math.floor((eventsAtOnce * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
   )
-  // A failure for one party does not hold up the others.
+  // A failure for one party does not stop the others.
   for (const end of ends) if (end.status === 'rejected') throw end.reason
   return ends.some((end) => end.status === 'fulfilled' && !end.value) ? 0 : rows.length
 }
 
-/** Applies due effects of a party, all in one transaction, or one by one where that fails. False: it is not their time. */
+/** Applies due effects of a party in one transaction, or one by one if that fails. Returns false if none is due yet. */
 async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
   const { store, system } = opening
   const settle = async (tx: Transaction) => {
-    // The sandbox went back to an earlier time since: nothing happens before its own.
+    // The sandbox went back to an earlier time meanwhile, at which nothing is due.
     if ((await readTimes(tx)).nowMs < due.nowMs) return 'too early'
     return (await isRetryDue(tx, due)) || (await settleSome(tx, system, due)) === 0 ? 'singly' : 'settled'
   }
@@ -209,7 +209,7 @@ async function settleSome(tx: Transaction, system: System, { partyId, nowMs, lim
   })
 }
 
-/** Applies due effects of a party in the transaction of a request. @throws DueError where that is to be done outside. */
+/** Applies due effects of a party in the transaction of a request. @throws DueError if it must be done outside. */
 async function settleHere(tx: Transaction, system: System, due: DueOf): Promise<void> {
   const { partyId, nowMs } = due
   if (await isRetryDue(tx, due)) throw new DueError(partyId, nowMs)

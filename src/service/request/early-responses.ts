@@ -2,18 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { release } from '../../core/bounded-text.ts'
 import { deadline } from '../../core/system.ts'
 
-/** How long, and for how much of what it still sends, a client is listened to that was answered before its body came. */
+/** How long, and for how many bytes, the rest of a body is read after an early answer. */
 const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
-/** How many clients are listened to at one time: of more, what they still send stays in the network. */
+/** For how many clients at a time the rest of the body is read. For others it stays in the network. */
 const mostLingering = 32
 let lingering = 0
 
 /**
- * Prepares an answer that goes out before the request's body has arrived. It ends the connection (RFC 9112 section 9.3),
- * since nothing tells where the next request on it would begin. The rest of the body is read and thrown away for a moment:
- * a connection that is closed over unread data is reset, and the client might lose the answer (section 9.6).
+ * Prepares an answer that is sent before the request's body has arrived. It ends the connection (RFC 9112 section 9.3),
+ * because the start of the next request is unknown. The rest of the body is read and discarded for a moment: closing a
+ * connection with unread data resets it, and the client might lose the answer (section 9.6).
  */
 export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || outgoing.headersSent || announcedLength(incoming) === 0) return
@@ -25,7 +25,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
     bytes += part.length
     release(part)
     if (bytes > lingerBytes) socket.destroy()
-    // Node reads on after each part, on the next tick; only a pause that comes later holds.
+    // Node resumes after each part, on the next tick, so only a later pause has an effect.
     else if (!isHeard) queueMicrotask(() => isHeard || socket.pause())
   })
   const closeWhenSent = socket.destroySoon.bind(socket)

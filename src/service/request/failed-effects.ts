@@ -31,8 +31,8 @@ export function isOfEffect(error: unknown): boolean {
 }
 
 /**
- * Applies due effects of a party one by one, at most `limit`, each in a transaction of its own. One that fails is set
- * aside: its record's due time becomes that of its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
+ * Applies due effects of a party one by one, at most `limit`, each in its own transaction. One that fails is set
+ * aside: it becomes due again at its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
  */
 export async function settleSingly(opening: Opening, due: DueOf): Promise<void> {
   const { store, system, log } = opening
@@ -60,7 +60,7 @@ async function firstDue(tx: Transaction, { partyId, nowMs }: DueOf): Promise<Due
   return undefined
 }
 
-/** Returns whether the effect is still the first that is due, under the lock of its party. */
+/** Returns whether the effect is still the first due one, under the lock of its party. */
 async function isStillDue(tx: Transaction, due: DueOf, { effect, recordId, atMs }: DueEffect): Promise<boolean> {
   const first = await firstDue(tx, due)
   return first?.effect === effect && first.recordId === recordId && first.atMs === atMs
@@ -74,7 +74,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   if ((await readTimes(tx)).nowMs < nowMs || !(await isStillDue(tx, due, first))) return 0
   const failed = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
   const isRetry = failed?.retryAtMs === atMs
-  // The effect happens at its own moment, not at that of its next try.
+  // The effect is applied as of its original time, not that of the retry.
   if (isRetry) await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
   const count = await applying(tx, partyId, () => effect.happen(tx, system, { partyId, nowMs, limit: 1 }))

@@ -2,7 +2,7 @@ import { nextTurn } from '../../core/system.ts'
 import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
-/** Fewer than the connections that read from PostgreSQL, so that requests that do not wait find one free. */
+/** Fewer than the connections that read from PostgreSQL, so that other requests find one free. */
 const mostAtOnce = 2
 const mostQueued = 20_000
 

@@ -74,7 +74,7 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
-  // A request that no rule is about goes on: planning needs its own transaction, and starts the request again.
+  // A request that no rule matches continues, because planning needs its own transaction and a restart of the request.
   if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const wanted = header === null ? undefined : faultInHeader(header, request.operation, faults)
@@ -143,7 +143,7 @@ async function hitBy(
   return { id: hit.id, fault: { kind, code, afterMs } }
 }
 
-/** Returns whether any current rule is about the request. */
+/** Returns whether any current rule matches the request. */
 async function isAskedOf(tx: Transaction, request: Faulted): Promise<boolean> {
   return isCounted(await withOwners(tx, await allFaults(tx)), request)
 }
@@ -233,7 +233,7 @@ export async function planAtDoor(
     const wanted = faultInHeader(header, operation, store.clock.sandbox)
     return (await planFault(dependencies, { ...asked, wanted }))?.fault
   }
-  // The credential was looked up with the time, which told how many rules there are.
+  // The number of rules was read with the time, when the credential was looked up.
   if (store.clock.sandbox.faultRules === 0) return undefined
   const isAsked = await store.read((tx) => isAskedOf(tx, { ...asked, partyId: actor.partyId }))
   return isAsked ? (await planFault(dependencies, { ...asked, wanted: undefined }))?.fault : undefined

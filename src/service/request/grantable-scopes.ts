@@ -21,7 +21,7 @@ const limited: readonly Scope[] = ['payments.create', 'cards.read']
 /** The scopes of a member of a party: all that a user can have. */
 const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKey }) => apiKey === scope))
 
-/** The scopes that each door gives away. Every operation that creates or widens authority asks for them here. */
+/** The scopes that each way of granting gives. Every operation that creates or extends authority uses this table. */
 export const grantedScopes = {
   scopesOf: (asked: readonly string[]) => asked,
   agentKey: () => agentPolicy,
@@ -34,15 +34,14 @@ export const grantedScopes = {
 } as const
 
 /**
- * Returns whether who asks has what a scope opens. A user has all that the party has; an application what it was
- * allowed.
+ * Returns whether the caller has the scope. A user has all scopes of the party; an application has those it was granted.
  */
 export function hasScope({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
   if (actorType === 'party') return own.includes(scope)
   return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
 }
 
-/** Returns whether the caller has all of it, and so may receive what gives it. */
+/** Returns whether the caller has all of these scopes, and so may grant them. */
 export function canGrant(actor: Actor, giving: readonly string[]): boolean {
   return giving.every((scope) => hasScope(actor, scope))
 }

@@ -10,22 +10,22 @@ import type { LastUses } from './last-use.ts'
 import type { Actor } from './permission-checks.ts'
 import type { Page, WithMeta } from './reply.ts'
 
-/** The context that a handler gets besides its input. */
+/** The context of a handler. */
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
-  /** In which the clock is: another one is another world. */
+  /** The epoch of the clock, which changes with the world. */
   epoch: number
   /** The party acted on: the caller's own, or the customer it acts for. */
   partyId: string
   instanceId: string | null
-  /** The agent that the request is recorded as caused by: the caller, or the one that a party key names in a header. */
+  /** The agent recorded as the cause: the caller, or the agent that a party key names in a header. */
   causeAgentId: string | null
   /** `repeated` when an earlier attempt with the same key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
   environment: Environment
   lastUses: LastUses
-  /** The address that people reach the service's pages at, without a slash at its end. */
+  /** The public address of the service's pages, without a trailing slash. */
   publicUrl: () => string
   afterCommit: AfterCommit
 }
@@ -40,7 +40,7 @@ type Data<D extends OperationDefinition> = D['result'] extends 'page'
 
 type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? WithMeta<Data<D>, Meta<D>> : Data<D>
 
-/** Load, decide, save, return: what an operation does, in the request's transaction. */
+/** The function that carries out an operation in the request's transaction: it loads, decides, saves and returns. */
 type Handler<D extends OperationDefinition> = (input: Input<D>, context: Context) => Promise<Result<D>>
 
 /** A handler for each operation of a record: a missing one does not compile, nor does one that no operation has. */
@@ -74,6 +74,6 @@ export async function listBehind<T>(
   const [behind, listed] = await store.readBehind((tx) =>
     Promise.all([environment === 'sandbox' ? readTimes(tx) : undefined, list({ ...context, tx })]),
   )
-  // The world was replaced there: who asks was looked up in another one.
+  // The world was replaced after the caller was looked up.
   return behind === undefined || behind.epoch === epoch ? listed : list(context)
 }

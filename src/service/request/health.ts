@@ -7,10 +7,10 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { probeWrite } from '../store/write-probe.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How often the database is written to for it, however many ask, and after a failure. */
+/** How long a write check counts, so that frequent probes do not write each time. */
 const goodForMs = 10_000
 const badForMs = 1_000
-/** A database that takes longer is of no use. */
+/** A database that takes longer counts as unhealthy. */
 const answerWithinMs = 5_000
 
 interface Health {
@@ -22,8 +22,8 @@ interface Health {
 }
 
 /**
- * Says whether requests would be served: the database can be read now, and lately could be written to. A process that is
- * about to end is healthy, but it is not ready for more.
+ * Mounts the health check: the database can be read now and was writable recently. A process that is shutting down is
+ * healthy, but not ready.
  */
 export function mountHealth(app: Hono, { store, system, environment, readiness, log }: Health): void {
   let probed: { untilMs: number; result: Promise<void> } | undefined

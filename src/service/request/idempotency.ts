@@ -17,7 +17,7 @@ import { mayTellSecret, type Reply } from './reply.ts'
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/** How much longer it is kept: clocks that are wrong by less let no key be forgotten, once they are right again. */
+/** How much longer it is stored, so that a clock that is wrong by less than this loses no key. */
 const keptLongerMs = 7 * 24 * hourMs
 
 /** A request's claim of its key, on the party it acts on. */
@@ -27,7 +27,7 @@ export interface Claim {
   fingerprint: string
 }
 
-/** The record that a key has already, and the root keys that seal answers. */
+/** The existing record of a key, and the root keys that seal answers. */
 export interface Earlier {
   record: IdempotencyRecordRow | undefined
   keys: RootKeys
@@ -114,7 +114,7 @@ function hashesOf({ partyId, key, fingerprint }: Claim): RequestHashes {
   return { partyId, key: sha256(key), fingerprint }
 }
 
-/** Deletes at most `limit` of the answers that no clock nearly right would let replay; gives their number. */
+/** Deletes at most `limit` answers that can no longer be replayed. Returns how many it deleted. */
 export function purgeAnswers(
   tx: Transaction,
   { earliestMs }: Pick<Times, 'earliestMs'>,

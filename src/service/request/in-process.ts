@@ -14,8 +14,8 @@ interface Sent {
 }
 
 /**
- * Carries out an operation for a user who is signed in at a page. It goes the way of every request, so that it is
- * limited, allowed, recorded and refused like theirs; only who asks is known already.
+ * Carries out an operation for the signed-in user of a page. It goes through the pipeline, so that it is limited, permitted,
+ * recorded and refused like any request. Only authentication is skipped.
  */
 export function asUser(
   dependencies: Dependencies,
@@ -24,13 +24,13 @@ export function asUser(
   sent: Sent,
 ): Promise<Reply> {
   const { system } = dependencies
-  // Each form that is sent is an operation of its own.
+  // Each submitted form is a separate operation.
   return asActor(dependencies, actorOf(user), key, { ...sent, idempotencyKey: newId('idk', system, system.now()) })
 }
 
 /**
- * Reads for a page with its user's permissions. It is no call: the limit is for programs, and a page that keeps
- * refreshing would use it up.
+ * Reads for a page with its user's permissions. It does not count as a call: a page that keeps refreshing would use up the
+ * rate limit, which is for programs.
  */
 export function readAsUser(
   dependencies: Dependencies,
@@ -50,7 +50,7 @@ interface SentByActor extends Sent {
   instanceId?: string
 }
 
-/** Does the same for an actor that a page knows in another way, such as by the token in its address. */
+/** Carries out an operation for an actor that a page knows in another way, such as by the token in its address. */
 export function asActor(
   dependencies: Dependencies,
   actor: Actor,

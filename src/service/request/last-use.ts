@@ -8,16 +8,16 @@ import type { Actor } from './permission-checks.ts'
 
 /** A key is written at most this often. */
 const intervalMs = 60_000
-/** Beyond it the key used the longest ago is forgotten, at the cost of one write when it is used again. */
+/** The most keys in memory. Beyond it, the least recently used key is dropped, which costs one write when it is used again. */
 const mostKeys = 10_000
-/** Bounds what is written at once. */
+/** The most uses written at once. */
 const mostAtOnce = 64
 
 type Whose = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
 interface Use extends Whose {
   usedAtMs: number
-  /** Null: not since the start. */
+  /** Null if it was not written since the start. */
   writtenAtMs: number | null
 }
 
@@ -50,7 +50,7 @@ export function createLastUses() {
       if (agentId !== null) keepNewest(ofAgents, agentId, usedAtMs, mostKeys)
     },
 
-    /** Writes the uses that are due to be written; what fails waits for the next time. */
+    /** Writes the uses that are due. Those that fail are written next time. */
     async write(store: Store): Promise<void> {
       if (waiting.size === 0) return
       const { nowMs, epoch } = await store.read(readTimes)

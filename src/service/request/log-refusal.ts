@@ -3,7 +3,7 @@ import type { Logger } from '../../config/log.ts'
 import { loggedPath } from '../../core/logged-path.ts'
 import { hasLeft } from './body.ts'
 
-/** Operations log their own answers, which tells more: who asked, and for what. */
+/** Responses of operations, which log their own answers with more detail. */
 const logged = new WeakSet<Response>()
 
 export function alreadyLogged(response: Response): Response {

@@ -9,7 +9,7 @@ import { isSuccess, type Reply } from './reply.ts'
 import type { Incoming, Unread } from './request-parsing.ts'
 import type { WaitingRequest } from './waiting-requests.ts'
 
-/** A resource as an answer tells it. */
+/** A resource in an answer. */
 interface Resource {
   type: string
   id: string
@@ -39,7 +39,7 @@ export async function answerLongPoll(
     last = await waitForStatus(dependencies, { key, incoming, gone, first, ms })
     return last
   } finally {
-    // It is one call, with the answer that it got in the end.
+    // All of it is one call, with its last answer.
     noteCall(dependencies, first.reached, last, dependencies.system.elapsed() - beganAtMs)
   }
 }
@@ -49,7 +49,7 @@ interface LongPoll {
   incoming: Incoming | Unread
   gone: AbortSignal
   first: Answered
-  /** How long it waits at most. */
+  /** The longest time to wait. */
   ms: number
 }
 
@@ -60,7 +60,7 @@ async function waitForStatus(dependencies: Dependencies, round: LongPoll): Promi
   if (isFinal(told)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
-  // One wait too many, or a database that is busy: the present state is an answer too.
+  // If there are too many waits or the database is busy, the present state is the answer.
   const wait = await waits.begin({ resourceId: told.id, ...first.by }).catch(() => undefined)
   if (wait === undefined) return first
   try {
@@ -77,7 +77,7 @@ async function pollStatus(
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
   for (;;) {
-    // Taken before the reading, so that nothing is lost in between.
+    // Started before the read, so that no change in between is missed.
     const woken = wait.next()
     const now = await answer(dependencies, key, { ...incoming, isCounted: true }, { isRepeated: true })
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }
@@ -86,7 +86,7 @@ async function pollStatus(
     if (isOver || !isSuccess(now) || resourceIn(now).attributes.status !== status) return reply
     const sleepMs = Math.min(leftMs, await msUntilExpiry(dependencies, resourceIn(now)))
     const over = new AbortController()
-    // A client that left is not waited for.
+    // The wait ends when the client leaves.
     await Promise.race([woken, system.sleep(sleepMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
     over.abort()
   }

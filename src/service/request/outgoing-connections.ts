@@ -8,7 +8,7 @@ export interface OutgoingProxy {
   noProxy: string | undefined
 }
 
-/** A host that strangers named and that is not to be asked: it is of this machine, or of its network. */
+/** A host named by someone else that must not be reached, because it is on this machine or its network. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }

@@ -15,9 +15,9 @@ export interface Actor {
   /** The user it acts as; an agent that a user connected acts as itself. */
   userId: string | null
   credentialKind: 'api_key' | 'agent_key' | 'oauth_access_token' | 'exchanged_token'
-  /** The credential's id: of an exchanged token, that of the key or grant that it was made from; of a grant, its own. */
+  /** The id of the credential. For an exchanged token, it is that of the key or grant that the token was created from. */
   keyId: string
-  /** An API key's scopes; agents and users take none. */
+  /** An API key's scopes; empty for agents and users. */
   scopes: readonly string[]
   /** The user's grant to the calling application; null for keys. */
   grant: Grant | null
@@ -31,7 +31,7 @@ export interface Grant {
   scopes: readonly string[]
 }
 
-/** Refuses what the credential may never do, whatever it acts on. @throws 403 `forbidden`. */
+/** Requires that the credential may ever do this, whatever it acts on. @throws 403 `forbidden`. */
 export function requirePermission(actor: Actor, { name, permission }: OperationDefinition): void {
   const refusal = refusalOf(actor, permission)
   if (refusal === undefined) return
@@ -96,8 +96,8 @@ export async function resolveParty(
 }
 
 /**
- * Refuses an agent that does not hold the operation's permission on a wallet of its own party. For a customer's wallet
- * the customer's grant says it, which `resolveParty` has checked.
+ * Refuses an agent that does not hold the operation's permission on a wallet of its own party. For a customer's
+ * wallet, `resolveParty` has already checked the customer's grant.
  */
 export async function requireWalletPermission(
   tx: Transaction,
@@ -137,7 +137,7 @@ export async function requireDefaultWalletPermission(
 }
 
 /**
- * Returns whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one.
+ * Returns whether the caller has the permission on the wallet, by all of the checks above.
  */
 export async function isAllowedOnWallet(
   tx: Transaction,

@@ -8,43 +8,43 @@ import type { RateLimit } from './rate-limit.ts'
 import type { Reply } from './reply.ts'
 import type { Incoming, Unread, Values } from './request-parsing.ts'
 
-/** A request as it arrived: nothing was asked of the database yet. */
+/** A request as it arrived, before any query. */
 export interface Arrived {
   operation: OperationDefinition
   carryOut: (input: never, context: Context) => Promise<unknown>
   incoming: Incoming | Unread
   supportId: string
-  /** The user for whom a page of the service asks; undefined: the request's credential says who asks. */
+  /** The signed-in user of a page of the service; undefined if the caller is identified by a credential. */
   pageActor: Actor | undefined
-  /** The fault that it meets, once that was found out. */
+  /** The planned fault, once it is known. */
   plan: Plan
 }
 
 /** The caller is known. */
 export interface Known extends Arrived {
   actor: Actor
-  /** The moment at which the request is looked at; undefined before its transaction. */
+  /** The time of the request's transaction; undefined before it. */
   at: { nowMs: number; epoch: number } | undefined
 }
 
-/** The caller may ask this, and the party it is about and its values are known. */
+/** A request that the caller may send, with its party and its values. */
 export interface Parsed extends Known {
   values: Values
   context: Context
-  /** Undefined where the operation takes no idempotency key. */
+  /** Undefined if the operation has no idempotency key. */
   claim: Claim | undefined
 }
 
-/** The answer is decided; it counts when the transaction is committed. */
+/** A request with its answer, which counts once the transaction is committed. */
 export interface Done extends Parsed {
   reply: Reply
-  /** The postings that the request itself made. */
+  /** The postings of the request itself. */
   posted: readonly Posted[]
 }
 
 export type Phase = Arrived | Known | Parsed | Done
 
-/** How far a request has come: all that its refusal, its run and the log know of it, wherever it ends. */
+/** The progress of a request: all that its refusal, its run and the log know, wherever it ends. */
 export interface Progress {
   reached: Phase
   /** Kept while the transaction runs again, so that a request is counted once. */

@@ -44,31 +44,31 @@ export interface Dependencies extends AuthenticationDependencies, Pick<FaultDepe
   waits: WaitingRequests
   runLog: RunLog
   tell: ReportEntry
-  /** The party that a command was last about, by the hash of its credential. */
+  /** The party of the last command, by the hash of its credential. */
   parties: Map<string, string>
   publicUrl: () => string
   log: Logger
 }
 
-/** An answer, and by which credential about which party it was asked for; undefined where that is not known. */
+/** An answer, with the credential and the party of its request if they are known. */
 export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
   reached: Phase
 }
 
 interface AnswerOptions {
-  /** The user for whom a page of the service asks; no request from outside has one. */
+  /** The signed-in user of a page of the service. No request from outside has one. */
   pageActor?: Actor | undefined
   /** Aborts when the client has left. */
   gone?: AbortSignal | undefined
-  /** Looks again at what was answered before. */
+  /** Whether this repeats a request that was answered before, for a wait. */
   isRepeated?: boolean
-  /** The caller notes in the run how it ends. */
+  /** Whether the caller adds the result to the run itself. */
   isNoted?: boolean
 }
 
 /**
- * Answers a request: the one way in. It authenticates, limits, checks the permission, reads the headers, parses, claims
+ * Answers a request: the only entry point. It authenticates, limits, checks the permission, reads the headers, parses, claims
  * or replays the key, handles and records, all in one transaction (`inTransaction`). Every failure becomes an answer.
  * @throws ConnectionCutError if a fault of the sandbox leaves it unanswered, and nothing else.
  */
@@ -91,7 +91,7 @@ export async function answer(
   const { reached, limit } = progress
   const { timeMoved, otherAnswer } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
-    // The effects that become due by that are listed behind it.
+    // Entries of the effects that became due come after it.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
@@ -112,7 +112,7 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // A page's request is none of the API's, and a repeated one met its fault the first time.
+  // Faults do not apply to requests of pages, and a repeated request met its fault the first time.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],
@@ -124,7 +124,7 @@ function arrive(
   }
 }
 
-/** Returns the answer, be it a refusal; undefined: a fault leaves it unanswered. */
+/** Returns the answer or refusal; undefined if a fault leaves the request unanswered. */
 async function replyTo(
   dependencies: Dependencies,
   progress: Progress,
@@ -149,7 +149,7 @@ async function replyTo(
   }
 }
 
-/** Admits an exclusive or large request before its transaction, in which the same is asked again but for the limit. */
+/** Admits an exclusive or large request before its transaction, which repeats the checks except for the rate limit. */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
   const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))
@@ -159,10 +159,10 @@ async function admit(dependencies: Dependencies, progress: Progress): Promise<Ac
   return actor
 }
 
-/** One try of a request, whose body has arrived. */
+/** One attempt to answer a request whose body has arrived. */
 interface Attempt {
   arrived: Arrived & { incoming: Incoming }
-  /** The claims of its credential, where that is a signed token that is whole and current. */
+  /** The claims of its credential if it is an intact, current signed token. */
   claims: AccessTokenClaims | undefined
   settling: Settling
   expected?: Expected | undefined
@@ -243,7 +243,7 @@ async function requireWithinLimit({ rateLimit }: Dependencies, progress: Progres
   if (progress.limit.failure !== undefined) throw progress.limit.failure
 }
 
-/** Finds out the values, and the party and the agent that they are about. */
+/** Parses the values and resolves the party and the agent. */
 async function parse(
   { environment, system, publicUrl, lastUses }: Dependencies,
   tx: Transaction,
@@ -259,7 +259,7 @@ async function parse(
   const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
-  // A transaction that runs again decides it again.
+  // If the transaction runs again, this is decided again.
   const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [] }
   return { ...known, values, claim, context: { ...means, ...subject, nowMs, epoch, attempt: 'first', afterCommit } }
 }

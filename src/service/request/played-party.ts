@@ -7,16 +7,16 @@ import { hasPasswords, hasUsers } from '../store/users.ts'
 import { findWorld } from '../store/world.ts'
 import type { Context } from './handler.ts'
 
-/** The ways on when a party cannot be played, as sentences. */
+/** The alternatives if a party cannot be simulated, as sentences. */
 export interface WaysOn {
-  /** A place where one of the party's users does the same, such as `at the invitation's url`. */
+  /** The page where a user of the party can do the same, such as `at the invitation's url`. */
   page?: string
-  /** A call that does the same. */
+  /** The call that does the same, as a sentence. */
   call?: string
 }
 
 /**
- * Returns whether somebody can act for a party: it has, or had, credentials of its own or users with passwords. Such a
+ * Returns whether someone can act for a party: it has, or had, credentials of its own or users with passwords. Such a
  * party answers for itself (docs/service.md#parties-that-answer-for-themselves): no simulation and no page plays it.
  * The users of a rehearsal need no password, because the person of the scenario answers for them.
  */
@@ -27,7 +27,7 @@ export async function answersForItself(tx: Transaction, partyId: string): Promis
 
 /**
  * Refuses to play a party that answers for itself, unless the caller is an API key of the party that manages the sandbox.
- * @param partyId Null and undefined stand for somebody without an account, whom everybody plays.
+ * @param partyId Null and undefined are a person without an account, whom everyone may simulate.
  * @throws 409 `conflict`.
  */
 export async function requirePlayable(
@@ -71,13 +71,13 @@ async function managerHere({
   return actor.credentialKind === 'api_key' ? 'caller' : 'API key'
 }
 
-/** How the visitor of a page stands to the party that its address was sent to. */
+/** The relation of a page's visitor to the party that its address was sent to. */
 export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**
  * Returns who answers for a party on a page: its user who is signed in there, or anybody while it does not answer for
  * itself.
- * @param partyId Undefined stands for somebody without an account.
+ * @param partyId Undefined is a person without an account.
  */
 export async function answererOf(
   tx: Transaction,

@@ -4,9 +4,9 @@ import type { Store } from '../store/engine/store.ts'
 import { RateWindows } from './rate-windows.ts'
 
 export interface RateLimit {
-  /** Sent with the answer, whatever it is. */
+  /** The headers of every answer. */
   headers: Readonly<Record<string, string>>
-  /** Set when the request is one too many: 429 `rate_limited`. */
+  /** The failure if the request exceeds the limit: 429 `rate_limited`. */
   failure: Failure | undefined
 }
 

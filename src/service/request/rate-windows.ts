@@ -9,7 +9,7 @@ const parts = 100
 /** A request at the end of a window, or the last of very many, may repeatedly find nothing left. */
 const mostAttempts = 10
 
-/** A credential's window as this process knows it. */
+/** The state of a credential's window in this process. */
 interface Window {
   /** The number of requests that this process may let through without asking. */
   left: number
@@ -39,16 +39,16 @@ export class RateWindows {
   readonly #system: System
   readonly #part: number
   readonly #take: Take
-  /** In the order in which they began. */
+  /** The windows in the order in which they began. */
   readonly #windows = new Map<string, Window>()
-  /** How many requests wait for a part of which window. */
+  /** The number of requests that wait for a share, by window. */
   #wanted = new Map<string, number>()
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
 
   constructor(limit: number, { store, system }: { store: Store; system: System }) {
     this.#system = system
-    // Another process on the same file is rare, and its disk would have to be written to for each request.
+    // Several processes on one file are rare, and sharing would cost a disk write for each request.
     const isShared = store.dialect === 'postgres'
     this.#part = isShared ? Math.max(1, Math.floor(limit / parts)) : limit
     this.#take = isShared
@@ -71,7 +71,7 @@ export class RateWindows {
 
   #allow(keyId: string, window: Window): Taken {
     window.left -= 1
-    // Asked for before it is needed, so that nobody waits; who finds nothing asks again, and hears why it failed.
+    // Requested in advance, so that nobody waits. After a failure, a later request retries and gets the error.
     if (window.beyond > 0 && window.left > 0 && window.left === Math.floor(this.#part / 4)) {
       this.#ask(keyId).catch(() => {})
     }

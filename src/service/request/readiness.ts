@@ -1,20 +1,20 @@
 import type { System } from '../../core/system.ts'
 
-/** A balancer asks more often than that. */
+/** A load balancer polls more often than this. */
 const askedWithinMs = 30_000
-/** How long requests are still served after a balancer could have learnt that no more should be sent here. */
+/** How long requests are still served after a load balancer could have noticed the end. */
 const graceMs = 3_000
 
-/** Whether requests should be sent to this process. */
+/** The readiness of this process for requests. */
 export interface Readiness {
-  /** Returns whether they should, for a prober that asks now and then. */
+  /** Returns whether this process is ready, for a prober that polls. */
   ask(): boolean
   isEnding(): boolean
   /** Answers no from now on, and resolves when a prober has had time to notice. */
   end(): Promise<void>
 }
 
-/** @param ended Called when no more should be sent here. */
+/** Creates the readiness of this process. @param ended Called when no more requests should be sent here. */
 export function createReadiness(system: System, ended: () => void): Readiness {
   let askedAtMs = Number.NEGATIVE_INFINITY
   let ending = false

@@ -43,7 +43,7 @@ export function isSuccess({ status }: Pick<Reply, 'status'>): boolean {
   return status < 300
 }
 
-/** One page of a list, as a handler gives it. */
+/** One page of a list, as returned by a handler. */
 export interface Page<Resource> {
   items: Resource[]
   nextCursor: string | null

@@ -17,7 +17,7 @@ interface ReporterDependencies {
 
 /** The number of names remembered to drop duplicates. */
 const mostNames = 10_000
-/** More than a person is asked at a time, and longer than any sentence of it. */
+/** The most facts in a question, and the longest fact. No real question reaches them. */
 const [mostFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
@@ -43,7 +43,7 @@ function noteOf(told: ReportedEntry, atMs: number): Note {
     outcome,
     host,
     atMs,
-    // A host may call a tool that there is not by any name.
+    // The name of an unknown tool may be any text.
     operation: maskKeptText(operation),
     status: error?.status ?? null,
     code: error?.code ?? null,

@@ -4,7 +4,7 @@ import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { System } from '../../core/system.ts'
 
-/** Told of each request when it is answered: `operation` is the name of one, or a word for what is none. */
+/** Called for each answered request. `operation` is the name of an operation, or a word for other requests. */
 export type Observe = (operation: string, status: number, seconds: number) => void
 
 /** Observes the handlers after it. Its labels have few values, whatever clients send. */

@@ -16,17 +16,17 @@ export interface Incoming {
   headers: Headers
   /** The receiver has already counted the request against its credential's limit. */
   isCounted?: boolean
-  /** The fault that it was planned to meet at the door where it came in; undefined: the rules say it. */
+  /** The fault that was planned when the request arrived over MCP; undefined if the rules decide. */
   fault?: Fault | undefined
   body: string
-  /** The body's value; undefined where it is empty, not JSON or nested too deep. */
+  /** The body's value; undefined if it is empty, not JSON or nested too deep. */
   readonly json: unknown
 }
 
-/** Comes with a request of this process's own, for a host whose request was counted where it came in. */
+/** Marks a request of this process for a host whose own request was already counted. */
 export const counted = Object.freeze({ counted: true })
 
-/** A request whose body is still to be read, once it is known who sent it. */
+/** A request whose body is read only after its sender is known. */
 export interface Unread extends Omit<Incoming, 'body' | 'json'> {
   read(keyId: string): Promise<string>
 }
@@ -60,7 +60,7 @@ type Relationships = Record<string, { data: { id: string } } | undefined>
 const longestKey = 255
 const longestInstanceId = 1024
 
-/** Reads the headers that commands carry (docs/service.md#headers). @throws 400 naming the header. */
+/** Reads the headers of commands (docs/service.md#headers). @throws 400 naming the header. */
 export function readHeaders(operation: OperationDefinition, headers: Headers, isAgent: boolean): RequestHeaders {
   const instanceId = headers.get('x-instance-id') || null
   if (instanceId !== null && instanceId.length > longestInstanceId) {
@@ -197,7 +197,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Requests carry no relationships but where the operation names them (docs/service.md#bodies). */
+/** Returns the schema of a body. Only operations that name relationships accept them (docs/service.md#bodies). */
 function envelopeOf(related: z.ZodObject | undefined): z.ZodObject {
   if (related === undefined) return envelope
   const shape = Object.entries(related.shape).map(([field, id]) => {
@@ -228,7 +228,7 @@ function parsePart(
   refusal: (wrong: InvalidValue) => FailureOptions,
 ): Record<string, unknown> {
   const result = schema.safeParse(value)
-  // The schemas drop this one key instead of refusing it like any other that they don't know.
+  // The schemas drop this key instead of refusing it like other unknown keys.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     const detail = '__proto__ is not a known property.'
     const nothingElse = { accepts: undefined, idPrefix: undefined, got: undefined }
@@ -241,7 +241,7 @@ function parsePart(
   return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))
 }
 
-/** A caller with more wrong values than this should read the document instead. */
+/** The most wrong values to list. A caller with more should read the documentation. */
 const mostTold = 8
 
 function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {
@@ -266,7 +266,7 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
   )
 }
 
-/** No operation's body is deeper; what is deeper would only exhaust the stack. */
+/** The deepest nesting of a body. No operation needs more, and deeper bodies could exhaust the stack. */
 const deepestNesting = 32
 
 /** Parses a text; undefined if it is empty, not JSON or nested too deep. */

@@ -10,7 +10,7 @@ import type { RunEntryRow } from '../store/schema/runs.ts'
 /** A note of a run: an entry without its place in the run. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
   keyHash?: string | null
-  /** The sandbox's epoch that it happened in; undefined: whichever it is written in. */
+  /** The sandbox's epoch at that time; undefined for the epoch in which it is written. */
   epoch?: number | undefined
   instanceId: string | null
   /** The self-reported name of the acting program; null if unknown. */
@@ -26,19 +26,19 @@ interface RunLogOptions {
   store: Store
   system: System
   log: Pick<Logger, 'warn'>
-  /** False: nothing is kept. */
+  /** If false, nothing is stored. */
   keeps?: boolean
 }
 
-/** Somebody who hears that entries were kept, of which runs of which party. */
+/** A listener that is called with the stored entries. */
 export type RunListener = (kept: readonly NotedEntry[]) => void
 
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
 const mostTogether = 256
-/** So many refused one after another are no bad entries: the database takes none. */
+/** After this many refusals in a row, the fault is not in the entries: the database refuses all. */
 const mostRefused = 8
-/** A database that was busy is asked again then. */
+/** The pause after which a busy database is tried again. */
 const againAfterMs = 1000
 const mostTries = 30
 /** If the database stays busy, entries beyond these limits are dropped, and the log says so. */
@@ -81,7 +81,7 @@ export class RunLog {
     this.#keeps = keeps
   }
 
-  /** Returns at once, and never fails. */
+  /** Adds an entry. It returns at once and never fails. */
   note({ instanceId, host, epoch, keyHash = null, ...row }: Note): void {
     if (!this.#takesMore()) return
     const runId = runIdOf(row.partyId, instanceId)
@@ -122,7 +122,7 @@ export class RunLog {
     else this.#writeIn(gatherMs)
   }
 
-  /** Resolves when all that was noted before is kept, or the database is too busy for it. */
+  /** Resolves when all earlier entries are stored, or the database is too busy to store them. */
   flush(): Promise<void> {
     this.#timer?.clear()
     this.#timer = undefined
@@ -130,7 +130,7 @@ export class RunLog {
     return this.#writing
   }
 
-  /** Calls back after entries were kept by this process; gives what ends that. */
+  /** Calls the listener after this process stored entries. Returns a function that stops it. */
   follow(listener: RunListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -180,7 +180,7 @@ export class RunLog {
     }
   }
 
-  /** Gives why these cannot be written, where they cannot. */
+  /** Writes entries. Returns the error if they cannot be written. */
   async #write(entries: readonly NotedEntry[]): Promise<unknown> {
     let kept: readonly NotedEntry[]
     try {

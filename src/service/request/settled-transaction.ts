@@ -6,7 +6,7 @@ import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
-/** Finds the party whose records are looked at, where some of them change by themselves; undefined: there are none. */
+/** Finds the party whose due effects are applied first; undefined if there is none. */
 export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
 /** The result of a change and the acts to list for it: one for each change, none if nothing changed. */

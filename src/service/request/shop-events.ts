@@ -18,10 +18,10 @@ export interface Ordered extends Paid {
   card: AgentCardRow
 }
 
-/** Applies the due steps of shops: each at its own moment, however late that is noticed. */
+/** Applies the due steps of shops, each as of its own time, however late this runs. */
 export async function letShopsAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
-  // All of it is read before anything is written.
+  // All reads come before the first write.
   const all = await Promise.all(orders.map(async (order) => ({ order, ...(await paymentOf(tx, order)) })))
   let count = 0
   for (const ordered of all) {
@@ -75,7 +75,7 @@ type Act = (
 const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'], Act>> = {
   shipsAtMs: async (on, { order, purchase: authorized, wallet }, atMs) => {
     const at = { ...on, atMs }
-    // A hold that was due to lapse earlier did lapse then, even if no request has noticed yet.
+    // A hold whose expiry has passed counts as expired, even if that is not applied yet.
     const lapsedAtMs = authorized.holdExpiresAtMs
     const lapsed = lapsedAtMs !== null && lapsedAtMs <= atMs
     const purchase = lapsed

@@ -44,8 +44,8 @@ const words = {
 } as const
 
 /**
- * Refuses an operation that a stopped party may not do: nothing leaves it, and nobody gets authority by it. Its records
- * can be read and ended, and money comes in (docs/service.md#suspended-parties).
+ * Refuses an operation that would move money out of a stopped party or give authority over it. Its records can still be read
+ * and ended, and it can receive money (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
 export function requireNotStopped(status: PartyStatus, partyId: string, what: string): void {

@@ -18,19 +18,19 @@ import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/sub
 import { findWallet } from '../store/wallets.ts'
 import { letShopsAct } from './shop-events.ts'
 
-/** An effect that is applied when its time comes. */
+/** A kind of due effect. */
 export interface TimedEffect {
   kind: TimedKind
   moments: Moments
   /** The column that `moments` reads from. */
   place: DueColumn
-  /** Applies the due effects, the longest due first and at most `limit`; returns how many it applied. */
+  /** Applies up to `limit` due effects, oldest first. Returns how many it applied. */
   happen(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
 /** All timed effects, in the order in which they apply to a party if several are due at once. */
 export const timedEffects: readonly TimedEffect[] = [
-  // Shops act first: a capture before its hold was to lapse happens, however late both are noticed.
+  // Shops act first, so that a capture before the expiry of its hold is applied even if this runs after both.
   {
     kind: 'shop',
     moments: shopMoments,
@@ -126,7 +126,7 @@ async function expireInvitations(tx: Transaction, _system: System, due: DueOf): 
 async function expireRequests(tx: Transaction, _system: System, due: DueOf): Promise<number> {
   const expired = await expiredRequests(tx, due)
   for (const request of expired) {
-    // One that was opened again after its time expires with that.
+    // A request that was reopened after its expiry expires when it is reopened.
     const atMs = Math.max(request.openUntilMs ?? due.nowMs, request.updatedAtMs)
     await changePaymentRequest(tx, request, 'expire', atMs)
   }

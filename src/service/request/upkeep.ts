@@ -21,23 +21,23 @@ import { duePlaces } from './timed-effects.ts'
 
 /** The background work of the service, outside all requests. */
 export interface Upkeep {
-  /** Does what there is to do now. */
+  /** Does all pending work once. */
   once(): Promise<void>
-  /** Goes on doing it, now and then, until it is stopped. */
+  /** Repeats the work regularly until it is stopped. */
   start(): void
-  /** Ends it, when the time that was seen last is kept. */
+  /** Stops it, after storing the latest time. */
   stop(): Promise<void>
 }
 
-/** A process that is killed forgets at most so much of the time that it only told. */
+/** How often the time is stored. A killed process loses at most this much of it. */
 const keepTimeEveryMs = 1000
 const forgetEveryMs = 60_000
-/** Bounds how long one deletion keeps others from writing; others are let in between two. */
+/** The most rows of one deletion, so that it does not block other writers for long. */
 const deletedAtOnce = 500
-/** Beyond half a million rows of a kind, the rest waits for a minute. */
+/** The most batches of one kind at a time, half a million rows. The rest is deleted a minute later. */
 const mostBatches = 1000
 
-/** Everything that is deleted because it is over, each at most `limit` at a time, and how many it were. */
+/** The deletions of expired rows. Each deletes at most `limit` rows and returns how many it deleted. */
 const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
   purgeAnswers,
   (tx, { nowMs }, limit) => deleteSettledEffects(tx, duePlaces, { nowMs, limit }),
@@ -114,7 +114,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
 
   const tick = (sinceForgotMs: number) => {
     const due = sinceForgotMs >= forgetEveryMs
-    // A step that fails keeps none of the others from being done.
+    // A failing step does not stop the others.
     const all = [...(due ? forgetAll : []), ...steps].map((step) => () => unlessBusy(step))
     running = inOrder(all).then(() => {
       if (!stopped)

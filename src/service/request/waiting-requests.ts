@@ -15,13 +15,13 @@ export interface Wanted {
 
 /** More than one host asks for at once. */
 export const mostOfCredential = 64
-/** Each is a request that is under way, with what it takes of memory. */
+/** The most waiting requests, which bounds their memory. */
 const mostWaits = 20_000
 
-/** When others' changes are looked for: soon after something is said to have changed, and as often all the same. */
+/** The pauses before reading changes: after a signal, and without one. */
 const limits = { watchMs: 1_000, gatherMs: 20 }
 
-/** One request that waits. */
+/** One waiting request. */
 export class WaitingRequest {
   readonly wanted: Wanted
   #wake = Promise.withResolvers<void>()
@@ -30,7 +30,7 @@ export class WaitingRequest {
     this.wanted = wanted
   }
 
-  /** Resolves when something happens to the resource from now on; to be taken before it is read. */
+  /** Resolves when the resource changes from now on. Call it before reading the resource. */
   next(): Promise<void> {
     this.#wake = Promise.withResolvers()
     return this.#wake.promise
@@ -42,8 +42,8 @@ export class WaitingRequest {
 }
 
 /**
- * All of this process that wait for a change of something: each is an entry in a table, and one reader of the outbox wakes
- * those to whose resource something happened, in whichever process.
+ * All waiting requests of this process. Each is an entry in a table. One reader of the outbox wakes those whose resource
+ * changed, in whichever process.
  */
 export class WaitingRequests {
   readonly reads = new FairReads()
@@ -78,7 +78,7 @@ export class WaitingRequests {
     return this.#ended
   }
 
-  /** Connects the processes of one database, so that they signal changes; without it they poll now and then. */
+  /** Connects the processes of one database, so that they signal changes. Without it they poll. */
   connect(signals: Signals): void {
     this.#signals = signals
     this.#deaf = [
@@ -96,7 +96,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Begins a wait; undefined where too many wait already: the caller is then answered at once. */
+  /** Begins a wait; undefined if there are too many: the caller is then answered at once. */
   async begin(wanted: Wanted): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = wanted
     const mine = this.#ofCredential.get(keyId) ?? 0
@@ -122,7 +122,7 @@ export class WaitingRequests {
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)
     oneLess(this.#ofCredential, keyId)
-    // If others may still follow the party, the watch itself finds out whether anybody does.
+    // If others may still follow the party, the watch itself checks whether anyone does.
     if (oneLess(this.#ofParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
     this.#count -= 1
   }
@@ -147,7 +147,7 @@ export class WaitingRequests {
     for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
   }
 
-  /** Answers every waiting request now, and lets none wait from now on. */
+  /** Answers every waiting request now, and begins no more waits. */
   stop(): void {
     this.#ended = true
     this.#wakeEach()

@@ -106,10 +106,7 @@ export function billUntil(
   return { billing, charges, events }
 }
 
-/**
- * Pays payment 1 in checkout. After a decline, another card can be tried, a limited number of times.
- * @throws 409 if checkout has ended, 429.
- */
+/** Pays payment 1 in checkout. After a decline, another card may be tried. @throws 409 if checkout has ended, 429. */
 export function payInCheckout(
   terms: Terms,
   billing: Billing,

@@ -8,21 +8,21 @@ import { type DueWebhook, dueWebhooks, untoldWebhooks, type WebhookKey } from '.
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 
-/** The interval at which events are looked for without a signal. */
+/** The interval of polling for events without a signal. */
 const lookEveryMs = 500
 /** Events within this interval are handled together. */
 const gatherMs = 50
-/** A process that is killed is followed by another one after so long. */
+/** The lease of the delivering process. If it is killed, another process takes over after this time. */
 const leaseMs = 3_000
 const renewEveryMs = 1_000
-/** At one time: bounds sockets and memory. */
+/** The most turns at a time, which bounds sockets and memory. */
 const mostTurns = 200
-/** A receiver that does not answer takes its turn for many seconds: so they have no more than half of them. */
+/** The most turns of failing receivers, which may take many seconds each: half of all turns. */
 const mostFailing = 100
 const mostUntold = 100
-/** A bug or a broken disk at one webhook is not met again and again. */
+/** The pause of a webhook after a failure of this service, such as a bug or a broken disk. */
 const restAfterFailureMs = 5_000
-/** A send that is under way when the process ends may take so much longer. */
+/** How much longer an attempt in progress may take when the process ends. */
 const graceMs = 3_000
 
 interface Dependencies extends TurnDependencies {
@@ -30,13 +30,13 @@ interface Dependencies extends TurnDependencies {
 }
 
 /**
- * Delivers events to webhooks (docs/webhooks.md), beside all requests and in one process of several: the one that has the
- * lease. Each webhook has its turn, in which its deliveries go one after another, so that none waits for another's receiver.
+ * Delivers events to webhooks (docs/webhooks.md) in the background. Of several processes, the one with the lease delivers.
+ * Each webhook has turns, in which its deliveries are sent in sequence, so that no webhook waits for another's receiver.
  */
 export class Deliveries {
   readonly #dependencies: Dependencies
   readonly #holder: string
-  /** Webhooks whose turn it is, or that rest after a failure of our own. */
+  /** Webhooks in their turn, or in the pause after a failure of this service. */
   readonly #busy = new Map<string, { isFailing: boolean; done: Promise<void> }>()
   readonly #ending = new AbortController()
   #woken = Promise.withResolvers<void>()
@@ -52,7 +52,7 @@ export class Deliveries {
     this.#holder = newSecret(dependencies.system, 12)
   }
 
-  /** Goes on delivering until it is stopped. */
+  /** Delivers until it is stopped. */
   start(): void {
     this.#running = this.#run()
   }
@@ -67,7 +67,7 @@ export class Deliveries {
     this.#woken.resolve()
   }
 
-  /** Delivers all that is due now, and what comes of that. */
+  /** Delivers all due events, and those that become due meanwhile. */
   async once(): Promise<void> {
     while (await this.#look()) await this.#allTurns()
   }
@@ -97,7 +97,7 @@ export class Deliveries {
     }
   }
 
-  /** Looks once for what there is to do, and begins it. Gives whether there was anything. */
+  /** Starts all pending work. Returns whether there was any. */
   async #look(): Promise<boolean> {
     const { store } = this.#dependencies
     const nowMs = await store.read(realNow)
@@ -128,7 +128,7 @@ export class Deliveries {
     return store.transaction((tx) => endTaskLease(tx, { name: leaseName, holder: this.#holder }))
   }
 
-  /** Makes deliveries of the events that a webhook was not told yet. */
+  /** Creates deliveries of the new events of a webhook. */
   async #tell(webhook: WebhookKey): Promise<void> {
     const { store, system, log } = this.#dependencies
     try {
@@ -139,7 +139,7 @@ export class Deliveries {
     }
   }
 
-  /** Begins a webhook's turn; false where it has one, or where there are too many. */
+  /** Begins a webhook's turn. Returns false if it already has one or there are too many. */
   #begin({ failingSinceMs, ...webhook }: DueWebhook): boolean {
     const isFailing = failingSinceMs !== null
     const failing = isFailing ? [...this.#busy.values()].filter((one) => one.isFailing).length : 0

@@ -7,10 +7,10 @@ import { insertDeliveries, newDelivery } from '../../store/webhook-deliveries.ts
 import { findWebhook, markTold, type WebhookKey } from '../../store/webhooks.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 
-/** At one time: what one transaction writes without keeping others waiting. */
+/** The most events of one transaction, so that others do not wait for it. */
 const mostEvents = 200
 
-/** Makes deliveries of the next events of a webhook's party, in their order. Gives whether there are more. */
+/** Creates deliveries of the next events for a webhook, in their order. Returns whether there are more. */
 export async function fanOut(tx: Transaction, system: System, key: WebhookKey): Promise<boolean> {
   const [webhook, last, ids, nowMs] = await Promise.all([
     findWebhook(tx, key),
@@ -21,7 +21,7 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
   if (webhook === undefined || webhook.status === 'DISABLED' || last <= webhook.toldUpTo) return false
   const { partyId, toldUpTo: sequence } = webhook
   const events = await nextEvents(tx, { partyId, sequence, upTo: last, limit: mostEvents })
-  // Old events are deleted, so that there can be fewer than numbers.
+  // Old events are deleted, so there may be fewer events than numbers.
   const upTo = events.length < mostEvents ? last : (events.at(-1)?.sequence ?? last)
   const enabled = JSON.parse(webhook.enabledEvents) as string[]
   const wanted = events.filter(({ type }) => wants(enabled, type))

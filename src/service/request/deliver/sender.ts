@@ -22,11 +22,11 @@ export interface SenderOptions {
   proxy?: OutgoingProxy
   /** How long an answer may take, from looking the name up on. */
   timeoutMs?: number
-  /** Looks names up; the machine's own way unless it is given. */
+  /** The function that looks names up; by default the machine's. */
   lookup?: LookUp
 }
 
-/** A receiver's answer is not kept. This much of it is read so that the connection can be reused. */
+/** How much of a receiver's answer is read, so that the connection can be reused. It is not stored. */
 const mostAnswerBytes = 4096
 
 /**
@@ -86,7 +86,7 @@ const notPublic = 'It is not an https address of the public internet.'
 
 async function readSome(body: AsyncIterable<Uint8Array> | null): Promise<void> {
   let read = 0
-  // Leaving the loop gives up the rest.
+  // The rest is discarded.
   for await (const part of body ?? []) {
     read += part.length
     if (read > mostAnswerBytes) return

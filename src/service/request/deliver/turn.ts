@@ -19,7 +19,7 @@ import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../stor
 import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
 import type { Send } from './sender.ts'
 
-/** Builds the bodies of events, by their numbers; undefined: the event is gone. */
+/** The function that builds the bodies of events by their numbers; undefined for a deleted event. */
 export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
 
 export interface TurnDependencies {
@@ -35,7 +35,7 @@ export interface TurnDependencies {
 /** A turn ends after this many deliveries, after its time limit, or when the receiver seems to be down. */
 const mostOfTurn = 50
 const turnMs = 1_000
-/** A working receiver fails now and then: only this many failures in a row end the turn. */
+/** How many failures in a row end a turn. A working receiver may fail occasionally. */
 const mostFailuresInRow = 5
 
 interface Loaded {
@@ -51,7 +51,7 @@ interface Attempt {
   answer: Answer
 }
 
-/** Sends what is due to one webhook, one after another in the order of the events, and keeps what became of it. */
+/** Sends the due deliveries of one webhook in the order of the events, and stores their outcomes. */
 export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, ending: AbortSignal): Promise<void> {
   const loaded = await dependencies.store.transaction((tx) => load(dependencies, tx, key))
   if (loaded === undefined) return
@@ -62,7 +62,7 @@ export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, 
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
     const answer = await attempt(dependencies, loaded, delivery, ending)
-    // Whether it arrived is not known: it is sent again after the next start.
+    // It is unknown whether it arrived, so it is sent again after the next start.
     if (answer === undefined) break
     attempts.push({ delivery, answer })
     failuresLeft = answer.error === null ? mostFailuresInRow : failuresLeft - 1
