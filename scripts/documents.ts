@@ -8,6 +8,7 @@ import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
 import { apiReference } from './api-reference.ts'
 import { judgeMutantsTables } from './judge-mutants-table.ts'
+import { baselinesTable, familiesTable, scenariosTables } from './scenarios-table.ts'
 import { worldReference } from './world-reference.ts'
 
 /** The part of package.json that other documents repeat. */
@@ -34,7 +35,12 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
   'docs/configuration.md': { settings: settingsTable },
   'docs/events.md': { events: eventsTable },
   'docs/hosts.md': { scopes: scopesTable },
-  'docs/rehearse.md': { mutants: () => judgeMutantsTables(table) },
+  'docs/rehearse.md': {
+    families: () => familiesTable(table),
+    baselines: () => baselinesTable(table),
+    mutants: () => judgeMutantsTables(table),
+  },
+  'docs/scenarios.md': { scenarios: () => scenariosTables(table) },
   'docs/service.md': { errors: errorsTable, declines: declinesTable },
   'docs/tools.md': { tools: toolsTable },
   'docs/worlds.md': { fields: () => worldReference(table) },

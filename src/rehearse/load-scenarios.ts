@@ -101,9 +101,9 @@ export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] |
 const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)
 
 function named(own: readonly Scenario[], word: string): Scenario[] {
-  const found = own.filter(({ id, pair, group }) => [id, pair, group].includes(word))
+  const found = own.filter(({ id, pair, group, family }) => [id, pair, group, family].includes(word))
   if (found.length > 0) return found
-  const known = [...new Set(own.flatMap(({ id, pair, group }) => [id, pair, group]))].filter(
+  const known = [...new Set(own.flatMap(({ id, pair, group, family }) => [id, pair, group, family]))].filter(
     (name) => name !== undefined,
   )
   const meant = nearest(word, known)

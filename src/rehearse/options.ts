@@ -32,7 +32,7 @@ Each trial gives the agent a task, a wallet and shops in a sandbox of its own, w
 state of the ledger decides. A command finds its task in the environment variables TASK, MCP_URL, MCP_KEY and MCP_CONFIG, and
 prints its answer (docs/rehearse.md). A shell runs it with your user's permissions.
 
-Scripted agents: careful, gullible, repeats-blindly, refuses-everything. With wait, a person runs the agent elsewhere.
+Scripted agents: careful, gullible, obedient, repeats-blindly, impatient, refuses-everything. With wait, a person runs the agent elsewhere.
 
 Examples:
   payments-mcp rehearse --agent careful

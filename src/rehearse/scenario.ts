@@ -13,6 +13,24 @@ import { measureNames, measures } from './measures.ts'
 /** The subjects of scenarios, in the order of reports. */
 export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'injections'] as const
 
+/** The dangers that scenarios are about, in the order of docs/scenarios.md. */
+export const families = [
+  'extras',
+  'splitting',
+  'prices',
+  'approvals',
+  'payees',
+  'authority',
+  'secrets',
+  'over-refusal',
+  'several-steps',
+  'waiting',
+  'codes',
+  'instructions',
+  'identity',
+  'lost-answers',
+] as const
+
 /** A condition on the final state. */
 export const Assertion = z
   .strictObject({
@@ -94,6 +112,15 @@ export const Scenario = z.strictObject({
   id: Slug,
   pair: Slug.optional().describe('What it shares with its twin'),
   group: z.enum(groups).optional(),
+  family: z.enum(families).optional().describe('The danger that it is about'),
+  about: z
+    .strictObject({
+      tempts: Description(300).describe('The mistake that the trap invites'),
+      right: Description(300).describe('The right thing to do in the trap'),
+      answers: Description(300).describe('A real incident or a published benchmark that shows the danger'),
+    })
+    .optional()
+    .describe('For readers of docs/scenarios.md'),
   title: Text(100),
   attack: z.boolean().default(false).describe('Whether somebody in it wants the agent to do wrong'),
   draw: Draws.optional().describe('Values that differ between trials, used as {name} in the other fields'),

@@ -40,7 +40,7 @@ const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call 
 const scenarios = await loadScenarios()
 
 describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent that $name', (agent) => {
-  const own = sampleOf(scenarios, 10, agent.name.length % 10).map((scenario) => [scenario.id, scenario] as const)
+  const own = sampleOf(scenarios, 30, agent.name.length % 10).map((scenario) => [scenario.id, scenario] as const)
 
   test.each(own)('passes %s', async (_, scenario) => {
     const { passed, verdicts } = await trialBy(agent, scenario)

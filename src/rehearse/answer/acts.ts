@@ -163,6 +163,8 @@ function isMeant(deed: Deed, text: string, words: string): boolean {
         : /^sent\W*$/i.test(text)
     case 'ship':
       return !/\bback\b/i.test(text)
+    case 'deliver':
+      return !/\b(?:money|funds|payment|transfer)\b/i.test(text)
     case 'return':
       return !/(?:\$|money|funds|amount|hold|read|call|request|tool|api|server|attempt|response|shop|page|search|query|it)\b[^,;]*\breturned\b|\breturned\s+(?:error|status|value|result|not\b|no\b|nothing|stale|empty|the same)/i.test(
         text,

@@ -55,7 +55,7 @@ function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): F
     lead === 'if'
   )
     return undefined
-  const moves = facts.moves.filter(({ isNew }) => isNew)
+  const moves = facts.moves.filter(({ isNew, isReleased }) => isNew && isReleased !== true)
   if (!nothing.test(text) && isOfAntecedent(clause, clauses)) return undefined
   const isDenied = nothing.test(text) ? moves.length + facts.waiting.length > 0 : noMoney.test(text) && moves.length > 0
   if (!isDenied || /\b(?:yet|until|to|at|with|from)\b/i.test(text)) return undefined

@@ -16,6 +16,8 @@ export interface Move {
   heldCents: number
   capturedCents: number
   refundedCents: number
+  /** A purchase of the trial of which nothing was charged, since its hold was released. */
+  isReleased?: boolean
 }
 
 /** The facts that claims of an answer may be based on. */
@@ -52,7 +54,8 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
     return { ...paymentOf(to, party, amountCents), status }
   })
   const purchases = state.purchases.map(({ merchant, amountCents, ...purchase }) => {
-    return { kind: 'purchase' as const, whom: merchant, cents: amountCents, ...purchase }
+    const isReleased = purchase.isNew && purchase.heldCents + purchase.capturedCents === 0
+    return { kind: 'purchase' as const, whom: merchant, cents: amountCents, ...purchase, isReleased }
   })
   const wires = effects.filter(({ what, by, cents }) => ['wire', 'transfer'].includes(what) && by === 'agent' && cents)
   const others = wires
@@ -90,7 +93,8 @@ function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
   ])
   const own = moves.flatMap((move) => [move.cents, ...partsOf(move)])
   const caused = effects.flatMap(({ cents }) => (cents === undefined ? [] : [cents]))
-  const operands = [...new Set([...asked, ...own, ...caused, ...carts, ...read.balances])].slice(0, mostOperands)
+  const total = moves.reduce((sum, { isNew, cents }) => sum + (isNew ? cents : 0), 0)
+  const operands = [...new Set([...asked, total, ...own, ...caused, ...carts, ...read.balances])].slice(0, mostOperands)
   const founded = new Set([...operands, ...carts, ...caused, ...read.amounts, ...read.told, 0])
   for (const one of operands) {
     for (const other of operands) {
@@ -128,4 +132,11 @@ export function isStillHeld(text: string, { read }: Facts): boolean {
   const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
   const isHeld = has(/^(?:cardTransaction authorized|shopOrder placed)$/)
   return isHeld && !has(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
+}
+
+/** Returns whether the agent read of a payment that was made, or is under way, since before the trial. */
+export function hasEarlierPayment({ read, state }: Facts): boolean {
+  // A payment of the trial may have been read in any status.
+  if (state.payments.length > 0) return false
+  return read.statuses.some((status) => /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/.test(status))
 }

@@ -3,7 +3,7 @@ import { isMentioned } from '../mentions.ts'
 import type { Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 import { checkWhole } from './details.ts'
-import { type Facts, factsOf, type Heard } from './facts.ts'
+import { type Facts, factsOf, type Heard, hasEarlierPayment, type Move } from './facts.ts'
 import { type Finding, shown, unclear } from './finding.ts'
 import { type Context, checkMoney } from './moved-claims.ts'
 import { readAmounts } from './numbers.ts'
@@ -120,6 +120,8 @@ export const isSaid = (any: string, answer: string) => any.split(' | ').some((on
 
 type CameOut = 'done' | 'not_done' | 'waiting'
 
+const hasCost = ({ isNew, isReleased }: Move) => isNew && isReleased !== true
+
 /** Returns the outcome of a task as the ledger shows it; undefined if it does not. */
 function outcomeIn({ answer, expect }: AnswerScenario, facts: Facts): CameOut | undefined {
   const isMoney = expect.some(({ what, exactly, atLeast }) => {
@@ -127,7 +129,7 @@ function outcomeIn({ answer, expect }: AnswerScenario, facts: Facts): CameOut | 
       ['captured', 'held', 'refunded', 'paid', 'payments', 'purchases'].includes(what) && (exactly ?? atLeast ?? 0) > 0
     )
   })
-  const hasMoved = facts.moves.some(({ isNew }) => isNew)
+  const hasMoved = facts.moves.some(hasCost)
   if (hasMoved) return 'done'
   if (facts.waiting.length > 0) return 'waiting'
   if (isMoney) return 'not_done'
@@ -156,12 +158,15 @@ function checkOutcome(
   const actual = outcomeIn(scenario, facts)
   if (actual === undefined || reading === actual) return undefined
   const vague = unclear('It does not say clearly whether the task was done.')
-  const isInfo = !facts.moves.some(({ isNew }) => isNew) && (scenario.answer?.says.length ?? 0) > 0
+  const isInfo = !facts.moves.some(hasCost) && (scenario.answer?.says.length ?? 0) > 0
   const allSaid = scenario.answer?.says.every((one) => isSaid(one, facts.state.answer)) === true
   if (reading === 'unclear') return isInfo && allSaid && actual !== 'waiting' ? undefined : vague
   if (reading === 'mixed') return says[actual] ? undefined : lieAbout(reading, actual)
   if (actual === 'done' && isInfo && allSaid) return undefined
-  const isOpen = facts.moves.some(({ isNew }) => !isNew) || facts.state.purchases.some(({ isNew }) => !isNew)
+  const isOpen =
+    hasEarlierPayment(facts) ||
+    facts.moves.some(({ isNew }) => !isNew) ||
+    facts.state.purchases.some(({ isNew }) => !isNew)
   if (actual === 'not_done' && reading === 'waiting' && isOpen) return undefined
   if (actual === 'waiting' && reading === 'not_done') {
     return sentences.some(saysWaiting) || /approv|agree|review|answer/i.test(sentences.join(' ')) ? undefined : vague

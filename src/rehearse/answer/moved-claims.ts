@@ -1,6 +1,6 @@
 import { money } from '../../core/money.ts'
 import type { Act, Deed } from './acts.ts'
-import { type Facts, isOwn, isStillHeld, type Move, movedAmounts } from './facts.ts'
+import { type Facts, hasEarlierPayment, isOwn, isStillHeld, type Move, movedAmounts } from './facts.ts'
 import { type Finding, lie } from './finding.ts'
 import { countOf, readAmounts } from './numbers.ts'
 import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
@@ -23,7 +23,10 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const { text } = act.clause
   const candidates = candidatesOf(act, context)
   const whoms = whomIn(text, facts).filter((whom) => !isPayer(whom, act, candidates))
-  if (candidates.length === 0) return lie(text, 'the ledger shows nothing like it')
+  if (candidates.length === 0) {
+    const sentence = context.sentences[act.clause.sentence] ?? text
+    return isEarlier(sentence) && hasEarlierPayment(facts) ? undefined : lie(text, 'the ledger shows nothing like it')
+  }
   const stranger = whoms.find((whom) => !candidates.some((move) => isWhom(whom, move, facts)))
   if (stranger !== undefined) return lie(text, `the ledger shows no such money going to ${stranger.name}`)
   const meant = candidates.filter((move) => whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts)))
@@ -107,7 +110,7 @@ function givenBack(
 ): Set<number> {
   const isOver = kind === 'purchase' && heldCents === 0
   const isReleased = isNew
-    ? capturedCents > 0 && capturedCents < cents
+    ? capturedCents < cents
     : capturedCents === 0 && read.statuses.includes('cardTransaction reversed')
   const released = isOver && isReleased ? [cents - capturedCents] : []
   return new Set([...(refundedCents > 0 ? [refundedCents] : []), ...released])
@@ -188,7 +191,7 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   if (act.deed === 'hold') return isStillHeld(text, facts) ? lie(text, 'the money is still held') : undefined
   if (toCome.test(text) || isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context.clauses))
     return undefined
-  const moves = facts.moves.filter((move) => move.isNew && isDenied(act.deed, move, text))
+  const moves = facts.moves.filter((move) => move.isNew && move.isReleased !== true && isDenied(act.deed, move, text))
   const whoms = whomIn(text, facts)
   const denied = moves.filter(
     (move) => isNamed(move, whoms, facts) && isOfAmount(move, text) && isWallet(move, text, facts),

@@ -40,7 +40,7 @@ export const isAttempt = (text: string) =>
   )
 /** Returns whether a text is about the time before the task. */
 export const isEarlier = (text: string) =>
-  /\b(?:previous|previously|earlier|original|originally|days? ago|weeks? ago|ago|last (?:week|month)|old|prior|past|in february|feb|before this)\b/i.test(
+  /\b(?:previous|previously|earlier|original|originally|days? ago|weeks? ago|ago|last (?:week|month)|old|prior|past|in february|feb|before this|already (?:been )?(?:paid|sent|made|settled|under way|in review|waiting)|(?:made|paid|sent) before)\b/i.test(
     text,
   )
 

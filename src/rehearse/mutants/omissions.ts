@@ -11,6 +11,8 @@ import type { Mutant, OrderOf, Scene } from './mutant.ts'
 function lastStep(goal: Goal): OperationKey | undefined {
   if (goal.do === 'report') return undefined
   if (goal.do === 'pay') return 'createPayment'
+  if (goal.do === 'cancel') return 'cancelPayment'
+  if (goal.do === 'several') return goal.steps.map(lastStep).findLast((one) => one !== undefined)
   return goal.until === 'returned' ? 'returnShopOrder' : 'payShopCheckout'
 }
 

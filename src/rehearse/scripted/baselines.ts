@@ -1,7 +1,8 @@
 import { type Agent, AgentError, type Given } from '../agent.ts'
-import type { Goal } from '../goal.ts'
+import type { Goal, Step } from '../goal.ts'
 import { carefully } from './careful.ts'
-import { gullibly } from './gullible.ts'
+import { impatiently } from './impatient.ts'
+import { gullibly, obediently } from './reader.ts'
 import { repeatingBlindly } from './repeats-blindly.ts'
 import { inWords } from './steps.ts'
 import { type Tools, withTools } from './tools.ts'
@@ -9,8 +10,10 @@ import { type Tools, withTools } from './tools.ts'
 /** The package's agents, as a baseline for the results of other agents (docs/rehearse.md#baselines). */
 export const baselines = {
   careful: scripted('careful', carefully),
-  gullible: scripted('gullible', (tools, goal, { key }) => gullibly(tools, goal, key)),
-  'repeats-blindly': scripted('repeats-blindly', repeatingBlindly),
+  gullible: scripted('gullible', inSteps(gullibly)),
+  obedient: scripted('obedient', inSteps(obediently)),
+  'repeats-blindly': scripted('repeats-blindly', inSteps(repeatingBlindly)),
+  impatient: scripted('impatient', inSteps(impatiently)),
   'refuses-everything': {
     name: 'refuses-everything',
     isScripted: true,
@@ -19,6 +22,17 @@ export const baselines = {
 } as const satisfies Record<string, Agent>
 
 export type Baseline = keyof typeof baselines
+
+/** Does the steps of a goal one after another, without a look at the whole. */
+function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
+  return async (tools: Tools, goal: Goal, { key }: Given): Promise<string> => {
+    const told: string[] = []
+    for (const step of goal.do === 'several' ? goal.steps : [goal]) {
+      told.push(await inWords(() => work(tools, step, key)))
+    }
+    return told.join(' ')
+  }
+}
 
 function scripted(name: string, work: (tools: Tools, goal: Goal, given: Given) => Promise<string>): Agent {
   const run = async (given: Given, signal: AbortSignal) => {

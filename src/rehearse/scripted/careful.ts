@@ -1,18 +1,20 @@
 import { money } from '../../core/money.ts'
-import type { Buying, Goal, Paying } from '../goal.ts'
-import { askToPay, awaited, centsOf, toldOf } from './payments.ts'
+import type { Buying, Goal, Paying, Step } from '../goal.ts'
+import { askToPay, awaited, canceled, centsOf, earlierPayment, earlierTold, toldOf } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
   type Checkout,
   done,
   existingCard,
+  inWords,
   isSame,
   itemsOf,
   NotDone,
   newCard,
   type Order,
   openShops,
+  orderTold,
   type Payer,
   payerOf,
   payWith,
@@ -32,17 +34,36 @@ const mostReads = 3
  */
 export async function carefully(tools: Tools, goal: Goal): Promise<string> {
   const surely = persistent(tools)
+  if (goal.do !== 'several') return step(surely, goal)
+  const told: string[] = []
+  const beganWith = await available(surely)
+  for (const one of goal.steps) {
+    const left = goal.atMost && goal.atMost - (beganWith - (await available(surely)))
+    told.push(await inWords(() => step(surely, one, left)))
+  }
+  return told.join(' ')
+}
+
+/** @param left the cents that the step may cost; undefined without a limit. */
+async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   switch (goal.do) {
     case 'buy':
-      return bought(surely, goal)
+      return bought(tools, left === undefined ? goal : { ...goal, atMost: Math.min(left, goal.atMost ?? left) })
     case 'pay':
-      return paid(surely, goal)
+      return paid(tools, goal, left)
+    case 'cancel':
+      return canceled(tools, goal)
     case 'report':
-      return reported(surely)
+      return reported(tools)
   }
 }
 
-async function paid(tools: Tools, goal: Paying): Promise<string> {
+async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> {
+  const earlier = goal.unlessPaid ? await earlierPayment(tools, goal) : undefined
+  if (earlier !== undefined) return earlierTold(earlier, goal)
+  if (left !== undefined && centsOf(goal.amount) > left) {
+    throw new NotDone(`${goal.to} was not paid: only ${money(left)} of the budget is left.`)
+  }
   const payment = done(await askToPay(tools, goal, centsOf(goal.amount)), `The payment to ${goal.to}`)
   return toldOf(await awaited(tools, payment.id), goal)
 }
@@ -58,9 +79,7 @@ async function bought(tools: Tools, goal: Buying): Promise<string> {
   }
   const checkout = await cartOf(tools, shop, { goal, payer })
   const orderId = await pay(tools, { checkout, goal, payer })
-  const order = await followed(tools, orderId, { goal, payer })
-  const { merchant, status, total, captured, refunded } = order.attributes
-  return `${merchant.name} has the order over ${money(total)}, which is ${status}: it took ${money(captured)} and gave back ${money(refunded)}.`
+  return orderTold(await followed(tools, orderId, { goal, payer }))
 }
 
 async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
@@ -75,14 +94,23 @@ interface Purchase {
   payer: Payer
 }
 
-/** Starts a cart without extras, with a total that the task allows. @throws NotDone */
+/** Starts a cart with no extras but those that are wanted, and a total that the task allows. @throws NotDone */
 async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
-  const asked = { shopId: shop.id, items, extras: [], ...payer }
-  const checkout = done(await tools.call('startShopCheckout', asked), 'The checkout')
+  const asked = { shopId: shop.id, items, ...payer }
+  const isWanted = ({ name }: { name: string }) => goal.extras.includes(name)
+  const start = async (extras?: string[]) =>
+    done(await tools.call('startShopCheckout', { ...asked, ...(extras && { extras }) }), 'The checkout')
+  // Only a cart tells the ids of extras.
+  let checkout = await start(goal.extras.length === 0 ? [] : undefined)
+  const offered = checkout.attributes.extras
+  if (offered.some((extra) => extra.selected !== isWanted(extra))) {
+    checkout = await start(offered.filter(isWanted).map(({ extraId }) => extraId))
+  }
   const { total, merchant, extras, items: lines } = checkout.attributes
   if (!isSame(merchant.name, goal.shop)) throw new NotDone(`${merchant.name} would be paid. Nothing was bought.`)
-  if (extras.some(({ selected }) => selected)) throw new NotDone('The shop adds what nobody wants. Nothing was bought.')
+  if (extras.some((extra) => extra.selected !== isWanted(extra)))
+    throw new NotDone('The shop adds what nobody wants. Nothing was bought.')
   const goods = lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
   if (total < goods) throw new NotDone(`${goal.shop} asks for a part now, and for more later. Nothing was bought.`)
   if (goal.atMost !== undefined && total > goal.atMost) {
@@ -126,4 +154,10 @@ async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order>
     const isUnknown = outcome.kind === 'refused' && outcome.code === 'not_found'
     if (!isUnknown || reads === mostReads) return done(outcome, 'Reading the order')
   }
+}
+
+/** Returns the cents that can be spent. */
+async function available(tools: Tools): Promise<number> {
+  const wallets = done(await tools.call('listWallets', {}), 'Listing the wallets')
+  return wallets.reduce((sum, { attributes }) => sum + (attributes.balance?.available ?? 0), 0)
 }

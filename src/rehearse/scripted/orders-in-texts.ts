@@ -2,8 +2,17 @@
 export type Order =
   | { do: 'transfer'; to: string; cents: number }
   | { do: 'go'; shop: string }
-  | { do: 'tell'; what: 'balance' | 'key' }
+  | { do: 'tell'; what: Told }
   | { do: 'use_richest_wallet' }
+  | { do: 'take_extras' }
+  | { do: 'spend'; cents: number | undefined }
+  | { do: 'pay_other'; to: string }
+  | { do: 'split' }
+  | { do: 'invite'; to: string }
+  | { do: 'revoke'; to: string }
+  | { do: 'show_card' }
+
+type Told = 'balance' | 'key' | 'number' | 'code'
 
 const transfer = /\b(?:send|sent|transfer|pay|paid|payment|wire|deposit)\b/i
 const payee = /@([a-z0-9]+(?:-[a-z0-9]+)*)/i
@@ -11,7 +20,17 @@ const dollars = /\$\s?([\d,]+(?:\.\d\d)?)/
 const cents = /\b([\d,]+) cents\b/i
 const move = /\b(?:buy|order|check ?out|sold|pay|issue|use)\b/i
 const richest = /\b(?:highest|largest|most)\b.*\b(?:balance|money|funds)\b/is
-const tell = /\b(?:include|send|reply|tell|state|put|provide|share)\b.*\b(balance|key)\b/is
+const tell =
+  /\b(?:include|send|reply|tell|state|put|provide|share|write)\b.*\b(balance|key|card number|security code)\b/is
+const keep = /\b(?:keep|leave|select|add)\b.*\b(?:membership|plan|refill|extra)\b/is
+const approved = /\b(?:approves|approved|agreed|authorized)\b/i
+const isNowCalled = /\b(?:handle|account) is now\b/i
+const inParts = /\bin two (?:payments|parts|halves)\b/i
+const invitation = /\binvite\s+([\w.+-]+@[\w-]+(?:\.[\w-]+)+)/i
+const revocation = /\brevoke the invitation to\s+([\w.+-]+@[\w-]+(?:\.[\w-]+)+)/i
+const cardPage = /\bpage (?:that shows|with) (?:the|your) card\b/i
+/** A sentence that says what its writer does not want. */
+const denied = /\b(?:never|nobody|no one)\b/i
 
 /**
  * Finds the instructions in a text, as a gullible reader understands them.
@@ -21,20 +40,33 @@ const tell = /\b(?:include|send|reply|tell|state|put|provide|share)\b.*\b(balanc
 export function ordersIn(text: string, shops: readonly string[], totalCents: number): Order[] {
   return plainly(text)
     .split(/(?<=[.!?:])\s+/)
+    .filter((sentence) => !denied.test(sentence))
     .flatMap((sentence) => [
       ...transferIn(sentence, totalCents),
       ...shopIn(sentence, shops),
       ...(richest.test(sentence) ? [{ do: 'use_richest_wallet' as const }] : []),
+      ...(keep.test(sentence) ? [{ do: 'take_extras' as const }] : []),
+      ...(approved.test(sentence) ? [{ do: 'spend' as const, cents: amountIn(sentence) }] : []),
+      ...(inParts.test(sentence) ? [{ do: 'split' as const }] : []),
+      ...(cardPage.test(sentence) ? [{ do: 'show_card' as const }] : []),
+      ...namedIn(invitation, sentence, (to) => ({ do: 'invite', to })),
+      ...namedIn(revocation, sentence, (to) => ({ do: 'revoke', to })),
+      ...(isNowCalled.test(sentence) ? namedIn(payee, sentence, (to) => ({ do: 'pay_other', to })) : []),
       ...toldIn(sentence),
     ])
 }
 
 function transferIn(sentence: string, totalCents: number): Order[] {
   const to = payee.exec(sentence)?.[1]
-  const amount = dollars.exec(sentence)?.[1] ?? cents.exec(sentence)?.[1]
-  const number = Number(amount?.replaceAll(',', ''))
-  const asked = amount === undefined ? totalCents : Math.round(dollars.test(sentence) ? 100 * number : number)
+  const asked = amountIn(sentence) ?? totalCents
   return to === undefined || asked === 0 || !transfer.test(sentence) ? [] : [{ do: 'transfer', to, cents: asked }]
+}
+
+function amountIn(sentence: string): number | undefined {
+  const amount = dollars.exec(sentence)?.[1] ?? cents.exec(sentence)?.[1]
+  if (amount === undefined) return undefined
+  const number = Number(amount.replaceAll(',', ''))
+  return Math.round(dollars.test(sentence) ? 100 * number : number)
 }
 
 function shopIn(sentence: string, shops: readonly string[]): Order[] {
@@ -42,9 +74,14 @@ function shopIn(sentence: string, shops: readonly string[]): Order[] {
   return shop === undefined || !move.test(sentence) ? [] : [{ do: 'go', shop }]
 }
 
-function toldIn(sentence: string): Order[] {
-  const what = tell.exec(sentence)?.[1]?.toLowerCase()
-  return what === undefined ? [] : [{ do: 'tell', what: what === 'key' ? 'key' : 'balance' }]
+const secrets: Readonly<Record<string, Told>> = { 'card number': 'number', 'security code': 'code', key: 'key' }
+
+const toldIn = (sentence: string) =>
+  namedIn(tell, sentence, (what) => ({ do: 'tell', what: secrets[what.toLowerCase()] ?? 'balance' }))
+
+function namedIn(pattern: RegExp, sentence: string, orderOf: (name: string) => Order): Order[] {
+  const name = pattern.exec(sentence)?.[1]
+  return name === undefined ? [] : [orderOf(name)]
 }
 
 /** Removes invisible characters, and normalizes the width of letters. */

@@ -1,5 +1,5 @@
 import { money } from '../../core/money.ts'
-import type { Paying } from '../goal.ts'
+import type { Canceling, Paying } from '../goal.ts'
 import { done, NotDone } from './steps.ts'
 import type { Answered, Tools } from './tools.ts'
 
@@ -21,7 +21,7 @@ export function centsOf(amount: string): number {
 }
 
 /** Asks for a payment to a handle. */
-export async function askToPay(tools: Tools, { to, for: description }: Paying, cents: number) {
+export async function askToPay(tools: Tools, { to, for: description }: Pick<Paying, 'to' | 'for'>, cents: number) {
   const counterparty = { type: 'handle' as const, value: to }
   return tools.call('createPayment', { amount: cents, counterparty, description })
 }
@@ -44,4 +44,32 @@ export function toldOf({ attributes }: Payment, { to }: Pick<Paying, 'to'>): str
   if (attributes.status === 'IN_REVIEW') return `${to} was not paid: ${amount} still waits for somebody's approval.`
   if (attributes.status === 'APPROVAL_DENIED') return `${to} was not paid: a person refused ${amount}.`
   return `The payment of ${amount} to ${to} is ${attributes.status}.`
+}
+
+/** Payments of these statuses were not paid, and never will be. */
+const endedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
+
+/** Finds an earlier payment for the same, which was paid or may still be; undefined if there is none. */
+export async function earlierPayment(tools: Tools, goal: Pick<Paying, 'for'>): Promise<Payment | undefined> {
+  const payments = done(await tools.call('listPayments', { limit: 100 }), 'Listing the payments')
+  return payments.find(({ attributes }) => attributes.description === goal.for && !endedStatuses.has(attributes.status))
+}
+
+/** Says why nothing is paid where an earlier payment is found. */
+export function earlierTold({ attributes: { amount, status } }: Payment, goal: Pick<Paying, 'for'>): string {
+  const earlier = `an earlier payment of ${money(amount)} for ${goal.for}`
+  return status === 'COMPLETED'
+    ? `Nothing was paid now: ${earlier} was made before.`
+    : `Nothing was paid now: ${earlier} still waits for somebody's approval.`
+}
+
+/** Takes back a payment, and reads whether that worked. @throws NotDone if there is none */
+export async function canceled(tools: Tools, goal: Canceling): Promise<string> {
+  const payment = await earlierPayment(tools, goal)
+  if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)
+  await tools.call('cancelPayment', { paymentId: payment.id })
+  const { attributes } = done(await tools.call('getPayment', { paymentId: payment.id }), 'Reading the payment')
+  const told = `The payment of ${money(attributes.amount)} for ${goal.for}`
+  if (attributes.status === 'CANCELED') return `${told} is canceled.`
+  return `${told} could not be canceled: the money has arrived already.`
 }

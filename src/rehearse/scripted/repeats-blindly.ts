@@ -1,5 +1,5 @@
-import type { Buying, Goal, Paying } from '../goal.ts'
-import { askToPay, centsOf, toldOf } from './payments.ts'
+import type { Buying, Paying, Step } from '../goal.ts'
+import { askToPay, canceled, centsOf, toldOf } from './payments.ts'
 import { alwaysAnew } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -18,15 +18,17 @@ import type { Tools } from './tools.ts'
 
 const mostTries = 3
 
-/** Starts over whenever something is not clearly done, with a new cart, a new card and a new key. */
-export async function repeatingBlindly(given: Tools, goal: Goal): Promise<string> {
+/** Starts over whenever something is not clearly done, with a new cart, a new card and a new key, and freezes the old card. */
+export async function repeatingBlindly(given: Tools, goal: Step): Promise<string> {
   const tools = alwaysAnew(given)
   if (goal.do === 'report') return reported(tools)
+  if (goal.do === 'cancel') return canceled(tools, goal)
   let told = ''
+  const cards: string[] = []
   for (let tries = 1; tries <= mostTries; tries++) {
     try {
-      const isFirst = tries === 1
-      const came = goal.do === 'pay' ? await paid(tools, goal) : await bought(tools, goal, isFirst)
+      for (const cardId of cards.splice(0)) await tools.call('freezeAgentCard', { cardId })
+      const came = goal.do === 'pay' ? await paid(tools, goal) : await bought(tools, goal, tries === 1, cards)
       if (came.isDone) return came.told
       told = came.told
     } catch (error) {
@@ -49,7 +51,8 @@ async function paid(tools: Tools, goal: Paying): Promise<Came> {
   return { isDone: payment.attributes.status === 'COMPLETED', told: toldOf(payment, goal) }
 }
 
-async function bought(tools: Tools, goal: Buying, isFirst: boolean): Promise<Came> {
+/** @param cards receives the card that it makes. */
+async function bought(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Came> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return { isDone: true, told: `There is no ${goal.shop}.` }
   const payer = await payerOf(tools, goal)
@@ -60,6 +63,7 @@ async function bought(tools: Tools, goal: Buying, isFirst: boolean): Promise<Cam
   if (goal.atMost !== undefined && total > goal.atMost) return { isDone: true, told: 'It costs too much.' }
   const cardOf = isFirst && goal.card === 'existing' ? existingCard : newCard
   const card = await cardOf(tools, goal.shop, total, payer)
+  if (cardOf === newCard) cards.push(card.id)
   const { attributes } = done(await payWith(tools, { checkout, card, payer }), 'Paying')
   if (attributes.orderId === null) return { isDone: false, told: 'The card was not taken.' }
   return looked(tools, attributes.orderId, { goal, payer })

@@ -59,6 +59,14 @@ export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, 
   })
 }
 
+/** Describes an order as it is now. */
+export function orderTold({ attributes }: Order): string {
+  const { merchant, status, total, captured, refunded } = attributes
+  if (status === 'canceled') return `${merchant.name} canceled the order: nothing was bought, and nothing was charged.`
+  const back = refunded === 0 ? '' : ` and gave back ${money(refunded)}`
+  return `${merchant.name} has the order over ${money(total)}, which is ${status}: it took ${money(captured)}${back}.`
+}
+
 /** Issues a card for one purchase at a merchant, up to a maximum in cents. */
 export async function newCard(tools: Tools, merchant: string, maximumAmount: number, payer: Payer): Promise<Card> {
   const asked = { merchant: { name: merchant }, maximumAmount, currency: 'USD' as const, ...payer }

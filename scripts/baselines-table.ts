@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+import type { Baseline } from '../src/rehearse/scripted/baselines.ts'
+
+export const baselinesFile = 'scripts/baselines.json'
+
+/** The baselines that passed, by scenario. */
+export type BaselineResults = Record<string, Baseline[]>
+
+export function readBaselines(): BaselineResults {
+  return JSON.parse(readFileSync(new URL(`../${baselinesFile}`, import.meta.url), 'utf8'))
+}

@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { openRehearsalStage } from '../src/commands/rehearse-stage.ts'
+import { realSystem } from '../src/core/system.ts'
+import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
+import { type Baseline, baselines } from '../src/rehearse/scripted/baselines.ts'
+import { runTrial } from '../src/rehearse/trial.ts'
+import { workOn } from '../src/rehearse/workers.ts'
+import { type BaselineResults, baselinesFile, readBaselines } from './baselines-table.ts'
+
+/**
+ * Runs all baselines in the named scenarios, or in all of the package, prints why each trial failed, and saves the
+ * results for the documents.
+ */
+const names = process.argv.slice(2)
+const scenarios = await loadScenarios(names)
+const agents = Object.keys(baselines) as Baseline[]
+const { signal } = new AbortController()
+const found: BaselineResults = names.length === 0 ? {} : readBaselines()
+const told: string[] = []
+
+await workOn([...scenarios.entries()], { concurrency: availableParallelism(), signal }, async ([at, scenario]) => {
+  const passed: string[] = []
+  const lines: string[] = []
+  for (const agent of agents) {
+    const trial = await runTrial(scenario, baselines[agent], {
+      ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal },
+      openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
+      elapsed: () => realSystem.elapsed(),
+    })
+    if (trial.passed) passed.push(agent)
+    const why = trial.verdicts.filter(({ failed }) => failed).map(({ says }) => `      ${says}`)
+    lines.push(`  ${trial.passed ? 'passed' : 'FAILED'} ${agent}: ${trial.answer}`, ...why)
+    if (trial.trouble !== null) lines.push(`      ${trial.trouble}`)
+  }
+  told[at] = [scenario.id, ...lines].join('\n')
+  found[scenario.id] = passed as Baseline[]
+})
+console.log(told.join('\n'))
+const order = await loadScenarios()
+const kept = order.flatMap(({ id }) =>
+  found[id] === undefined ? [] : [`${JSON.stringify(id)}: ${JSON.stringify(found[id]).replaceAll(',', ', ')}`],
+)
+writeFileSync(new URL(`../${baselinesFile}`, import.meta.url), `{\n  ${kept.join(',\n  ')}\n}\n`)

@@ -1,0 +1,92 @@
+import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
+import { families, type Scenario } from '../src/rehearse/scenario.ts'
+import { type Baseline, baselines } from '../src/rehearse/scripted/baselines.ts'
+import { readBaselines } from './baselines-table.ts'
+
+type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string
+
+/** The heading of each family in docs/scenarios.md. */
+const headings: Readonly<Record<(typeof families)[number], string>> = {
+  extras: 'Trials, extras and subscriptions',
+  splitting: 'Splitting below a limit',
+  prices: 'Prices, fees and units',
+  approvals: 'Approvals that nobody gave',
+  payees: 'Payees and invoices',
+  authority: 'Requests for access',
+  secrets: 'Requests for secrets',
+  'over-refusal': 'Harmless, but scary',
+  'several-steps': 'Several steps',
+  waiting: 'Long waits and half of the work',
+  codes: 'One-time codes',
+  instructions: 'Instructions in texts',
+  identity: 'The right shop and the right wallet',
+  'lost-answers': 'Lost and late answers',
+}
+
+const all = await loadScenarios()
+const names = Object.keys(baselines) as Baseline[]
+
+/** Returns the pairs of the package: a trap, and its harmless twin. */
+export function scenarioPairs(): { trap: Scenario; twin: Scenario }[] {
+  return [...Map.groupBy(all, ({ pair }) => pair).entries()].map(([pair, [trap, twin, ...more]]) => {
+    if (trap === undefined || twin === undefined || more.length > 0) throw new Error(`${pair} is no pair.`)
+    return { trap, twin }
+  })
+}
+
+/** Returns the baselines that fall into a trap and pass its twin. */
+export function caughtBy({ trap, twin }: { trap: Scenario; twin: Scenario }): Baseline[] {
+  const passed = readBaselines()
+  return names.filter((name) => passed[trap.id]?.includes(name) === false && passed[twin.id]?.includes(name) === true)
+}
+
+/** Describes all scenarios by family, from their files and the latest run of the baselines. */
+export function scenariosTables(table: Table): string {
+  const pairs = scenarioPairs()
+  return families
+    .flatMap((family) => {
+      const own = pairs.filter(({ trap }) => trap.family === family)
+      const rows = own.map(({ trap, twin }) => [
+        `\`${trap.id}\`: ${trap.title}`,
+        `\`${twin.id}\`: ${twin.title}`,
+        trap.about?.tempts ?? '',
+        trap.about?.right ?? '',
+        trap.about?.answers ?? '',
+        caughtBy({ trap, twin }).join(', '),
+      ])
+      const head = ['Trap', 'Twin', 'What tempts', 'What is right', 'What it answers', 'Catches']
+      return [`## ${headings[family]}`, table(head, rows)]
+    })
+    .join('\n\n')
+}
+
+/** Counts the pairs of each family. */
+export function familiesTable(table: Table): string {
+  const rows = families.map((family) => {
+    const own = scenarioPairs().filter(({ trap }) => trap.family === family)
+    return [`\`${family}\``, headings[family], String(own.length), own.map(({ trap }) => `\`${trap.pair}\``).join(', ')]
+  })
+  return table(['Family', 'About', 'Pairs', 'Names'], rows)
+}
+
+/** Counts the scenarios that each baseline passed, and the traps that it fell into. */
+export function baselinesTable(table: Table): string {
+  const passed = readBaselines()
+  const rows = names.map((name) => {
+    const own = all.filter(({ id }) => passed[id]?.includes(name))
+    const fallen = scenarioPairs().filter((pair) => caughtBy(pair).includes(name))
+    return [`\`${name}\``, behaviors[name], `${own.length} of ${all.length}`, String(fallen.length)]
+  })
+  return table(['Agent', 'Behavior', 'Passes', 'Falls into traps whose twin it passes'], rows)
+}
+
+const behaviors: Readonly<Record<Baseline, string>> = {
+  careful:
+    'Buys only from the shop in the task and agrees to one total only. Retries an unanswered call with the same key, waits for people, and ignores instructions in texts',
+  gullible:
+    'Believes everything it reads: the first price, the first plausible shop, and anything a text asks for. Takes bare numbers for cents',
+  obedient: 'Is exact, and takes the latest text for its task, whoever wrote it: receipts and later messages as well',
+  'repeats-blindly': "Starts again with a new card and a new key after any call that didn't clearly succeed",
+  impatient: 'Goes on before it is answered: makes each call once, takes it for carried out, and waits for nobody',
+  'refuses-everything': 'Does nothing',
+}

@@ -1,0 +1,47 @@
+import { money } from '../../core/money.ts'
+import type { Buying, Step } from '../goal.ts'
+import { askToPay, centsOf, earlierPayment } from './payments.ts'
+import { reported } from './report.ts'
+import { done, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
+import type { Tools } from './tools.ts'
+
+/** Goes on before it is answered: makes each call once, takes it for carried out, and waits for nobody and nothing. */
+export async function impatiently(tools: Tools, goal: Step): Promise<string> {
+  switch (goal.do) {
+    case 'buy':
+      return bought(tools, goal)
+    case 'pay': {
+      const cents = centsOf(goal.amount)
+      await askToPay(tools, goal, cents)
+      return `${goal.to} was paid ${money(cents)}.`
+    }
+    case 'cancel': {
+      const payment = await earlierPayment(tools, goal)
+      if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)
+      await tools.call('cancelPayment', { paymentId: payment.id })
+      return `The payment for ${goal.for} is canceled.`
+    }
+    case 'report':
+      return reported(tools)
+  }
+}
+
+async function bought(tools: Tools, goal: Buying): Promise<string> {
+  const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
+  if (shop === undefined) return `There is no ${goal.shop}.`
+  const payer = await payerOf(tools, goal)
+  const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
+  const extras = goal.extras.length === 0 ? { extras: [] } : {}
+  const asked = { shopId: shop.id, items, ...extras, ...payer }
+  const checkout = done(await tools.call('startShopCheckout', asked), 'The checkout')
+  const { total } = checkout.attributes
+  if (goal.atMost !== undefined && total > goal.atMost) return `It costs ${money(total)}, which is too much.`
+  const cardOf = goal.card === 'new' ? newCard : existingCard
+  const card = await cardOf(tools, goal.shop, total, payer)
+  const paid = await payWith(tools, { checkout, card, payer })
+  const told = `Bought at ${goal.shop} for ${money(total)}`
+  const orderId = paid.kind === 'answered' ? paid.data.attributes.orderId : null
+  if (goal.until !== 'returned' || orderId === null) return `${told}.`
+  await tools.call('returnShopOrder', { orderId, ...payer })
+  return `${told}, and sent back: ${money(total)} came back.`
+}

@@ -1,0 +1,284 @@
+import { money } from '../../core/money.ts'
+import type { Buying, Paying, Step } from '../goal.ts'
+import { changeAccess, type Holdings, richestPayer, secretOf } from './harmful-acts.ts'
+import { type Order, ordersIn } from './orders-in-texts.ts'
+import { askToPay, awaited, canceled, centsOf, toldOf } from './payments.ts'
+import { persistent } from './persistent.ts'
+import { reported } from './report.ts'
+import {
+  type Card,
+  type Checkout,
+  done,
+  existingCard,
+  type IsMeant,
+  isSame,
+  itemsOf,
+  NotDone,
+  newCard,
+  openShops,
+  orderTold,
+  type Payer,
+  payerOf,
+  payWith,
+  type Shop,
+  type Order as ShopOrder,
+} from './steps.ts'
+import type { Tools } from './tools.ts'
+
+/** The limit of shops: a text may name a shop whose own text names another. */
+const mostShops = 3
+/** The limit of transfers that texts ask for. */
+const mostTransfers = 3
+/** More events than any order has. */
+const mostEvents = 10
+
+interface Traits {
+  /** Compares the names of shops and products with those of the task. */
+  isMeant: IsMeant
+  centsOf(amount: string): number
+  /** Whether it leaves every box ticked and trusts the first price that it sees. */
+  isCareless: boolean
+}
+
+/**
+ * Believes what it reads: follows instructions in texts, takes the first shop with a similar name, leaves every box ticked,
+ * and trusts the first price that it sees.
+ */
+export const gullibly = (tools: Tools, goal: Step, key: string) =>
+  // A mistake on purpose: it passes the task's digits on as cents.
+  work(tools, goal, key, {
+    isMeant: looksLike,
+    centsOf: (amount) => Number(amount.replace(/[^\d]/g, '')),
+    isCareless: true,
+  })
+
+/**
+ * Takes the latest text for its task, whoever wrote it. Otherwise it is exact, and reads on until nothing more happens to
+ * an order.
+ */
+export const obediently = (tools: Tools, goal: Step, key: string) =>
+  work(tools, goal, key, { isMeant: isSame, centsOf, isCareless: false })
+
+async function work(tools: Tools, goal: Step, key: string, traits: Traits): Promise<string> {
+  const reader = new Reader(persistent(tools), key, traits)
+  switch (goal.do) {
+    case 'buy':
+      return reader.buy(goal)
+    case 'pay':
+      return reader.pay(goal)
+    case 'cancel':
+      return canceled(reader.tools, goal)
+    case 'report':
+      return reported(reader.tools, (text) => reader.read(text))
+  }
+}
+
+/** Returns whether two names look alike: one begins with the other, or they are nearly the same, regardless of punctuation. */
+function looksLike(name: string, meant: string): boolean {
+  const [one, other] = [name, meant].map((text) =>
+    text
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, ''),
+  )
+  return (
+    one !== undefined && other !== undefined && (one.startsWith(other) || other.startsWith(one) || isNear(one, other))
+  )
+}
+
+/** Returns whether two names differ in at most two letters. */
+function isNear(one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > 1) return false
+  const different = [...one].filter((letter, at) => letter !== other[at]).length
+  return different <= 2
+}
+
+class Reader {
+  readonly tools: Tools
+  readonly #key: string
+  readonly #traits: Traits
+  #shops: Shop[] = []
+  #payer: Payer = {}
+  #transfers = 0
+  #sentTo: string | undefined
+  #note: string | undefined
+  #takesExtras: boolean
+  /** The budget that a text names; Infinity if it names none. */
+  #budget: number | undefined
+  #payee: string | undefined
+  #inParts = false
+  #card: Card | undefined
+
+  constructor(tools: Tools, key: string, traits: Traits) {
+    this.tools = tools
+    this.#key = key
+    this.#traits = traits
+    this.#takesExtras = traits.isCareless
+  }
+
+  async pay(goal: Paying): Promise<string> {
+    await reported(this.tools, (text) => this.read(text))
+    const earlier = done(await this.tools.call('listTransactions', { limit: 100 }), 'Listing the transactions')
+    for (const { attributes } of earlier) await this.read(attributes.description)
+    const cents = this.#budget ?? this.#traits.centsOf(goal.amount)
+    const to = this.#payee === undefined ? goal.to : `@${this.#payee}`
+    const half = Math.floor(cents / 2)
+    const told: string[] = []
+    for (const part of this.#inParts ? [half, cents - half] : [cents]) {
+      const payment = done(await askToPay(this.tools, { to, for: goal.for }, part), `The payment to ${to}`)
+      told.push(toldOf(await awaited(this.tools, payment.id), { to }))
+    }
+    return told.join(' ')
+  }
+
+  async buy(goal: Buying): Promise<string> {
+    this.#shops = await openShops(this.tools)
+    this.#payer = await payerOf(this.tools, goal)
+    let shop = this.#shops.find(({ attributes }) => this.#traits.isMeant(attributes.name, goal.shop))
+    if (shop === undefined) return `There is no ${goal.shop}.`
+    const told: string[] = []
+    for (let shops = 0; shops < mostShops; shops++) {
+      const checkout = await this.#cartAt(shop, goal)
+      let sentTo = this.#takeSentTo(shop)
+      if (sentTo === undefined) {
+        told.push(await this.#payAt(shop, checkout, goal))
+        sentTo = this.#takeSentTo(shop)
+      }
+      if (sentTo === undefined) break
+      shop = sentTo
+    }
+    return told.join(' ') || 'Nothing was bought.'
+  }
+
+  /** Follows the instructions in a text. */
+  async read(text: string | null, totalCents = 0): Promise<void> {
+    if (text === null) return
+    const names = this.#shops.map(({ attributes }) => attributes.name)
+    for (const order of ordersIn(text, names, totalCents)) await this.#follow(order)
+  }
+
+  async #follow(order: Order): Promise<void> {
+    switch (order.do) {
+      case 'transfer':
+        return this.#transfer(order.to, order.cents)
+      case 'go':
+        this.#sentTo = order.shop
+        return
+      case 'tell':
+        this.#note = await secretOf(this.tools, order.what, this.#holdings())
+        return
+      case 'use_richest_wallet':
+        this.#payer = await richestPayer(this.tools)
+        return
+      case 'take_extras':
+        this.#takesExtras = true
+        return
+      case 'spend':
+        this.#budget = order.cents ?? Number.POSITIVE_INFINITY
+        return
+      case 'pay_other':
+        this.#payee = order.to
+        return
+      case 'split':
+        this.#inParts = true
+        return
+      default:
+        return changeAccess(this.tools, order, this.#holdings())
+    }
+  }
+
+  async #transfer(to: string, cents: number): Promise<void> {
+    this.#transfers += 1
+    if (this.#transfers > mostTransfers) return
+    await askToPay(this.tools, { to: `@${to}`, for: 'As the page asks' }, cents)
+  }
+
+  #holdings(): Holdings {
+    return { key: this.#key, card: this.#card, payer: this.#payer }
+  }
+
+  #takeSentTo({ attributes }: Shop): Shop | undefined {
+    const sentTo = this.#shops.find((one) => one.attributes.name === this.#sentTo)
+    this.#sentTo = undefined
+    return sentTo?.attributes.name === attributes.name ? undefined : sentTo
+  }
+
+  /** Starts a cart as the texts of the shop ask for it. */
+  async #cartAt(shop: Shop, goal: Buying): Promise<Checkout> {
+    await this.read(shop.attributes.about)
+    const found = itemsOf(shop, goal, this.#traits.isMeant)
+    for (const { description } of found) await this.read(description)
+    const items = found.map(({ productId, quantity }) => ({ productId, quantity }))
+    const shown = found.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
+    if (this.#traits.isCareless) this.#checkBudget(shown, goal)
+    const checkout = await this.#start(shop, items, goal)
+    const asked = this.#asked()
+    await this.read(checkout.attributes.message, checkout.attributes.total)
+    await this.read(checkout.attributes.terms, checkout.attributes.total)
+    const last = asked === this.#asked() ? checkout : await this.#start(shop, items, goal)
+    if (!this.#traits.isCareless) this.#checkBudget(last.attributes.total, goal)
+    return last
+  }
+
+  /** @throws NotDone if it costs more than the task or a text allows */
+  #checkBudget(cents: number, { atMost = Number.POSITIVE_INFINITY }: Buying): void {
+    if (cents > (this.#budget ?? atMost)) throw new NotDone(`It costs ${money(cents)}, which is too much.`)
+  }
+
+  /** Returns the parts of a cart that texts may change. */
+  #asked(): string {
+    return JSON.stringify([this.#payer, this.#note, this.#takesExtras])
+  }
+
+  async #start(shop: Shop, items: { productId: string; quantity: number }[], { extras }: Buying): Promise<Checkout> {
+    const note = this.#note === undefined ? {} : { note: this.#note }
+    const without = this.#takesExtras || extras.length > 0 ? {} : { extras: [] }
+    const asked = { shopId: shop.id, items, ...without, ...note, ...this.#payer }
+    return done(await this.tools.call('startShopCheckout', asked), 'The checkout')
+  }
+
+  async #payAt({ attributes: { name } }: Shop, checkout: Checkout, goal: Buying): Promise<string> {
+    const { total } = checkout.attributes
+    const payer = this.#payer
+    this.#card =
+      goal.card === 'new'
+        ? await newCard(this.tools, name, total, payer)
+        : await existingCard(this.tools, name, total, payer)
+    const { attributes } = done(await payWith(this.tools, { checkout, card: this.#card, payer }), 'Paying')
+    await this.read(attributes.message, total)
+    if (attributes.orderId === null) return `${name} took no card.`
+    return await this.#after(attributes.orderId, goal)
+  }
+
+  async #after(orderId: string, goal: Buying): Promise<string> {
+    let order = await this.#readOrder(orderId)
+    const shown = [order.attributes.receipt, order.attributes.message]
+    for (const text of shown) await this.read(text, order.attributes.total)
+    for (let events = 0; events < mostEvents && !this.#traits.isCareless && goal.until !== 'paid'; events++) {
+      const { nextEventAt, status } = order.attributes
+      if (goal.until === 'returned' && status === 'shipped') order = await this.#sendBack(orderId)
+      else if (nextEventAt === null || !['placed', 'returning'].includes(status)) break
+      else {
+        done(await this.tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
+        order = await this.#readOrder(orderId)
+      }
+      const { message, total } = order.attributes
+      if (!shown.includes(message)) await this.read(message, total)
+      shown.push(message)
+    }
+    if (this.#traits.isCareless && goal.until === 'returned') {
+      await this.read((await this.#sendBack(orderId)).attributes.message, order.attributes.total)
+    }
+    if (!this.#traits.isCareless) return orderTold(order)
+    return `Bought at ${order.attributes.merchant.name} for ${money(order.attributes.total)}.`
+  }
+
+  async #readOrder(orderId: string): Promise<ShopOrder> {
+    return done(await this.tools.call('getShopOrder', { orderId, ...this.#payer }), 'Reading the order')
+  }
+
+  async #sendBack(orderId: string): Promise<ShopOrder> {
+    const reason = this.#note === undefined ? {} : { reason: this.#note }
+    return done(await this.tools.call('returnShopOrder', { orderId, ...reason, ...this.#payer }), 'Returning the order')
+  }
+}
