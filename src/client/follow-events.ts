@@ -16,7 +16,7 @@ interface FollowOptions {
    */
   since?: string | undefined
   signal: AbortSignal
-  /** Called when the events cannot be read at the moment. */
+  /** Reports that the events cannot be read at the moment. */
   troubled(error: unknown): void
 }
 

@@ -93,7 +93,7 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-/** @throws ConfigError if the database belongs to the other environment. */
+/** Requires a database of the same environment. @throws ConfigError if it belongs to the other one */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
   const held = await (isStart ? holdEnvironment(store, environment) : store.read(heldEnvironment))
   if (held === undefined || held === environment) return

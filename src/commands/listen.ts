@@ -65,7 +65,7 @@ function following({ baseUrl, databaseUrl }: Config, { events, since }: ListenFl
   return `Following ${events ?? 'all events'} of ${source} ${start}`
 }
 
-/** @throws ConfigError */
+/** Parses the address to which events are forwarded. @throws ConfigError */
 function targetOf(text: string): string {
   const url = parseBaseUrl(text.replace(/\?.*$/s, '')) === undefined ? undefined : URL.parse(text)?.href
   if (url !== undefined) return url

@@ -88,7 +88,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   yield `${rest}${decoder.end()}`
 }
 
-/** @throws ConfigError if it cannot be read, or may never end. */
+/** Reads a file in parts. @throws ConfigError if it cannot be read, or may never end */
 async function* partsOf(path: string, name: string): AsyncGenerator<Buffer> {
   try {
     if (path === '-') return yield* process.stdin

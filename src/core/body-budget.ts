@@ -125,7 +125,10 @@ export class BodyBudget {
     if (this.#of(holder) + bytes > each) throw tooManyOf(holder, each)
   }
 
-  /** @param own The sender's account; the shared accounts also hold the bytes of other senders. */
+  /**
+   * Counts bytes on several accounts.
+   * @param own The sender's account; the shared accounts also hold the bytes of other senders.
+   */
   #counting(parts: BodyCount['parts'], own: Account, ...shared: Account[]): BodyCount {
     const accounts: Account[] = [own, ...shared, ['all', this.#bounds.all]]
     let counted = 0

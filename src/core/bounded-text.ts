@@ -23,6 +23,7 @@ export async function boundedText(request: Request, mostBytes: number, count?: B
 }
 
 /**
+ * Reads a text in parts, up to a limit.
  * @param own The parts as they come from the network; undefined if they belong to the caller, who may still read them.
  */
 async function readParts(

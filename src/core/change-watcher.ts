@@ -65,8 +65,8 @@ export class ChangeWatcher<Change> {
   }
 
   /**
-   * Await this before reading or listening to the party's state: the listener then gets every change from that point
-   * on.
+   * Prepares for listening to a party. Await this before reading its state: the listener then gets every change from
+   * that point on.
    */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies

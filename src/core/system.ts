@@ -10,15 +10,18 @@ const timers = builtin<typeof import('node:timers/promises')>('node:timers/promi
  * Nothing else in `src` or `tools` touches `Date`, `crypto` or timers.
  */
 export interface System {
-  /** Milliseconds since the Unix epoch, real time. */
+  /** Returns real time in milliseconds since the Unix epoch. */
   now(): number
   /** Returns cryptographically random bytes. */
   randomBytes(length: number): Buffer
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Milliseconds of a monotonic clock, for measuring durations only. It may stand still while the machine sleeps. */
+  /**
+   * Returns milliseconds of a monotonic clock, for measuring durations only. It may stand still while the machine
+   * sleeps.
+   */
   elapsed(): number
-  /** Milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
+  /** Returns milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
   uptime(): number
   /**
    * Returns the time on the clock of a shared database, in milliseconds since the epoch, given that it reported

@@ -1,6 +1,6 @@
 interface LineReader {
   received(line: Buffer): void
-  /** Called at the end of each line that is too long. The line itself was dropped. */
+  /** Reports the end of a line that was too long, and that was dropped. */
   tooLong(): void
 }
 

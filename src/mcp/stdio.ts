@@ -27,7 +27,7 @@ interface StdioOptions {
 }
 
 interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
-  /** Called with each received `subscriptions/listen`. */
+  /** Receives each `subscriptions/listen` message. */
   listens(message: JSONRPCMessage): void
 }
 

@@ -12,7 +12,7 @@ interface GatewayOptions {
   serve(request: Request): Promise<Response>
   /** The limit of an agent's calls. */
   mostCalls: number
-  /** Called at the first call over the limit. */
+  /** Reports the first call over the limit. */
   onTooMany(): void
 }
 

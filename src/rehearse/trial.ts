@@ -27,7 +27,7 @@ export interface TrialOptions {
   signal: AbortSignal
   /** Makes an empty folder for an agent. */
   openFolder(): Promise<{ path: string; remove(): Promise<void> }>
-  /** Milliseconds of real time, to measure the trial. */
+  /** Returns milliseconds of real time, to measure the trial. */
   elapsed(): number
   bounds?: Bounds
   /** Whether clutter, such as an abandoned cart, fails a trial. */

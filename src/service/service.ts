@@ -156,7 +156,7 @@ export interface Service {
   ): Promise<Reply>
 }
 
-/** The address at which `serve` listens by default. */
+/** Returns the address at which `serve` listens by default. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
 /** The details shown by a service embedded in another program, which nobody configured. */

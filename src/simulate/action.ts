@@ -2,12 +2,12 @@ import type { Catalogue, OperationKey } from '../../tools/index.ts'
 
 export type Tool = Catalogue[OperationKey]['name']
 
-/** The party that a call acts for: the agent's own, or the connected customer there is. */
+/** The party that a call acts for: the agent's own, or the connected customer. */
 export type PartyName = 'own' | 'customer'
 
 /**
- * One tool call of one simulated agent. It names what it acts on (`card-3`, `purchase-7`) instead of ids, so that it
- * means the same in every run, and still does when actions before it are left out. Amounts in cents.
+ * One tool call of one simulated agent. It has names (`card-3`, `purchase-7`) instead of ids, so that it means the same
+ * in every run, even if earlier actions are left out. Amounts are in cents.
  */
 export interface Action {
   /** The action's number in the whole history, from 1. */
@@ -21,23 +21,24 @@ export interface Action {
   subject?: string
   merchant?: string
   maximum?: number
-  /** How long the card lives. */
+  /** The lifetime of the card. */
   minutes?: number
   amount?: number
-  /** How many seconds the sandbox clock is moved by. */
+  /** The seconds by which the sandbox clock is moved. */
   seconds?: number
-  /** The idempotency key the caller chose; without one the MCP server makes one. */
+  /** The idempotency key that the agent chose; by default the MCP server generates one. */
   key?: string
-  /** The name that what the call creates gets. */
+  /** The name of the record that the call creates. */
   makes?: string
 }
 
 /**
- * The merchant whose authorizations are accepted first and resolved when repeated, which the MCP server does by itself.
+ * The merchant whose authorizations are accepted first and resolved when repeated, which the MCP server does on its
+ * own.
  */
 export const unresolvedMerchant = 'Sandbox Unresolved'
 
-/** The argument of each tool that the subject is. */
+/** The name of the argument of each tool that takes the subject. */
 const subjectArguments: Partial<Record<Tool, string>> = {
   get_agent_card: 'cardId',
   get_agent_card_details: 'cardId',
@@ -77,7 +78,7 @@ export function argumentsOf(action: Action, { idOf, keyPrefix }: ArgumentSources
   })
 }
 
-/** Tells whether two requests are the same to an idempotency key (docs/service.md#idempotency-conflict). */
+/** Returns whether two requests count as the same for an idempotency key (docs/service.md#idempotency-conflict). */
 export function sameRequest(one: Action, other: Action): boolean {
   const request = ({ step: _, agent: __, makes: ___, key: ____, ...sent }: Action) =>
     JSON.stringify(Object.entries(sent).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -89,7 +90,7 @@ export function namesIn({ subject, makes, key }: Action): string[] {
   return [subject, makes, key].filter((name) => name !== undefined)
 }
 
-/** Describes the action to people: `agent-2 simulate_card_capture purchase-7 amount=500 key=key-3`. */
+/** Describes the action in one line: `agent-2 simulate_card_capture purchase-7 amount=500 key=key-3`. */
 export function describeAction(action: Action): string {
   const { agent, tool, party, subject, makes: _, step: __, ...rest } = action
   const details = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`)

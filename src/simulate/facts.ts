@@ -2,8 +2,8 @@ import { maskSecrets } from '../core/masking.ts'
 import type { Action } from './action.ts'
 
 /**
- * An answer in a form that is the same in every run: names instead of ids, spans instead of instants. The
- * model predicts facts, the reader makes them of what the service answered, and the two must be equal.
+ * An answer in a form that is the same in every run: names instead of ids, durations instead of times. The model
+ * predicts facts, the reader extracts them from the service's answer, and both must be equal.
  */
 export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
 
@@ -60,7 +60,7 @@ export interface TransactionFacts {
 export interface WalletFacts {
   type: 'wallet'
   name: string
-  /** The balances; absent where the order of calls is open, for then only `0 ≤ available ≤ total` is known. */
+  /** The balances; absent if calls arrive in any order, since then only `0 ≤ available ≤ total` is known. */
   available?: number
   total?: number
   sound: boolean
@@ -74,36 +74,39 @@ interface PageFacts {
 
 interface ClockFacts {
   type: 'clock'
-  /** How far the clock was moved since it was last read; real time that passed besides does not count. */
+  /** How far the clock was moved since it was last read, without the real time that passed. */
   advancedSeconds: number
 }
 
-/** Clock jumps and what is measured by them are multiples of this: the run's own real time is lost below it. */
+/**
+ * Clock jumps are multiples of this, and measurements are rounded to it, so that the run's own real time does not
+ * count.
+ */
 export const clockStepSeconds = 30 * 60
 
 /** The first disagreement between the service and the model. */
 export interface Mismatch {
-  /** The action; undefined where the mismatch was found after the last one, when everything is read once more. */
+  /** The action; undefined if the mismatch was found by the final check. */
   action: Action | undefined
   /** An explanation, if the two lines alone do not show the mismatch. */
   what: string
   expected: string
   actual: string
-  /** The names that it is about, where the action does not tell. */
+  /** The names of the records concerned, if the action does not name them. */
   about: string[]
 }
 
-/** Whether two answers say the same. */
+/** Returns whether two answers are equal. */
 export function equalFacts(one: Facts, other: Facts): boolean {
   return canonical(one) === canonical(other)
 }
 
-/** Masks the secrets in facts that the model did not predict: the texts in them may be anybody's. */
+/** Masks the secrets in facts that the model did not predict: their texts may come from anywhere. */
 export function maskFacts<Some extends Facts>(facts: Some): Some {
   return JSON.parse(JSON.stringify(facts), (_, value) => (typeof value === 'string' ? maskSecrets(value) : value))
 }
 
-/** One line: the code of an error, or the status and amounts that matter. */
+/** Describes facts in one line. */
 export function describeFacts(facts: Facts): string {
   const { type, ...rest } = facts
   if (facts.type === 'page') return `page of ${facts.items.length}: ${facts.items.map(describeFacts).join('; ')}`
@@ -111,7 +114,7 @@ export function describeFacts(facts: Facts): string {
   return `${type} ${details.map(([name, value]) => `${name}=${value}`).join(' ')}`
 }
 
-/** The word an answer is counted under in the report. */
+/** Returns the word under which the report counts an answer. */
 export function outcomeOf(facts: Facts): string {
   if (facts.type === 'error') return facts.code
   if (facts.type === 'cardTransaction') return facts.decline === null ? facts.status : `declined: ${facts.decline}`

@@ -16,27 +16,19 @@ interface Rule {
 }
 
 /**
- * The requests that meet faults: reads, and changes that take a key, for a client repeats no others. No two fit one
- * request, so that a rule, which hits every second one at the most, never hits a request and its repeat.
+ * The requests that get faults: reads, and changes with a key, since a client repeats only those. No two paths match
+ * the same request. A rule hits at most every second request, so it never hits a request and its repeat.
  */
 const paths = [
   '/agent-cards**',
   '/card-transactions**',
   '/wallets**',
-  '/simulations/agent-cards/**',
-  '/simulations/card-transactions/**',
-] as const
-
-const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
-  { fault: 'effect_then_lost' },
-  { fault: 'effect_then_503' },
-  { fault: 'reset' },
-  { fault: 'error', code: 'service_unavailable' },
-  { fault: 'error', code: 'rate_limited' },
-  { fault: 'slow', afterMs: 1 },
-]
-
-/** Calls of tools that meet faults before the MCP server's own repeats: the simulated agent has to repeat them. */
+  '/simulations/agent-cards/**
+ * ', '/simulations/card-transactions/**', ] as const const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[]
+ * = [ { fault: 'effect_then_lost' }, { fault: 'effect_then_503' }, { fault: 'reset' }, { fault: 'error', code:
+ * 'service_unavailable' }, { fault: 'error', code: 'rate_limited' }, { fault: 'slow', afterMs: 1 }, ] /** Tool calls
+ * that get faults in the MCP server, so that the simulated agent has to repeat them.
+ */
 const tools = [
   'issue_agent_card',
   'freeze_agent_card',
@@ -46,10 +38,13 @@ const tools = [
 ] as const
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 
-/** Each request looks at all of them, so that more would take longer than what is simulated. */
+/** The limit of rules. Each request checks all of them, so more would slow down the simulation. */
 const mostRules = 12
 
-/** Rules for each agent's own requests, so that the same seed hits the same requests regardless of other callers. */
+/**
+ * Creates rules for each agent's own requests, so that the same seed hits the same requests regardless of other
+ * callers.
+ */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
   const each = Math.max(1, Math.floor(mostRules / agents.length))
   return agents.slice(0, mostRules).flatMap((agent) => {
@@ -71,7 +66,7 @@ function some<T>(all: readonly T[], count: number, random: Random): T[] {
   return left
 }
 
-/** @throws ConfigError where the agent does not manage the sandbox */
+/** Adds fault rules to the sandbox. @throws ConfigError if the agent does not manage the sandbox */
 export async function setFaults(caller: Caller, rules: readonly Rule[]): Promise<void> {
   for (const rule of rules) {
     const { isError, content } = await caller.call('set_sandbox_fault', { ...rule })
@@ -82,19 +77,19 @@ export async function setFaults(caller: Caller, rules: readonly Rule[]): Promise
   }
 }
 
-/** How many requests and calls failed on purpose. */
+/** Counts the injected failures. */
 export async function countHits(caller: Caller): Promise<number> {
   const { content } = await caller.call('list_sandbox_faults', {})
   const { data = [] } = content as { data?: { attributes?: { hits?: number | null } }[] }
   return data.reduce((sum, { attributes }) => sum + (attributes?.hits ?? 0), 0)
 }
 
-/** Repeats of one call: more than a rule can hit. */
+/** The limit of repeats of one call, more than the rules can hit. */
 const mostRepeats = 3
 /** Error codes that only a fault causes, never a simulated action. */
 const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
-/** As an agent that repeats a call whose answer did not come, under the same key. */
+/** Wraps a caller so that it repeats a call without an answer under the same key. */
 export function persistent({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
     let [answer, given] = [await call(tool, input), input]

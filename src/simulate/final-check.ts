@@ -5,12 +5,12 @@ import type { Model } from './model/model.ts'
 import type { Balance } from './model/state.ts'
 import type { Caller, RunOptions, Situation } from './world.ts'
 
-/** A list that never ends is a fault: 100 records a page. */
+/** The limit of pages of a list, which have 100 records each. */
 const maximumPages = 10_000
 
 /**
- * Reads every record of the run and the wallets once more, and compares them with the model and with each other: after
- * the last call the order of calls no longer matters, so this holds for concurrent runs too.
+ * Reads all records of the run and the wallets again, and compares them with the model and with each other. After the
+ * last call the order of calls no longer matters, so this also works for concurrent runs.
  */
 export async function compareEnd(
   caller: Caller,
@@ -22,7 +22,7 @@ export async function compareEnd(
     const start = situation.start[party]
     if (start === undefined) continue
     const { records, strangers, wallet, balance } = await readParty(caller, party, situation)
-    // A database that others use too holds more than this run made.
+    // A shared database has more records than those of this run.
     if (target.isolated && strangers > 0) return difference('Records that no action made.', '0', String(strangers))
     const wrong =
       firstDifference(byName(model.recordsOf(party)), records) ??

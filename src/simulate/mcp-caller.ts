@@ -9,14 +9,14 @@ import type { Caller } from './world.ts'
 interface ServerProcess {
   command: string
   args: readonly string[]
-  /** The environment's variables besides those that every process gets, such as PATH. */
+  /** The environment variables besides the usual ones, such as PATH. */
   env: Record<string, string>
 }
 
 /**
  * Starts an MCP server process and connects to it as an AI host does. The caller's `close`, and a failure to connect,
- * wait until the process has ended: until then it writes to its database.
- * @param begun Told how to kill the process, before it starts.
+ * wait until the process has ended, since it writes to its database until then.
+ * @param begun receives a function that kills the process, before it starts
  */
 export async function connectOverStdio(
   { command, args, env }: ServerProcess,
@@ -25,7 +25,7 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
-  // The transport's own `close` waits the first time only, and not after it killed the process.
+  // The transport's own `close` waits only the first time, and not after killing the process.
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })
@@ -42,22 +42,22 @@ export async function connectOverStdio(
   }
 }
 
-/** Connects to an MCP server in this process, by the streams that are its stdout and stdin. */
+/** Connects to an MCP server in this process through its stdout and stdin streams. */
 export async function connectOverStreams(
   { stdout, stdin }: { stdout: Readable; stdin: Writable },
   agent: number,
 ): Promise<Caller> {
-  // The transport for a server reads and writes any two streams; the one for a client starts a process.
+  // The server transport works on any two streams; the client transport would start a process.
   return connectCaller(new StdioServerTransport(stdout, stdin), agent)
 }
 
-/** An agent's connection over any transport. Agents with odd numbers speak the newer protocol, the others the older. */
+/** Connects an agent over any transport. Agents with odd numbers use the newer protocol, the others the older one. */
 export async function connectCaller(transport: Transport, agent: number): Promise<Caller> {
   const mode = agent % 2 === 1 ? 'auto' : 'legacy'
   const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultSchemas } as const
   const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, options)
   await client.connect(transport)
-  // Hosts begin with listing the tools; it also lets the client check every result against the tool's output schema.
+  // Hosts list the tools first. This also lets the client check every result against the tool's output schema.
   await client.listTools()
   return {
     call: async (name, input) => {
@@ -70,17 +70,17 @@ export async function connectCaller(transport: Transport, agent: number): Promis
   }
 }
 
-/** The service's answer without the server's note that it was a replay, which is no part of the identical answer. */
+/** Removes the server's note that the answer is a replay, since otherwise the answers are identical. */
 function withoutNotes(content: unknown): unknown {
   const { replayed: _, ...answered } = (content ?? {}) as Record<string, unknown>
   return answered
 }
 
-/** The service's refusal without the server's advice, which says of a refused repeat something else than of the first. */
+/** Returns the service's error without the server's advice, which differs between a first call and a repeat. */
 function errorContent(content: readonly { type: string; text?: unknown }[]): Pick<ToolAnswer, 'content' | 'repeatKey'> {
   const text = String(content[0]?.text)
   try {
-    // The fields stand on the last line, after a sentence.
+    // The fields are on the last line, after a sentence.
     const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
     const { next: _, idempotencyKey: repeatKey, ...refused } = error
     return { content: { error: refused }, repeatKey }

@@ -1,8 +1,7 @@
 import { nextTurn, type System } from '../core/system.ts'
 
 /**
- * A system whose clock a wait moves instead of taking its time: whoever waits a second for a repeat finds that it has
- * passed. For a world that nobody else looks at.
+ * Returns a system in which a wait moves the clock instead of taking time. Use it only for a world without other users.
  */
 export function clockMovedByWaits(system: System): System {
   let waitedMs = 0

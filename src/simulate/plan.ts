@@ -6,8 +6,8 @@ import { createModel } from './model/model.ts'
 import { type Random, randomFrom } from './random.ts'
 
 /**
- * The whole history of a run, decided before its first call by the seed and the model alone: the service's answers must
- * be those predicted, so nothing in them could decide anything. That is also what makes it possible to leave parts out.
+ * Plans the whole history of a run before its first call, from the seed and the model alone. It needs no answers, since
+ * they must be as predicted; so parts of it can be left out later.
  */
 export function planHistory(options: PlanOptions): Action[] {
   const model = createModel(options.start, options.ordered)

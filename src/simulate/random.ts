@@ -2,11 +2,11 @@ import { sha256 } from '../core/system.ts'
 
 /** Numbers that look random and are the same for the same seed. */
 export interface Random {
-  /** An integer from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both included. */
   int(min: number, max: number): number
   chance(percent: number): boolean
   pick<T>(list: readonly T[]): T
-  /** A key of the table, as often as its weight says. */
+  /** Returns a random key of the table, weighted by its value. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K
 }
 

@@ -40,7 +40,7 @@ interface State {
   ordered: boolean
 }
 
-/** @param clockMs the service's time when the run begins */
+/** Creates a reader of answers. @param clockMs the service's time when the run begins */
 export function createReader(clockMs: number, ordered: boolean): Reader {
   const [ids, names] = [new Map<string, string>(), new Map<string, string>()]
   const state: State = { ids, names, expiryMs: new Map(), cardNumber: undefined, clockMs, ordered }
@@ -151,7 +151,7 @@ function spanMs(from: string, to: string): number {
   return parseTimestamp(to) - parseTimestamp(from)
 }
 
-/** ISO/IEC 7812-1, annex B: the Luhn check digit. */
+/** Checks the Luhn check digit of a card number (ISO/IEC 7812-1, annex B). */
 function isCardNumber(text: string): boolean {
   if (!/^\d{12,19}$/.test(text)) return false
   const sum = [...text].reverse().reduce((total, digit, place) => {

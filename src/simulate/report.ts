@@ -17,16 +17,16 @@ export interface Shrunk {
   history: readonly Action[]
   mismatch: Mismatch
   tries: number
-  /** Whether it failed again on a new world; `untried` where there is none, `impossible` where none could be made. */
+  /** Whether it failed again on a new world; `untried` if there is none, `impossible` if none could be opened. */
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
-/** The report of a run as data. Its times differ between two runs; all else is the same for the same seed. */
+/** The report of a run as data. For the same seed, only the times differ between runs. */
 export interface Summary extends ReportOptions {
   result: 'as predicted' | 'failed' | 'interrupted'
   /** How many actions were carried out. */
   actions: number
-  /** How many requests and calls failed on purpose; null where none were to. */
+  /** The number of injected failures; null if none were set. */
   faults: number | null
   /** How often each tool had each outcome. */
   outcomes: Record<string, Record<string, number>>
@@ -43,7 +43,7 @@ export interface Failure {
   actual: string
   again: Shrunk['again']
   tries: number
-  /** Whether it was found when everything was read once more, after the last action. */
+  /** Whether the final check found it, after the last action. */
   atTheEnd: boolean
   history: readonly Action[]
 }
@@ -82,7 +82,7 @@ export function failureOf({ history, mismatch, tries, again }: Shrunk): Failure 
   return { what, expected, actual, again, tries, atTheEnd: action === undefined && history.length > 0, history }
 }
 
-/** For a person to read, with the shortest failing history to repeat. */
+/** Renders the summary as text, with the shortest failing history. */
 export function reportText(summary: Summary): string {
   const { agents, purchases, seed, concurrency, where, seconds: took, calls, actions, failure } = summary
   const at = concurrency === 1 ? 'in turns' : `up to ${concurrency} at a time`
@@ -157,12 +157,12 @@ function byFirst(one: readonly [string, unknown], other: readonly [string, unkno
   return one[0] < other[0] ? -1 : 1
 }
 
-/** To the millisecond. */
+/** Converts milliseconds to seconds. */
 function seconds(ms: number): number {
   return Math.round(ms) / 1000
 }
 
-/** To a tenth of a millisecond. */
+/** Returns a percentile, rounded to a tenth of a millisecond. */
 function percentile(sorted: readonly number[], percent: number): number {
   const value = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
   return Math.round(value * 10) / 10

@@ -20,7 +20,7 @@ export interface RunResult {
   latenciesMs: number[]
   durations: Durations
   interrupted: boolean
-  /** How many requests and calls failed on purpose; undefined where none were to. */
+  /** The number of injected failures; undefined if none were set. */
   faults: number | undefined
 }
 
@@ -37,7 +37,7 @@ interface Durations {
 /** Plans a history for a situation, because the history may depend on the available money. */
 export type Plan = (situation: Situation) => readonly Action[]
 
-/** Carries out a history on a world; compares every answer, and in the end every record, with the model. */
+/** Carries out a history on a world, and compares every answer, and finally every record, with the model. */
 export async function runHistory(plan: Plan, agents: readonly number[], options: RunOptions): Promise<RunResult> {
   const startedAtMs = options.system.elapsed()
   options.onStage?.('start', agents.length)
@@ -65,7 +65,7 @@ async function connectAndCarryOut(
   agents: readonly number[],
   options: RunOptions & { startedAtMs: number },
 ): Promise<RunResult> {
-  // The first connection makes the schema and the seeded world; the others find them.
+  // The first connection creates the schema and the seeded world for the others.
   for (const agent of agents.slice(0, 1)) callers.set(agent, await world.connect(agent))
   options.onStep?.(callers.size)
   await connectAll(world, agents.slice(1), callers, options)
@@ -88,10 +88,10 @@ async function closeAll(callers: Map<number, Caller>): Promise<void> {
   await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
 }
 
-/** How long an interrupted run waits for the answers that are under way. */
+/** How long an interrupted run waits for pending answers. */
 const graceMs = 1_000
 
-/** A server that answers no more is not waited for: closing its connection ends the call. */
+/** Closes all connections some time after an interruption, which ends calls to a server that no longer answers. */
 function leaveWhenInterrupted(callers: Map<number, Caller>, { system, signal }: RunOptions) {
   const over = new AbortController()
   const leave = () => {
@@ -109,8 +109,8 @@ function leaveWhenInterrupted(callers: Map<number, Caller>, { system, signal }: 
 }
 
 /**
- * Whether the run was interrupted. Ctrl+C reaches the servers too, perhaps before this process: then a broken
- * connection is no fault.
+ * Returns whether the run was interrupted. Ctrl+C also reaches the servers, perhaps before this process, so a broken
+ * connection may not be an error.
  */
 async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
   await system.sleep(100)
@@ -119,7 +119,7 @@ async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
 
 const noTime: Durations = { startMs: 0, callsMs: 0, finalCheckMs: 0 }
 
-/** The result of a run that found what is wrong, if anything, before its first action. */
+/** Returns the result of a run that ended before its first action, perhaps with a mismatch. */
 export function nothingDone(mismatch?: Mismatch): RunResult {
   return {
     mismatch,
@@ -133,7 +133,7 @@ export function nothingDone(mismatch?: Mismatch): RunResult {
   }
 }
 
-/** Processes start in parallel, but not all at once: the machine may have few cores. */
+/** The number of processes that start at the same time, since the machine may have few cores. */
 const connectedAtOnce = 4
 
 async function connectAll(
@@ -165,7 +165,7 @@ interface Connected {
 interface Progress extends RunResult {
   model: Model
   keyPrefix: string
-  /** The first answer to each key, as it came. */
+  /** The first answer to each key, unchanged. */
   answers: Map<string, string>
   lines: Map<number, string>
 }
@@ -203,7 +203,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
   return progress
 }
 
-/** The model must know the money there is at the start; on a new world it must be the seeded one. */
+/** Checks that a new world has the seeded balances, which the model starts from. */
 function otherStart(start: Start): Mismatch | undefined {
   const [expected, actual] = [seededStart, start].map(({ own, customer }) => JSON.stringify([own, customer]))
   if (expected === undefined || actual === undefined || expected === actual) return undefined
@@ -218,7 +218,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   const { situation, options, callers } = run
   const { system } = options
   const prediction = progress.model.apply(action)
-  // The action that made its subject was left out of this history.
+  // The action that created its subject was left out of this history.
   if (prediction === undefined) return
   const input = argumentsOf(action, { idOf: situation.reader.idOf, keyPrefix: progress.keyPrefix })
   const startedAt = system.elapsed()
@@ -242,7 +242,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   options.onStep?.(progress.done.length)
 }
 
-/** An answer that nothing could be made of, such as one without attributes, is a finding too. */
+/** Records an answer that could not be read, such as one without attributes, as a mismatch. */
 function brokeOff(progress: Progress, action: Action, error: unknown): void {
   progress.done.push(action)
   const what = 'The answer could not be compared.'
@@ -284,7 +284,7 @@ function judge(
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)
-  // The parts that differ are none that the model looks at, such as an id, a timestamp or a support id.
+  // The difference is in a part that the model does not check, such as an id, a timestamp or a support id.
   if (prediction.replayed && answers.get(key) !== text) {
     return { action, what: 'The same key did not bring the identical answer.', expected, actual, about: [] }
   }

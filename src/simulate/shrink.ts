@@ -7,14 +7,14 @@ export interface Attempt<F> {
 }
 
 interface ShrinkLimits {
-  /** Runs of a shortened history. */
+  /** The limit of runs with a shortened history. */
   tries: number
-  /** False once no more time is left. */
+  /** Returns false once no time is left. */
   mayGoOn: () => boolean
 }
 
 /**
- * The shortest part of a failing history found that still fails: first guesses of what belongs together, then delta
+ * Finds a short part of a failing history that still fails. It first tries the actions on related records, then delta
  * debugging (Zeller and Hildebrandt, 2002), which leaves out ever smaller chunks. Every try is a run on a new world.
  */
 export async function shrink<F>(
@@ -33,7 +33,7 @@ export async function shrink<F>(
     best = failed
     return true
   }
-  // Most failures are of one card, whoever used it; then thousands of actions become ten in one try.
+  // Most failures concern one card, so a single try often reduces thousands of actions to ten.
   const last = best.history.at(-1)
   const names = about.length > 0 ? about : last === undefined ? [] : namesIn(last)
   await attempt(related(best.history, names))
@@ -56,14 +56,14 @@ async function leaveOutOne(
   size: number,
   attempt: (history: readonly Action[]) => Promise<boolean>,
 ): Promise<boolean> {
-  // Actions are left out from the front: the last one is the one that failed.
+  // Actions are left out from the front, since the last one failed.
   for (let from = 0; from < history.length; from += size) {
     if (await attempt([...history.slice(0, from), ...history.slice(from + size)])) return true
   }
   return false
 }
 
-/** The actions on the same cards, card transactions and keys, and all clock jumps. */
+/** Selects the actions on the same cards, card transactions and keys, and all clock jumps. */
 function related(history: readonly Action[], about: readonly string[]): Action[] {
   const names = new Set(about)
   for (let before = -1; before !== names.size; ) {

@@ -10,7 +10,7 @@ import type { RunOptions, Situation, Target } from './world.ts'
 
 export interface SimulationOptions {
   target: Target
-  /** The target in words, for the report. */
+  /** A description of the target, for the report. */
   where: string
   system: System
   agents: number
@@ -18,7 +18,7 @@ export interface SimulationOptions {
   purchases: number
   seed: string
   clockJumps: boolean
-  /** Requests and calls fail on purpose, where the world is the run's own. */
+  /** Whether to inject failures, if the world is only used by this run. */
   faults: boolean
   concurrency: number
   signal?: AbortSignal | undefined
@@ -27,7 +27,7 @@ export interface SimulationOptions {
 }
 
 export interface SimulationResult {
-  /** 0: all was as predicted; 1: something was not; 130: interrupted (128 and SIGINT, as shells count). */
+  /** 0: everything was as predicted; 1: something was not; 130: interrupted (128 and SIGINT, as shells count). */
   exitCode: 0 | 1 | 130
   summary: Summary
   /** The summary, for people. */
@@ -38,11 +38,11 @@ export interface SimulationResult {
   history: readonly Action[]
 }
 
-/** For the shortening of a failing history. */
+/** The limits for shortening a failing history. */
 const mostTries = 200
 const longestShrinkMs = 60_000
 
-/** Plans a run by its seed, carries it out, and shortens the history when something was not as predicted. */
+/** Plans a run from its seed, carries it out, and shortens the history if something was not as predicted. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { system, target, concurrency, signal } = options
   const agents = Array.from({ length: options.agents }, (_, index) => index + 1)
@@ -63,7 +63,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   return { exitCode: 1, summary: failed, report, log, mismatch: shrunk.mismatch, history: shrunk.history }
 }
 
-/** A server that could not be started or reached is a finding; what the settings are to blame for is told by itself. */
+/** Returns the result for a server that could not be started or reached. Errors in the settings are thrown instead. */
 function notBegun(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
   return nothingDone({ ...unanswered(error), what: 'The agents could not be connected.' })
@@ -89,7 +89,7 @@ function planFor(
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })
 }
 
-/** A mismatch is reported even where no further run is possible: the disk may be full, or the service gone. */
+/** Shortens the history, unless no further run is possible: the disk may be full, or the service gone. */
 async function shortenIfPossible(options: SimulationOptions, result: RunResult, mismatch: Mismatch): Promise<Shrunk> {
   try {
     return await shorten(options, result, mismatch)
@@ -102,7 +102,7 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
   const { target, system, concurrency, signal } = options
   const found: Attempt<Mismatch> = { history: done, failure: mismatch }
   if (done.length === 0) return { history: done, mismatch, tries: 0, again: 'yes' }
-  // On a database that is not this run's own, every try would move more of somebody's money.
+  // On a shared database, every try would move more of somebody's money.
   if (!target.isolated) return { history: done, mismatch, tries: 0, again: 'untried' }
   let again: Shrunk['again'] = 'no'
   const startedAt = system.elapsed()

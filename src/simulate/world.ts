@@ -6,16 +6,16 @@ import { createReader, type Reader, type ToolAnswer } from './reader.ts'
 
 /** One MCP connection of a simulated agent. */
 export interface Caller {
-  /** Rejects only when no answer came. */
+  /** Calls a tool. Rejects only if no answer comes. */
   call(tool: string, input: Record<string, unknown>): Promise<ToolAnswer>
   close(): Promise<void>
 }
 
 /** A payments service to simulate on, and the way to connect to it. */
 export interface World {
-  /** @param agent from 1 */
+  /** Connects an agent. @param agent the number of the agent, from 1 */
   connect(agent: number): Promise<Caller>
-  /** The run that the agent's requests name, so that faults affect them alone. Absent if no faults can be set. */
+  /** Returns the instance id of the agent's requests, so that faults only affect them. Absent if no faults can be set. */
   instanceIdOf?(agent: number): string
   /** Closes the world, after every caller was closed. */
   close(): Promise<void>
@@ -23,16 +23,16 @@ export interface World {
 
 export interface Target {
   open(): Promise<World>
-  /** Each opened world is new: seeded, used by nobody else, and gone afterwards. */
+  /** Whether each opened world is new, seeded, used by nobody else, and deleted afterwards. */
   isolated: boolean
 }
 
 export interface RunOptions {
   target: Target
   system: System
-  /** How many agents may have a call outstanding. From 2 on, the history must have been planned for any order. */
+  /** The number of agents that may have a pending call. With more than 1, the history must be planned for any order. */
   concurrency: number
-  /** The seed of what fails on purpose; undefined: nothing does. */
+  /** The seed of the injected failures; undefined for none. */
   faults: string | undefined
   signal?: AbortSignal | undefined
   /** Called when a stage with this many steps begins, and after steps of it. */
@@ -40,7 +40,7 @@ export interface RunOptions {
   onStep?: ((done: number) => void) | undefined
 }
 
-/** The slow stages, in order: connecting the agents, making their calls, reading everything once more. */
+/** The slow stages, in order: connecting the agents, making their calls, the final check, shortening. */
 export type Stage = 'start' | 'calls' | 'final check' | 'shortening'
 
 /** The state that a run finds before its first action. */
@@ -55,7 +55,7 @@ export const seededStart: Start = {
   customer: { available: 100_000, total: 100_000 },
 }
 
-/** Reads the world's wallets, customer and clock. Throws ConfigError where it can't be simulated on. */
+/** Reads the world's wallets, customer and clock. @throws ConfigError if the world cannot be used for simulation */
 export async function inspect(caller: Caller, ordered: boolean): Promise<Situation> {
   const { actorType, partyId } = (await read(caller, 'whoami')).attributes ?? {}
   if (actorType !== 'agent') {

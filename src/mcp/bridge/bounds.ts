@@ -10,7 +10,7 @@ const carriageReturn = 0x0d
 interface Reader {
   /** Resolves once the host has taken all earlier messages. */
   ready(): Promise<void>
-  /** Called once, with the reason in words, if the answer is too large. */
+  /** Reports once, with the reason in words, that the answer is too large. */
   exceeded(reason: string): void
 }
 

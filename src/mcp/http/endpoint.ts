@@ -89,7 +89,10 @@ export class McpEndpoint {
     this.#announcer = new Announcer({ sessions, modern, store, changes, authorize, system, limits, log })
   }
 
-  /** @param arriving Counts the body while it arrives; undefined if the body is already in this process's memory. */
+  /**
+   * Answers a request.
+   * @param arriving Counts the body while it arrives; undefined if the body is already in this process's memory.
+   */
   async fetch(request: Request, arriving?: ArrivingBody): Promise<Response> {
     const { allowsOrigin, log } = this.#dependencies
     const origin = request.headers.get('origin')

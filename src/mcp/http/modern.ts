@@ -23,7 +23,7 @@ interface ModernEraOptions {
   createServer: (context: HostContext) => Server
   limits: Limits
   log: Log
-  /** Awaited before a subscription of the party begins. */
+  /** Prepares for a subscription of the party. It is awaited before the subscription begins. */
   begin(partyId: string): Promise<void>
 }
 

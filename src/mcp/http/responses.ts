@@ -55,7 +55,10 @@ export const rpc = {
   noSession: -32001,
 } as const
 
-/** Always answers the same bytes, so as not to reveal whether the session belongs to another principal. */
+/**
+ * Returns the refusal of an unknown session. It always has the same bytes, so as not to reveal whether the session
+ * belongs to another principal.
+ */
 export function sessionNotFound(): Response {
   return refused({
     status: 404,

@@ -48,7 +48,7 @@ export async function callTool(
   return refuse(known, { ...done, ms: dependencies.system.elapsed() - beganAtMs })
 }
 
-/** @throws {ProtocolError} */
+/** Finds the operation of a call. @throws {ProtocolError} if there is none */
 function find(call: Arrived): Known {
   const { dependencies, name } = call
   const operation = operationNamed(dependencies.choice, name)

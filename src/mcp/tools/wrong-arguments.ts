@@ -30,7 +30,7 @@ export function together(first: WrongArguments, others: readonly WrongArguments[
 /** The most mistakes to list; a model with more should read the tool's schema. */
 const mostTold = 8
 
-/** @param known the names of the arguments that the tool takes */
+/** Describes the wrong arguments of a call. @param known the names of the arguments that the tool takes */
 export function wrongArgumentsOf(
   dependencies: Dependencies,
   operation: OperationDefinition,

@@ -17,11 +17,11 @@ export interface Told extends About {
 
 /** The names that people and reports use for the parties of a trial. */
 export interface Names {
-  /** The party's name in the world, or its own name if the world has none. */
+  /** Returns the party's name in the world, or its own name if the world has none. */
   party(id: string): string
-  /** The party's handle, or its name if it has none. */
+  /** Returns the party's handle, or its name if it has none. */
   payee(id: string): string
-  /** The name of a shop. */
+  /** Returns the name of a shop. */
   shop(id: string): string
 }
 
@@ -39,7 +39,7 @@ export interface Description<Row> {
   what: EffectKind
   /** Columns that only follow other tables or the clock. */
   ignored?: readonly (keyof Row)[]
-  /** The subject of a record. Default for the party: the column `partyId`. */
+  /** Returns the subject of a record. Default for the party: the column `partyId`. */
   about?(row: Row, telling: Telling): About
   /** Describes the record, such as "a webhook to https://…". */
   noun(row: Row, telling: Telling): string

@@ -10,10 +10,9 @@ export interface PlanOptions {
   purchases: number
   clockJumps: boolean
   /**
-   * true: agents take turns, in an order that the seed decides; what one does may change what the next one is answered.
-   * false: the calls of different agents may arrive in any order. So that every answer can still be predicted, each
-   * keeps to its own records and keys, and all purchases together stay within the money there is; the
-   * clock stands.
+   * true: agents take turns, in an order drawn from the seed, and may affect each other's answers. false: calls of
+   * different agents may arrive in any order. To keep answers predictable, each agent then uses only its own records
+   * and keys, all purchases together stay within the available money, and the clock stands still.
    */
   ordered: boolean
   start: Start
@@ -27,11 +26,11 @@ export interface AgentState {
   number: number
   /** How many cards it has issued. */
   issued: number
-  /** The cards that it still means to do something with. */
+  /** The cards that it will still use. */
   open: { card: string; purchase: string | undefined; unresolved: boolean; steps: number }[]
   /** The names of the cards and card transactions that it is done with. */
   closed: string[]
-  /** The calls that it made with a key that it chose. */
+  /** Its calls with an explicit key. */
   keyed: Action[]
 }
 
@@ -57,17 +56,17 @@ export function maybeKey({ random, names }: Pick<Context, 'random' | 'names'>): 
   return random.chance(50) ? { key: names('key') } : {}
 }
 
-/** Returns all the money of a party at the start. */
+/** Returns a party's initial money. */
 export function balanceOf({ start }: PlanOptions, party: PartyName): number {
   return Math.max(1, start[party]?.total ?? 0)
 }
 
-/** Cents below the bound of a request, and more than there can ever be in a run. */
+/** An amount below the limit of a request, but more than a run ever has. */
 const farTooMuch = 80_000_000
 
 /**
- * Returns more than the wallet has in any order of calls, so that a purchase of it is declined. Undefined where the
- * wallet is so full that no amount is sure to be.
+ * Returns an amount that the wallet cannot have in any order of calls, so that a purchase is declined. Undefined if the
+ * wallet has too much money for that.
  */
 export function neverThere(options: PlanOptions, party: PartyName): number | undefined {
   return balanceOf(options, party) < farTooMuch / 2 ? farTooMuch : undefined

@@ -2,7 +2,7 @@ import type { Tool } from '../action.ts'
 import { type Choice, type Context, type NamedKind, seededParty } from './agent.ts'
 import { amountFor, authorize, wrongMove } from './cards.ts'
 
-/** An action besides what is in hand; undefined where there is nothing to act on. */
+/** Chooses an action besides the open cards; undefined if there is nothing to act on. */
 export function lookAside(context: Context): Choice | undefined {
   const { random, agent, model, neighbours, options } = context
   const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
@@ -28,8 +28,8 @@ export function lookAside(context: Context): Choice | undefined {
 }
 
 /**
- * Returns the same call with the same key. If the first call's record is gone, this is a new call, so its record
- * needs a new name.
+ * Returns the same call with the same key. If the first call's idempotency record has expired, this is a new call, so
+ * the record it creates needs a new name.
  */
 function repeated({ names }: Context, earlier: Choice): Choice {
   if (earlier.makes === undefined) return earlier
@@ -44,7 +44,7 @@ const others: Partial<Record<Tool, Tool>> = {
   unfreeze_agent_card: 'freeze_agent_card',
 }
 
-/** Another request with the same key, or, on the other party, a request of its own; undefined where there is none. */
+/** Changes a request under the same key, or sends it to the other party; undefined if there is no such change. */
 function altered(context: Context, earlier: Choice): Choice | undefined {
   const { random, options } = context
   const again = repeated(context, earlier)

@@ -7,11 +7,11 @@ type Open = AgentState['open'][number]
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
 /**
- * The second card is left unresolved, and then one in so many: each costs the second that the MCP server waits before
- * it repeats.
+ * The second card is left unresolved, and then one in so many: for each, the MCP server waits a second before it
+ * repeats the call.
  */
 const unresolvedEvery = 250
-/** The number of calls after which a card is left alone, in any state. */
+/** The number of calls after which a card is no longer used, whatever its state. */
 const mostStepsPerCard = 14
 
 export function issue(context: Context): Choice {
@@ -21,7 +21,7 @@ export function issue(context: Context): Choice {
   const card = names('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // More than there is, or can be: an authorization of it is declined for want of funds.
+  // More than the wallet has, so an authorization is declined for insufficient funds.
   const much = options.ordered ? balanceOf(options, party) * 2 : neverThere(options, party)
   const huge = random.chance(8) && much !== undefined
   const maximum = huge ? much + random.int(1, 1000) : random.int(1, budget[party])
@@ -41,7 +41,7 @@ export function proceed(context: Context, open: Open): Choice {
   return choice
 }
 
-/** The card has not made its purchase yet, as far as the agent knows. */
+/** Chooses a call for a card that has not made its purchase yet, as far as the agent knows. */
 function buy(context: Context, open: Open, card: ModelCard): Choice {
   const { random, agent, model } = context
   const { name, party } = card
@@ -56,7 +56,7 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
   if (open.unresolved) choice.merchant = unresolvedMerchant
   open.unresolved = false
   const approved = !card.used && model.nowMs() < card.expiresAtMs && amount <= card.maximum
-  // A declined attempt is tried again until the agent gives up.
+  // The agent retries a declined attempt until it gives up.
   if (approved && amount <= model.balance(party).available) open.purchase = choice.makes
   else if (random.chance(model.nowMs() < card.expiresAtMs ? 30 : 80)) close(agent, open)
   return choice
@@ -91,7 +91,7 @@ export function authorize(context: Context, card: ModelCard, amount: number, key
   }
 }
 
-/** The purchase is approved. */
+/** Chooses a call for a card with an approved purchase. */
 function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTransaction): Choice {
   const { random, agent } = context
   const { name: subject, party, amount } = purchase
@@ -99,7 +99,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   if (random.chance(6)) return authorize(context, card, amountFor(context, card), true)
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
-    // A purchase that takes nearly all the money is not kept: the other agents could buy nothing any more.
+    // A purchase of nearly all the money is not captured, or the other agents could no longer buy anything.
     const large = amount > context.budget[party] * 2
     const what = random.weighted({
       all: large ? 0 : 30,
@@ -148,7 +148,7 @@ const moves = [
   'simulate_card_refund',
 ] as const
 
-/** One of the four simulations, whatever the card's state: most of them are refused. */
+/** Chooses one of the four simulations regardless of the card's state. Most of them are refused. */
 export function wrongMove(context: Context, transaction: ModelTransaction): Choice {
   const { random } = context
   const tool = random.pick(moves)
@@ -161,7 +161,7 @@ function look({ random }: Context, card: ModelCard, transaction: string): Choice
   return { tool, party: card.party, subject: tool === 'get_card_transaction' ? transaction : card.name }
 }
 
-/** A frozen card refuses its purchase until it is unfrozen. */
+/** Chooses a call for a frozen card, which refuses purchases until it is unfrozen. */
 function thaw(context: Context, card: ModelCard): Choice {
   const { name: subject, party } = card
   const what = context.random.weighted({ unfreeze: 65, freeze: 10, authorize: 15, read: 10 })

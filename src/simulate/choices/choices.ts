@@ -3,10 +3,10 @@ import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
 import { lookAside } from './aside.ts'
 import { issue, proceed } from './cards.ts'
 
-/** Cards that one agent has in hand at a time. */
+/** The limit of open cards for each agent. */
 const mostOpen = 4
 
-/** Chooses what the agent does next: mostly something with a card in hand, sometimes a repeat, a mistake or a look around. */
+/** Chooses an agent's next action: mostly with an open card, sometimes a repeat, a mistake or a read. */
 export function chooseAction(
   agent: AgentState,
   random: Random,

@@ -14,7 +14,7 @@ import {
 } from './state.ts'
 
 const hourMs = 60 * 60 * 1000
-/** How long an authorization waits for its capture. */
+/** How long a hold lasts without a capture. */
 const holdHours = 7 * 24
 const defaultMinutes = 60
 
@@ -83,7 +83,7 @@ function authorize(state: State, action: Action, card: ModelCard): Facts {
   return transactionFacts(purchase)
 }
 
-/** The first reason to decline that applies (docs/service.md#card-declines). */
+/** Returns the first applicable reason to decline (docs/service.md#card-declines). */
 function declineOf(card: ModelCard, amount: number, available: number, nowMs: number): string | null {
   if (nowMs >= card.expiresAtMs) return 'single_use_card_expired'
   if (card.used) return 'single_use_card_used'
@@ -131,14 +131,14 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   return transactionFacts(made)
 }
 
-/** Only an active card freezes, only a frozen one unfreezes (docs/service.md#frozen-cards). */
+/** Freezes an active card, or unfreezes a frozen one (docs/service.md#frozen-cards). */
 function turn(state: State, card: ModelCard, from: 'active' | 'frozen'): Facts {
   if (cardFacts(state, card).status !== from) return conflict
   card.frozen = !card.frozen
   return cardFacts(state, card)
 }
 
-/** A hold that nobody captures lapses (docs/service.md#holds). */
+/** Lets expired holds lapse (docs/service.md#holds). */
 export function lapseHolds(state: State): void {
   for (const purchase of state.onHold) {
     if (purchase.holdExpiresAtMs !== null && purchase.holdExpiresAtMs <= state.nowMs) release(state, purchase)

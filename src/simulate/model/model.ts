@@ -15,18 +15,18 @@ import {
 
 export interface Prediction {
   facts: Facts
-  /** The answer must be identical, byte for byte, to the first one with this key. */
+  /** Whether the answer must be identical, byte for byte, to the first one with this key. */
   replayed: boolean
-  /** The service keeps this answer under the key. */
+  /** Whether the service stores this answer under the key. */
   recorded: boolean
 }
 
 /**
- * The specification's rules of card purchases, written from its text alone: it shares no code with the service. Its time
- * passes in clock jumps only, for jumps are so long that a run's own real time decides nothing.
+ * The specification's rules of card purchases, written from its text alone and without code of the service. Its time
+ * only moves in clock jumps, which are so long that a run's real time never matters.
  */
 export interface Model {
-  /** Predicts the answer and makes the change; undefined when what is acted on does not exist in this history. */
+  /** Predicts the answer and applies the change; undefined if the subject does not exist in this history. */
   apply(action: Action): Prediction | undefined
   balance(party: PartyName): Balance
   card(name: string): ModelCard | undefined
@@ -34,7 +34,7 @@ export interface Model {
   transaction(name: string): ModelTransaction | undefined
   transactions(): ModelTransaction[]
   cardFacts(card: ModelCard): CardFacts
-  /** Returns the facts of every record of a party, after the last action; without the balance. */
+  /** Returns the facts of all records of a party after the last action, without the balance. */
   recordsOf(party: PartyName): Facts[]
   walletFacts(party: PartyName): WalletFacts
   nowMs(): number

@@ -6,7 +6,7 @@ export interface Balance {
   total: number
 }
 
-/** The money there is at the start; a target without a connected customer has none of a customer. */
+/** The initial money. It has no customer if the target has no connected customer. */
 export interface Start {
   own: Balance
   customer: Balance | undefined
@@ -55,10 +55,10 @@ export function refused(code: string, status: number, pointer: string | null = n
 
 export const conflict = refused('conflict', 409)
 export const notFound = refused('not_found', 404)
-/** An attribute whose value breaks its rule (docs/service.md#400-or-422). */
+/** Returns the error for an invalid attribute (docs/service.md#400-or-422). */
 export const wrongValue = (field: string) => refused('invalid_value', 422, `/data/attributes/${field}`)
 
-/** A page of records, by name: within one millisecond the service's own order is open. */
+/** Returns a page of records ordered by name, since the service's order within a millisecond is undefined. */
 export function pageOf(items: Facts[]): Facts {
   const nameOf = (facts: Facts) => ('name' in facts ? facts.name : '')
   return { type: 'page', items: items.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)) }
