@@ -16,6 +16,7 @@ export function createActions(host, onRest) {
   let open = { call: '', idempotencyKey: '' }
 
   /**
+   * Runs an action, during which all buttons rest.
    * @param {HTMLButtonElement} button
    * @param {string} doing the button's text while the action runs
    * @param {() => Promise<void>} work
@@ -72,7 +73,10 @@ export function tell(problem) {
   write('problem', problem)
 }
 
-/** @param {boolean} resting */
+/**
+ * Disables all buttons while an action runs.
+ * @param {boolean} resting
+ */
 function rest(resting) {
   for (const button of document.querySelectorAll('button')) button.ariaDisabled = resting ? 'true' : null
 }
@@ -87,7 +91,10 @@ export function hide(element) {
   element.hidden = true
 }
 
-/** @param {string} text */
+/**
+ * Ends a text with a full stop.
+ * @param {string} text
+ */
 function sentence(text) {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }

@@ -27,6 +27,7 @@ amount.input.addEventListener('keydown', ({ key }) => {
 })
 
 /**
+ * Returns the data to show before anything else is read.
  * @param {Card} answered
  * @returns {Shown}
  */
@@ -35,6 +36,7 @@ function atOnce(answered) {
 }
 
 /**
+ * Reads a card and its purchases.
  * @param {string} cardId
  * @returns {Promise<Shown>}
  */
@@ -48,13 +50,17 @@ async function read(cardId) {
   return { card: found, purchases: purchases.reverse() }
 }
 
-/** @param {Shown} shown */
+/**
+ * Returns the pause before the next read; undefined if nothing can change.
+ * @param {Shown} shown
+ */
 function pauseMs({ card: { attributes }, purchases }) {
   const held = purchases.some((purchase) => purchase.attributes.held > 0)
   return held ? 5000 : stateOf(attributes.status).pauseMs
 }
 
 /**
+ * Describes the difference between two states, for screen readers.
  * @param {Shown} before
  * @param {Shown} after
  */
@@ -87,7 +93,10 @@ function stateOf(status) {
   return /** @type {Record<string, CardState>} */ (cardStates)[status] ?? { text: status, tone: 'over' }
 }
 
-/** @param {Shown} shown */
+/**
+ * Renders the card and its purchases.
+ * @param {Shown} shown
+ */
 function render({ card: found, purchases }) {
   card = found
   const { status, merchant, maximumAmount, currency, expiresAt, createdAt, agentId, instanceId } = found.attributes
@@ -116,7 +125,10 @@ function render({ card: found, purchases }) {
   label()
 }
 
-/** @param {Purchase} purchase */
+/**
+ * Creates the list item of a purchase.
+ * @param {Purchase} purchase
+ */
 function purchaseItem({ attributes }) {
   const time = make('time', timeIn(attributes.createdAt, frame.host.context().timeZone))
   time.setAttribute('datetime', attributes.createdAt)

@@ -13,7 +13,10 @@ export function createAmount() {
 
   return {
     input,
-    /** @param {{ offeredCents: number, mostCents: number, currency: string, hint: string }} options */
+    /**
+     * Offers an amount, unless it was offered before.
+     * @param {{ offeredCents: number, mostCents: number, currency: string, hint: string }} options
+     */
     offer({ offeredCents, mostCents, hint, ...options }) {
       most = mostCents
       currency = options.currency

@@ -51,6 +51,7 @@ export function dataOf(result) {
 }
 
 /**
+ * Creates the refusal for an error of a tool, with advice.
  * @param {{ code?: unknown, status?: unknown, detail?: unknown, idempotencyKey?: unknown } | undefined} error
  * @param {string} text
  */
@@ -67,7 +68,10 @@ function refusalOf(error, text) {
 /** The advice when the outcome is unknown: the next press sends the same key. */
 export const again = 'Press the button again. Nothing is done twice.'
 
-/** @param {string} text */
+/**
+ * Parses JSON. Returns undefined for other texts.
+ * @param {string} text
+ */
 function jsonOf(text) {
   try {
     return JSON.parse(text)

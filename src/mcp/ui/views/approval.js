@@ -41,6 +41,7 @@ deny.addEventListener('click', () =>
 )
 
 /**
+ * Returns the data to show before anything else is read.
  * @param {Approval} answered
  * @returns {Shown}
  */
@@ -49,6 +50,7 @@ function atOnce(answered) {
 }
 
 /**
+ * Reads an approval and its payment.
  * @param {string} approvalId
  * @returns {Promise<Shown>}
  */
@@ -59,7 +61,10 @@ async function read(approvalId) {
   return { approval: found, payee: known.payee, note: known.note }
 }
 
-/** @param {Approval} approval */
+/**
+ * Describes the account that a wire pays; an empty text for other payments.
+ * @param {Approval} approval
+ */
 function wiredTo({ attributes: { wire } }) {
   return wire === null ? '' : `${wire.beneficiaryName}, account ${wire.accountDisplayMask}`
 }
@@ -83,12 +88,16 @@ async function paymentOf(found) {
   }
 }
 
-/** @param {Shown} shown */
+/**
+ * Returns the pause before the next read; undefined if nothing can change.
+ * @param {Shown} shown
+ */
 function pauseMs({ approval: { attributes } }) {
   return attributes.status === 'pending' ? 5000 : undefined
 }
 
 /**
+ * Describes the difference between two states, for screen readers.
  * @param {Shown} before
  * @param {Shown} after
  */
@@ -104,7 +113,10 @@ const approvalStates = /** @type {Record<string, { text: string, tone: string }>
   canceled: { text: 'Canceled', tone: 'over' },
 })
 
-/** @param {Shown} shown */
+/**
+ * Renders the approval.
+ * @param {Shown} shown
+ */
 function render({ approval: found, payee, note }) {
   approval = found
   const { status, payment, reasons, customer, target, denialReason, createdAt, resolvedAt } = found.attributes
@@ -143,13 +155,19 @@ const limitWords = /** @type {Record<string, string>} */ ({
   monthlyAmount: 'The limit for a month is',
 })
 
-/** @param {Reason} reason */
+/**
+ * Describes the exceeded limit.
+ * @param {Reason} reason
+ */
 function reasonWords({ limitType, limitAmount, actualAmount, currency }) {
   const limit = `${limitWords[limitType] ?? `The limit ${limitType} is`} ${money(limitAmount, currency)}`
   return `${limit}; with this payment it is ${money(actualAmount, currency)}.`
 }
 
-/** @param {ApprovalAttributes} approval */
+/**
+ * Describes who initiated the payment.
+ * @param {ApprovalAttributes} approval
+ */
 function askedBy({ initiator }) {
   if (initiator === null) return null
   const { actorType, agent } = initiator
@@ -165,6 +183,7 @@ const actorWords = /** @type {Record<string, string>} */ ({
 })
 
 /**
+ * Sends the decision.
  * @param {HTMLButtonElement} button
  * @param {string} doing
  * @param {string} tool

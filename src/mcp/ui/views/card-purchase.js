@@ -44,12 +44,18 @@ amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') (buttons.capture.hidden ? buttons.refund : buttons.capture).click()
 })
 
-/** @param {Purchase} transaction */
+/**
+ * Returns the id of the purchase, also for a refund of it.
+ * @param {Purchase} transaction
+ */
 function idOf({ id, attributes, relationships }) {
   return attributes.kind === 'refund' ? (relationships.purchase.data?.id ?? id) : id
 }
 
-/** @param {Purchase} transaction */
+/**
+ * Returns the data to show before anything else is read.
+ * @param {Purchase} transaction
+ */
 function atOnce(transaction) {
   const tool = frame.host.context().toolInfo?.tool.name
   if (tool === 'simulate_card_reversal' || tool === 'simulate_card_expiration') {
@@ -61,6 +67,7 @@ function atOnce(transaction) {
 }
 
 /**
+ * Reads a purchase with its card and refunds.
  * @param {string} cardTransactionId
  * @returns {Promise<Story>}
  */
@@ -75,6 +82,7 @@ async function read(cardTransactionId) {
 }
 
 /**
+ * Reads the refunds of a purchase, again only if their sum changed.
  * @param {Purchase} purchase
  * @param {string} cardId
  */
@@ -89,13 +97,17 @@ async function refundsOf({ id: purchaseId, attributes: { refunded: cents } }, ca
   return list
 }
 
-/** @param {Story} shown */
+/**
+ * Returns the pause before the next read; undefined if nothing can change.
+ * @param {Story} shown
+ */
 function pauseMs({ purchase: { attributes } }) {
   if (attributes.status === 'authorized') return 3000
   return attributes.captured > attributes.refunded ? 10_000 : undefined
 }
 
 /**
+ * Describes the difference between two states, for screen readers.
  * @param {Story} before
  * @param {Story} after
  */
@@ -109,7 +121,10 @@ function news({ purchase: before }, { purchase: { attributes } }) {
   return `${purchaseState(attributes).text}: ${amounts.join(', ')}, refunded ${money(refunded, currency)}.`
 }
 
-/** @param {Story} shown */
+/**
+ * Renders the purchase.
+ * @param {Story} shown
+ */
 function render(shown) {
   story = shown
   const { purchase, card } = shown
@@ -135,7 +150,10 @@ function render(shown) {
   renderActions(attributes)
 }
 
-/** @param {Purchase['attributes']} purchase */
+/**
+ * Renders the simulations that the status allows.
+ * @param {Purchase['attributes']} purchase
+ */
 function renderActions({ status, amount: cents, captured, refunded, currency }) {
   const open = status === 'authorized'
   const mostCents = open ? cents : captured - refunded
@@ -158,6 +176,7 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
 }
 
 /**
+ * Shows or hides an element.
  * @param {HTMLElement} element
  * @param {boolean} offered
  */
@@ -177,6 +196,7 @@ function label() {
 }
 
 /**
+ * Simulates a capture or a refund of the entered amount.
  * @param {HTMLButtonElement} button
  * @param {string} doing
  * @param {'simulate_card_capture' | 'simulate_card_refund'} tool
@@ -190,6 +210,7 @@ function move(button, doing, tool) {
 }
 
 /**
+ * Simulates the end of the hold.
  * @param {HTMLButtonElement} button
  * @param {string} doing
  * @param {'simulate_card_reversal' | 'simulate_card_expiration'} tool
@@ -251,7 +272,10 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
   return events
 }
 
-/** @param {Event} event */
+/**
+ * Creates the list item of an event.
+ * @param {Event} event
+ */
 function eventItem({ title, detail, at, tone, cause }) {
   const parts = [make('strong', title)]
   if (at) {

@@ -111,7 +111,10 @@ export function timeIn(timestamp, timeZone) {
   return new Intl.DateTimeFormat('en-US', { ...style, ...zone }).format(new Date(timestamp))
 }
 
-/** @param {string} timeZone */
+/**
+ * Returns whether the browser knows a time zone.
+ * @param {string} timeZone
+ */
 function knownZone(timeZone) {
   try {
     return Boolean(new Intl.DateTimeFormat('en-US', { timeZone }))

@@ -114,7 +114,10 @@ export class Frame {
     })
   }
 
-  /** @param {import('./answers.js').ToolResult} result */
+  /**
+   * Shows the result of a tool, if it is of this view.
+   * @param {import('./answers.js').ToolResult} result
+   */
   async #take(result) {
     const data = dataOf(result)
     if (data?.type !== this.#view.type) return
@@ -133,7 +136,10 @@ export class Frame {
     return at === this.#looks && this.#show(read)
   }
 
-  /** @param {Shown} after */
+  /**
+   * Renders a new state, and announces the difference. Returns whether there was one.
+   * @param {Shown} after
+   */
   #show(after) {
     const before = this.#shown
     this.#shown = after
@@ -143,7 +149,10 @@ export class Frame {
     return news !== ''
   }
 
-  /** @param {unknown} error */
+  /**
+   * Shows why something was refused.
+   * @param {unknown} error
+   */
   #explain(error) {
     if (!(error instanceof Refusal)) throw error
     if (this.#shown === undefined) write('title', 'Nothing to show')

@@ -50,7 +50,10 @@ export function connectHost(listener) {
     }
   })
 
-  /** @param {HostContext} changes */
+  /**
+   * Applies changes of the host context.
+   * @param {HostContext} changes
+   */
   function take(changes) {
     context = { ...context, ...changes }
     wear(context)
@@ -91,6 +94,7 @@ function createRequests(send) {
   let sent = 0
   return {
     /**
+     * Sends a request to the host, and resolves with its result.
      * @param {string} method
      * @param {object} params
      * @returns {Promise<any>}
@@ -111,6 +115,7 @@ function createRequests(send) {
         send({ id, method, params })
       }),
     /**
+     * Settles the request with this id.
      * @param {number} id
      * @param {{ result?: any, error?: { code?: number, message?: string } }} data
      */
@@ -121,7 +126,10 @@ function createRequests(send) {
 /** The JSON-RPC codes for an unknown method or tool. */
 const unknown = [-32601, -32602]
 
-/** @param {{ code?: number, message?: string }} error */
+/**
+ * Creates the refusal for an error of the host.
+ * @param {{ code?: number, message?: string }} error
+ */
 function failed({ code = 0, message = 'no reason' }) {
   if (unknown.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
   // The host's own time limit may have expired after the call reached the server.
@@ -138,7 +146,10 @@ const worn = /** @type {const} */ ({
   '--faint': '--color-border-secondary',
 })
 
-/** @param {HostContext} context */
+/**
+ * Applies the host's theme.
+ * @param {HostContext} context
+ */
 function wear({ theme, styles }) {
   const root = document.documentElement
   if (theme === 'light' || theme === 'dark') root.dataset.theme = theme
@@ -148,7 +159,10 @@ function wear({ theme, styles }) {
   root.style.setProperty('--font', variables['--font-sans'] ?? '')
 }
 
-/** @param {(message: object) => void} send */
+/**
+ * Notifies the host of the size of the view, now and after each change.
+ * @param {(message: object) => void} send
+ */
 function tellSize(send) {
   const tell = () => {
     const height = Math.ceil(document.body.getBoundingClientRect().height)

@@ -13,7 +13,7 @@ export class DeclinesByAddress {
     this.#tries = new Tries(system, declinesWaitMs)
   }
 
-  /** @throws 429 `rate_limited` for an address with too many declines. */
+  /** Refuses an address with too many declines. @throws 429 `rate_limited` */
   requireFew(address: string | undefined): void {
     if (address === undefined) return
     const { tries, leftMs } = this.#tries.of(address)

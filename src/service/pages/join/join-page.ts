@@ -46,9 +46,12 @@ export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
   /** Returns whether a form is current. Check this before hashing a password, which is slow. */
   isShown(token: string, formToken: string): Promise<boolean>
-  /** @throws 403 for a form from another page, 409 if the address already signs in to an account. */
+  /**
+   * Accepts an invitation.
+   * @throws 403 for a form from another page, 409 if the address already signs in to an account.
+   */
   accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
-  /** @throws 403 for a form from another page, or for another user's invitation. */
+  /** Declines an invitation. @throws 403 for a form from another page, or for another user's invitation. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
 

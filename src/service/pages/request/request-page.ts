@@ -76,6 +76,7 @@ export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
   /**
+   * Pays a request by card.
    * @throws 403 for a form from another page, or if the payer answers for itself; 409 if the request cannot be paid;
    * 422 on a field of the card; 429.
    */
@@ -159,7 +160,10 @@ async function payAs(
   return { ...paid, acts: inOrder([...paid.acts, ...own]) }
 }
 
-/** @throws 403 `forbidden` if the payer answers for itself and the visitor is not one of its users. */
+/**
+ * Returns the user who answers for the payer, if any.
+ * @throws 403 `forbidden` if the payer answers for itself and the visitor is not one of its users.
+ */
 async function requireAnswerer(
   { tx }: ChangeContext,
   { payerPartyId }: PaymentRequestRow,

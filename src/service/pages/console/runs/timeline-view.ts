@@ -80,7 +80,10 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
   return html`<p><a href="${onward}" data-more>${isOldestFirst ? 'Newer' : 'Older'} entries</a></p>`
 }
 
-/** @param shown.between The text between this entry and the next one: it moves with this entry. */
+/**
+ * Renders the row of an entry.
+ * @param shown.between The text between this entry and the next one: it moves with this entry.
+ */
 function entryRow(
   runId: string,
   entry: EntrySeen,

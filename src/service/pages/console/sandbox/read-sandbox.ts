@@ -87,7 +87,10 @@ export function createSandboxReads(pages: ConsoleDependencies) {
       next: named ? await withRecords(pages, viewer, next) : next.map((event) => ({ ...event, record: null })),
     }
   }
-  /** Any program on this machine can sign in with one click, including the agent under rehearsal. */
+  /**
+   * Returns whether the viewer may manage the sandbox. In a rehearsal a sign-in with one click is not enough, since the
+   * agent could do that too.
+   */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managed = async (viewer: Viewer): Promise<Managed | undefined> => {
     if (!(await mayManage(viewer))) return undefined

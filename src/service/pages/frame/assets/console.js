@@ -22,14 +22,20 @@ const policy = /** @type {Policy} */ (
   }
 )
 
-/** @param {string} text */
+/**
+ * Parses HTML of the console.
+ * @param {string} text
+ */
 function fragmentOf(text) {
   const template = document.createElement('template')
   template.innerHTML = policy.createHTML(text)
   return template.content
 }
 
-/** @param {string} address */
+/**
+ * Fetches a part of the console. Returns undefined if there is none, or after signing out.
+ * @param {string} address
+ */
 async function answerAt(address) {
   const answer = await fetch(address, { headers: { Accept: 'text/html' }, redirect: 'manual' })
   if (answer.ok) return answer
@@ -38,12 +44,16 @@ async function answerAt(address) {
   return undefined
 }
 
-/** @param {string} address */
+/**
+ * Fetches a part of the console as text.
+ * @param {string} address
+ */
 const textAt = async (address) => (await answerAt(address))?.text()
 
 const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-live-state]'))
 
 /**
+ * Shows the state of the live connection.
  * @param {string} text
  * @param {'live' | 'lost'} how
  */
@@ -53,7 +63,10 @@ function say(text, how) {
   state.dataset.liveState = how
 }
 
-/** @param {HTMLElement} part */
+/**
+ * Fetches a part again, and replaces it.
+ * @param {HTMLElement} part
+ */
 async function reload(part) {
   const answer = await answerAt(part.dataset.source ?? '')
   if (answer === undefined) return
@@ -63,6 +76,7 @@ async function reload(part) {
 }
 
 /**
+ * Replaces the content of a part.
  * @param {HTMLElement} part
  * @param {string} text
  */
@@ -71,7 +85,10 @@ function put(part, text) {
   watchMore(part)
 }
 
-/** @param {HTMLElement} list */
+/**
+ * Fetches the newer entries of a list.
+ * @param {HTMLElement} list
+ */
 async function askNewer(list) {
   const address = new URL(list.dataset.newer ?? '', location.href)
   address.searchParams.set('newest', '1')
@@ -80,6 +97,7 @@ async function askNewer(list) {
 }
 
 /**
+ * Adds newer entries to a list.
  * @param {HTMLElement} list
  * @param {string} text
  */
@@ -98,7 +116,10 @@ function addNewer(list, text) {
   list.prepend(...entries)
 }
 
-/** @param {HTMLElement} part */
+/**
+ * Updates a part.
+ * @param {HTMLElement} part
+ */
 function refresh(part) {
   const work = part.dataset.newer === undefined ? reload(part) : askNewer(part)
   // If the server does not respond, the next change triggers another request.
@@ -110,6 +131,7 @@ const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(
 const stale = new Set()
 
 /**
+ * Updates a part after a random delay, once.
  * @param {HTMLElement} part
  * @param {number} inMs
  */
@@ -120,7 +142,10 @@ function refreshSoon(part, inMs) {
   if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * inMs)
 }
 
-/** @param {HTMLElement} part */
+/**
+ * Updates a part that is out of date, if the page is visible.
+ * @param {HTMLElement} part
+ */
 function refreshNow(part) {
   if (document.hidden || !stale.delete(part)) return
   void refresh(part)
@@ -183,7 +208,10 @@ const inSight = new IntersectionObserver(
   { rootMargin: '1200px' },
 )
 
-/** @param {HTMLAnchorElement} link */
+/**
+ * Replaces a link to more entries by those entries.
+ * @param {HTMLAnchorElement} link
+ */
 async function loadMore(link) {
   inSight.unobserve(link)
   const address = new URL(link.href)
@@ -206,7 +234,10 @@ async function loadMore(link) {
   watchMore(document.body)
 }
 
-/** @param {ParentNode} within */
+/**
+ * Watches links to more entries, which load when they come into view.
+ * @param {ParentNode} within
+ */
 function watchMore(within) {
   for (const link of within.querySelectorAll('a[data-more]')) inSight.observe(link)
 }

@@ -37,6 +37,7 @@ function receive({ source, origin, data, ports }) {
 }
 
 /**
+ * Loads the checkout session, and shows its form.
  * @param {string} clientSecret
  * @param {MessagePort} port
  * @param {boolean} summarize
@@ -76,7 +77,10 @@ class Payment {
     this.#isGuest = isGuest
   }
 
-  /** @param {Answer} session */
+  /**
+   * Shows the form, or the outcome if the session has ended.
+   * @param {Answer} session
+   */
   begin(session) {
     if (session.words.state !== 'open') return this.#settle(session)
     form.hidden = false
@@ -114,7 +118,7 @@ class Payment {
     }
   }
 
-  /** @returns {Promise<'again' | 'enough'>} */
+  /** Checks whether the session has ended elsewhere. @returns {Promise<'again' | 'enough'>} */
   async #look() {
     if (!form.isConnected) return 'enough'
     const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
@@ -135,7 +139,10 @@ class Payment {
   }
 }
 
-/** @param {Words} words */
+/**
+ * Fills in the texts of the session.
+ * @param {Words} words
+ */
 function fill(words) {
   for (const id of /** @type {const} */ (['price', 'merchant', 'description', 'schedule', 'agreement'])) {
     byId(id, HTMLElement).textContent = words[id]
@@ -155,7 +162,10 @@ function end(words, detail) {
   showOutcome(words, detail)
 }
 
-/** @param {string} manageToken */
+/**
+ * Adds the link to the page that stops future payments.
+ * @param {string} manageToken
+ */
 function showManageLink(manageToken) {
   const link = Object.assign(document.createElement('a'), {
     href: `/checkout/manage/${manageToken}`,
@@ -168,7 +178,10 @@ function showManageLink(manageToken) {
   byId('outcome', HTMLElement).append(line)
 }
 
-/** @param {unknown} error */
+/**
+ * Shows an error at its field, or above the form.
+ * @param {unknown} error
+ */
 function showProblem(error) {
   const field = error instanceof Refusal && error.field !== undefined && error.field in fields ? error.field : undefined
   if (field === undefined) {
@@ -186,7 +199,10 @@ function clearProblems() {
   for (const input of Object.values(fields)) clearProblem(input)
 }
 
-/** @param {HTMLInputElement} input */
+/**
+ * Removes the error of a field.
+ * @param {HTMLInputElement} input
+ */
 function clearProblem(input) {
   input.removeAttribute('aria-invalid')
   byId(`${input.id}-error`, HTMLElement).textContent = ''
@@ -196,12 +212,18 @@ function typed() {
   return { number: fields.number.value, expiry: fields.expiry.value, cvv: fields.cvv.value }
 }
 
-/** @param {unknown} error */
+/**
+ * Returns the message of an error for the payer.
+ * @param {unknown} error
+ */
 function messageOf(error) {
   return error instanceof Refusal ? error.message : 'Something went wrong. Reload the page and try again.'
 }
 
-/** @param {number} ms */
+/**
+ * Waits for some time.
+ * @param {number} ms
+ */
 function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
@@ -232,7 +254,10 @@ form.addEventListener('click', ({ target }) => {
   payButton.focus()
 })
 
-/** @param {string} number */
+/**
+ * Formats a card number in groups of four digits.
+ * @param {string} number
+ */
 function grouped(number) {
   return number.replace(/\D/g, '').replace(/(\d{4})(?=\d)/g, '$1 ')
 }

@@ -36,7 +36,10 @@
     }
     let mounted = false
     return {
-      /** @param {string | Element} target */
+      /**
+       * Adds the form to an element of the page.
+       * @param {string | Element} target
+       */
       mount(target) {
         const element = typeof target === 'string' ? document.querySelector(target) : target
         if (!(element instanceof Element)) throw new TypeError(`Payments.form: there is no element ${target}.`)
@@ -48,6 +51,7 @@
   }
 
   /**
+   * Creates the frame of the form.
    * @param {string} clientSecret
    * @param {(event: PaymentEvent) => void} onResult
    */

@@ -64,7 +64,7 @@ async function stop() {
   stopButton.disabled = false
 }
 
-/** @returns {Record<string, string>} */
+/** Returns the secret with which the page was opened. @returns {Record<string, string>} */
 function opener() {
   return manageToken === undefined ? { clientSecret } : { manageToken }
 }
@@ -80,6 +80,7 @@ function keepTrue() {
 }
 
 /**
+ * Shows the outcome, unless the session is still open.
  * @param {Words} words
  * @param {string} [detail] replaces the lines of the outcome
  */

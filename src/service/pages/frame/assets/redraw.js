@@ -17,6 +17,7 @@ export function redraw(part, wanted) {
 }
 
 /**
+ * Changes the children of an element to the wanted ones, and keeps those that match.
  * @param {Element} shown
  * @param {Element | DocumentFragment} wanted
  */
@@ -63,6 +64,7 @@ function keyOf(node) {
 }
 
 /**
+ * Changes a node to the wanted one.
  * @param {Node} shown
  * @param {Node} wanted
  */
@@ -74,6 +76,7 @@ function update(shown, wanted) {
 }
 
 /**
+ * Changes the attributes of an element to the wanted ones.
  * @param {Element} shown
  * @param {Element} wanted
  */

@@ -29,6 +29,7 @@ export async function ask(action, attributes) {
 }
 
 /**
+ * Sends a request to the checkout.
  * @param {string} action
  * @param {string} body
  */
