@@ -25,8 +25,8 @@ const numbered = { activity: 'sequence', activityResources: 'sequence', partyHea
 const sequencesPerClone = 10_000
 
 /**
- * Makes a database of about as many rows. A party lives once, and its history is cloned with new ids and earlier times:
- * every other time the same party lives it, and otherwise one of its own. Chains of activity are not sealed anew.
+ * Creates a database with about this many rows. The history of one party is cloned with new ids and earlier times,
+ * alternately for the same party and for a new one. The activity chains are not sealed again.
  */
 export async function growDatabase(url: string, rows: number): Promise<void> {
   const sandbox = await openSandbox(url)

@@ -235,7 +235,7 @@ async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => P
   return best
 }
 
-/** Tells how far a comparison is from the goal; 1 reaches it. */
+/** Returns how far a comparison is from the goal; 1 reaches it. */
 function excess({ ratio }: Compared): number {
   return Math.max(ratio.p50 / goal.p50, ratio.p99 / goal.p99)
 }

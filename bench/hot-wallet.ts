@@ -96,7 +96,10 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
   return rows
 }
 
-/** Asks a server for its health without a pause, in a thread of its own: the one that loads the server would be late for it. */
+/**
+ * Requests the health of a server without a pause, in a separate thread, since the thread that loads the server would
+ * be too slow.
+ */
 if (!isMainThread) {
   for (;;) {
     const askedAt = performance.now()

@@ -44,7 +44,7 @@ async function use({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox
   await client.operations.simulateCardAuthorization({ cardId: data.id, ...purchase })
 }
 
-/** Measures a trial of a scripted agent beside a sandbox that is made anew and asked once. */
+/** Measures a trial of a scripted agent and of a new sandbox that gets one request. */
 export async function measureRehearsals(): Promise<Row[]> {
   const scenarios = await loadScenarios()
   let number = 0
@@ -60,7 +60,7 @@ export async function measureRehearsals(): Promise<Row[]> {
   return [besides(measurement, ours, other, 600)]
 }
 
-/** Returns a row whose goal is of our own figure, in ms. */
+/** Returns a row whose goal applies to our figure, in ms. */
 function besides(measurement: string, ours: number[], other: number[], atMost: number): Row {
   return { ...compare({ measurement, unit: 'ms', ours, other }), ...judged(median(ours), { atMost }, ' ms') }
 }

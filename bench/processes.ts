@@ -183,7 +183,7 @@ export async function preparePrograms(directory: string) {
     startOurs: () => startStdioServer([ours], { ...env, PAYMENTS_RATE_LIMIT, ...fileOf('stdio') }),
     /** A server with one tool that echoes a text, bundled in the same way, with the compile cache. */
     startOneTool: () => startStdioServer([cached], env),
-    /** The same, whose tool keeps a row in a SQLite file of its own. */
+    /** The same, with a tool that writes a row to its own SQLite file. */
     startOneToolDurable: () => startStdioServer([oneTool, join(directory, 'durable.sqlite')], env),
     /** `serve` of this package's bundle, with the agent's key as the bearer. */
     startOursHttp: () => startHttpServer([ours, 'serve'], { env: served, bearer: agentKey }),

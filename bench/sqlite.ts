@@ -31,7 +31,7 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
   }
 }
 
-/** Runs the statements by hand, prepared once; each authorization is a transaction with a commit of its own. */
+/** Runs the statements by hand, prepared once; each authorization is a separate transaction. */
 function openBare(path: string) {
   const database = new DatabaseSync(path)
   // As src/service/store/engine/sqlite.ts sets them.

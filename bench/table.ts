@@ -46,7 +46,7 @@ export function single(measurement: string, ours: string, judgment: Pick<Row, 'g
   return { measurement, ours, other, ratio: '', ...judgment }
 }
 
-/** Tells how a figure stands to its goal. */
+/** Describes how a figure compares with its goal. */
 export function judged(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal' | 'reached'> {
   if (goal === undefined) return { goal: '', reached: '' }
   const reached = 'atMost' in goal ? figure <= goal.atMost : figure >= goal.atLeast

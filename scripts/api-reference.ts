@@ -150,7 +150,7 @@ function membersTable(members: Exported['members']): string {
   return ['| Member | Description |', '| --- | --- |', ...rows].join('\n')
 }
 
-/** Returns a tag as a sentence. Examples have a place of their own. */
+/** Returns a tag as a sentence. Examples are rendered separately. */
 function tagLine({ name, text }: DocComment['tags'][number]): string[] {
   const oneLine = withLinks(text).replace(/\s+/g, ' ')
   if (name === 'param') return [oneLine.replace(/^(\w+) /, '`$1`: ')]

@@ -84,7 +84,7 @@ function holdsCardNumber(found: string, isStrict: boolean): boolean {
   return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
 }
 
-/** Tries numbers that begin and end at separators, because an expiry, a code or a count may stand beside the number. */
+/** Tries numbers that begin and end at separators, because an expiry, a code or a count may be next to the number. */
 function hasCardNumber(text: string, isStrict: boolean): boolean {
   const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
   if (holdsCard(groups.join(' '))) return true

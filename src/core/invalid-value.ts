@@ -80,7 +80,7 @@ function boundInMoney(issue: Issue): string {
   return issue.code === 'invalid_type' ? ' of cents' : ''
 }
 
-/** Returns the bounds of a number. The bounds of a text stand in the detail only. */
+/** Returns the bounds of a number. The bounds of a text are only in the detail. */
 function boundsOf(issue: Issue): Bounds | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined

@@ -1,6 +1,6 @@
 /**
  * The stored sessions of MCP hosts. Any process behind the same address can continue one, even after a restart. Each
- * function is a transaction of its own. The store holds no secret: it keeps the hash of a session's id, and replaces a
+ * function is a separate transaction. The store holds no secret: it keeps the hash of a session's id, and replaces a
  * message that contains a secret with a note that there was one.
  */
 export interface SessionStore {

@@ -17,7 +17,7 @@ export interface Reader {
   /** Returns the id of a name. */
   idOf(name: string): string
   nameId(name: string, id: string): void
-  /** Tells whether the id has a name in this run. */
+  /** Returns whether the id has a name in this run. */
   knows(id: string): boolean
 }
 

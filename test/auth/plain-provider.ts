@@ -10,7 +10,7 @@ export interface PlainProviderOptions {
   /** Fetches client id metadata documents. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }
   clients?: Configuration['clients']
-  /** Protected resources besides that of the RFC 9728 metadata. */
+  /** Protected resources in addition to that of the RFC 9728 metadata. */
   otherResources?: readonly string[]
   /** Replaces parts of the RFC 9728 metadata. */
   resourceMetadata?: Record<string, unknown>

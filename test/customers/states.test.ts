@@ -64,7 +64,7 @@ onEachDatabase('the states of invitations', (database) => {
   const simulate = (id: string, action: string, attributes = {}) =>
     world.post(`/simulations/customer-invitations/${id}/${action}`, attributes, { key: world.apiKey })
 
-  /** Creates an invitation, for an agent of its own, and applies the event to it. */
+  /** Creates an invitation for a new agent, and applies the event to it. */
   async function inState(event: InvitationEvent | null): Promise<string> {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const { agentId } = await addAgent(world, us.partyId, walletId, [])

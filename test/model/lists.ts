@@ -11,7 +11,7 @@ export interface List {
   by: 'agent' | 'party'
   show: (resource: Resource) => unknown
   expected: unknown[]
-  /** Rows of the same instant stand in any order. */
+  /** Rows of the same instant can be in any order. */
   inTies?: boolean
 }
 

@@ -64,7 +64,10 @@ export function passTo(state: State, nowMs: number): void {
   }
 }
 
-/** Does it in the service and in the model. Each request is at an instant of its own, so that ids sort as they were made. */
+/**
+ * Applies an action to the service and to the model. Each request has a different time, so that ids sort in the order
+ * of creation.
+ */
 export async function perform(world: World, state: State, side: Side, action: Action): Promise<void> {
   world.system.pass(action.type === 'pass' ? action.minutes * 60_000 : 1)
   passTo(state, world.system.now())
@@ -92,7 +95,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   const isAllowed = grant.status === 'ACTIVE' && grant.permissions.includes(permission)
   const isPlayed =
     action.type === 'fund' || action.type === 'claim' || action.type === 'approve' || action.type === 'deny'
-  // The agent plays no customer that it may not read, and is told nothing of an approval then.
+  // The agent plays no customer that it may not read, and gets no information about its approvals.
   if (isPlayed && !isAllowed) return undefined
   const step = plan(customer.account, { ...action, by: 'agent' } as Action & { type: Performed }, state)
   if (step === undefined || (isPlayed && step.path.startsWith('/approvals//'))) return undefined
@@ -102,7 +105,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   return { ...acting, path: played, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
 }
 
-/** Requests without a record under their key: a repeat of these is a request of its own. */
+/** Requests without a record under their key: a repeat of these is a new request. */
 const unrecorded =
   /complete-claim$|^\/customers|^\/agent-keys|^\/agents|^\/api-keys|^\/simulations\/customer-invitations/
 

@@ -22,7 +22,7 @@ async function begin(database: TestDatabase): Promise<void> {
   site = await createPersonSite(database)
   self = payer(site.world)
   shop = await addParty(site.world, { party: { displayName: 'Shop' } })
-  // These limits send every payment to review, whoever makes it.
+  // These limits send every payment to review, regardless of who makes it.
   await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
   for (let count = 0; count < 3; count++) {
     ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))

@@ -56,7 +56,7 @@ export class PostgresServer {
 
   /** Starts a standby. From then on, this server's commits wait for it. */
   async addStandby(parent: string): Promise<PostgresServer> {
-    // Once promoted, the standby must not wait for a standby of its own.
+    // Once promoted, the standby must not wait for another standby.
     const standby = await PostgresServer.#place(parent, { synchronous_standby_names: '' })
     const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres']
     await this.#run('pg_basebackup', [...from, '-R', '-c', 'fast', '--no-sync', '-D', standby.#data])

@@ -26,7 +26,7 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'simulate', ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, as a shell gives it one.
+    // A separate process group, as in a shell.
     detached: true,
   })
   let stdout = ''

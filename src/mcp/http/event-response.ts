@@ -125,7 +125,7 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
 
 /** Formats an event with a message. The host may resume after its id. */
 export function messageEvent(message: string, id?: string): string {
-  // JSON has no line breaks of its own, so one data line holds it.
+  // Encoded JSON has no line breaks, so one data line holds it.
   return id === undefined ? `event: message\ndata: ${message}\n\n` : `event: message\nid: ${id}\ndata: ${message}\n\n`
 }
 

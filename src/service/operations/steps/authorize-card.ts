@@ -27,7 +27,7 @@ export async function authorizeCard(
   const frozen = frozenRefusal(card, nowMs)
   if (frozen !== undefined) return { untried: 'card_frozen', refusal: frozen }
   const { amountCents } = attempt
-  // A frozen wallet has no decline code of its own; it counts as empty (docs/service.md#card-declines).
+  // A frozen wallet has no separate decline code; it counts as empty (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   if (declineCode === null) {

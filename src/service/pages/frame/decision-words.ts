@@ -18,7 +18,7 @@ export interface DecisionWords {
 }
 
 export interface Fact {
-  /** Empty if the fact is a sentence of its own. */
+  /** Empty if the fact is a whole sentence. */
   label: string
   text: string
 }

@@ -27,7 +27,7 @@ export function problemOf(problem: string | null): Html | '' {
   return problem === null ? '' : html`<p class="problem" id="problem" role="alert"><bdi>${problem}</bdi></p>`
 }
 
-/** Renders the shop's own text, set apart from the page's text. */
+/** Renders the shop's own text, separated from the page's text. */
 export function quoteOf(label: string, text: string | null): Html | '' {
   return text === null
     ? ''
