@@ -155,7 +155,7 @@ const formats: Readonly<Record<string, (cents: number) => string>> = {
 const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
-/** Returns the value of what stands in braces: a name, a field of it, a sum of both, and how it is written. */
+/** Evaluates the text in braces: a name, a field of it, a sum of both, and how it is written. */
 function resolved(asked: string, values: Values, filling: Filling): Value | undefined {
   const [format, expression] = splitFormat(asked.trim())
   const read = sum.exec(expression)

@@ -23,12 +23,20 @@ const paths = [
   '/agent-cards**',
   '/card-transactions**',
   '/wallets**',
-  '/simulations/agent-cards/**
- * ', '/simulations/card-transactions/**', ] as const const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[]
- * = [ { fault: 'effect_then_lost' }, { fault: 'effect_then_503' }, { fault: 'reset' }, { fault: 'error', code:
- * 'service_unavailable' }, { fault: 'error', code: 'rate_limited' }, { fault: 'slow', afterMs: 1 }, ] /** Tool calls
- * that get faults in the MCP server, so that the simulated agent has to repeat them.
- */
+  '/simulations/agent-cards/**',
+  '/simulations/card-transactions/**',
+] as const
+
+const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
+  { fault: 'effect_then_lost' },
+  { fault: 'effect_then_503' },
+  { fault: 'reset' },
+  { fault: 'error', code: 'service_unavailable' },
+  { fault: 'error', code: 'rate_limited' },
+  { fault: 'slow', afterMs: 1 },
+]
+
+/** Tool calls that get faults in the MCP server, so that the simulated agent has to repeat them. */
 const tools = [
   'issue_agent_card',
   'freeze_agent_card',
