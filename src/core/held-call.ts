@@ -30,7 +30,7 @@ export const tooManyHeld =
 
 export type Answer = 'yes' | 'no'
 
-/** A decision as it is stored: the answer, and the end of the time to answer or of the validity of a yes. */
+/** A stored decision: the answer, and when the time to answer ends or the yes expires. */
 export interface StoredDecision {
   status: 'pending' | Answer
   endsAtMs: number
@@ -49,7 +49,7 @@ export function answered(decision: StoredDecision, answer: Answer, nowMs: number
   return heldState(decision, nowMs) === 'pending' ? { status: answer, endsAtMs: nowMs + heldMs } : undefined
 }
 
-/** Returns whether two calls ask a person the same, so that one question covers both. */
+/** Returns whether two calls raise the same question, so that one answer covers both. */
 export function isSameCall(one: HeldCall, other: HeldCall): boolean {
   return one.of === other.of && one.tool === other.tool
 }
