@@ -89,7 +89,7 @@ export function readFirst(
   return { reading: times.then(momentOf), early }
 }
 
-/** A request that is refused before these reads are needed leaves them behind. */
+/** Ignores failures of reads that a refused request no longer needs. A caller that awaits them still gets the error. */
 function leftBehind(ahead: Ahead): Ahead {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead

@@ -71,7 +71,7 @@ export function wrongRules(rules: readonly FaultRule[]): { index: number; path: 
   })
 }
 
-/** A rule without an id is named after its place: `file-1` is the first. */
+/** Names a rule without an id after its position: the first is `file-1`. */
 const withId = (rule: FaultRule, index: number) => ({ ...rule, id: rule.id ?? `file-${index + 1}` })
 
 /** A rule of a file that cannot be used. */

@@ -118,7 +118,7 @@ export function neededOnWallets(actor: Actor, operation: OperationDefinition, pa
     : { agentId: actor.agentId, permission }
 }
 
-/** @throws 403 `forbidden`. */
+/** Refuses an agent that lacks a permission on a wallet. @throws 403 `forbidden` */
 export function refuseUnheld({ permission }: Holder, walletId: string): never {
   fail('forbidden', { detail: `This agent does not hold ${permission} on the wallet ${walletId}.` })
 }

@@ -16,7 +16,7 @@ export interface WaysOn {
 }
 
 /**
- * Returns whether someone can act for a party: it has, or had, credentials of its own or users with passwords. Such a
+ * Returns whether someone can act for a party: it has, or had, its own credentials or users with passwords. Such a
  * party answers for itself (docs/service.md#parties-that-answer-for-themselves): no simulation and no page plays it.
  * The users of a rehearsal need no password, because the person of the scenario answers for them.
  */

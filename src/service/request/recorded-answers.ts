@@ -9,7 +9,7 @@ interface KeyOfParty {
 }
 
 /**
- * Returns an answer that holds no secret for the idempotency record. Nothing stands in front of its colon. Not deflating and
+ * Returns an answer that holds no secret for the idempotency record. Nothing precedes its colon. Not deflating and
  * sealing such answers saved a fifth of the CPU of a write.
  */
 export function plainAnswer(body: string): Buffer {
@@ -17,9 +17,9 @@ export function plainAnswer(body: string): Buffer {
 }
 
 /**
- * Deflates and seals an answer for the idempotency record. Only the Idempotency-Key opens it again, byte for byte and with its
- * secrets. The id of the root key that sealed it stands in front, so that a reader of the database alone can neither open an
- * answer nor make one.
+ * Deflates and seals an answer for the idempotency record. Only the Idempotency-Key opens it again, byte for byte and
+ * with its secrets. The id of the root key that sealed it comes first, so that a reader of the database alone can
+ * neither open an answer nor make one.
  */
 export function sealedAnswer(keys: RootKeys, system: System, of: KeyOfParty, body: string): Buffer {
   const sealed = sealBytes(system, secretOf(keys, keys.newestId, of), deflateRawSync(body, cheap))

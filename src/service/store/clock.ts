@@ -94,7 +94,7 @@ const readClock = timesAndNext([])
 /** Selects the clock's epoch within another query. It rises with each reset and restore. */
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
-/** @param databaseNow The database's time; null for a file, which has no clock. */
+/** Creates the query of the clock. @param databaseNow The database's time; null for a file, which has no clock. */
 function reading(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }

@@ -59,7 +59,7 @@ function given({ partyId, key, credential }: Sought): Given {
   return { partyId, key: shortHash(key), credential: by }
 }
 
-/** The clock has one row, to which the others are joined as far as they exist. */
+/** Creates the query of these rows. The clock has one row, to which existing ones of the others are joined. */
 function commandQuery(db: Kysely<Tables>, by: Given, column: 'id' | 'secretHash') {
   return db
     .selectFrom('clock')

@@ -46,7 +46,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
     ...mailIn(store, signals),
     sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // Mostly there is nothing, and a read takes no lock. Each batch is a transaction of its own.
+        // Mostly there is nothing, and a read takes no lock. Each batch is a separate transaction.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },

@@ -33,7 +33,7 @@ export interface DecisionRecord {
   endsAtMs: number
 }
 
-/** Makes access to the calls of one principal that wait for a person. Each function is a transaction of its own. */
+/** Makes access to the calls of one principal that wait for a person. Each function is a separate transaction. */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
   const own = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {

@@ -57,7 +57,7 @@ export function releasePurchase(
   return save(at, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
 }
 
-/** Refunds part of the captured amount by a transaction of its own. @throws 409, 422 where nothing of it is left. */
+/** Refunds part of the captured amount by a separate transaction. @throws 409, 422 where nothing of it is left. */
 export async function refundPurchase(
   { tx, system, atMs }: At,
   { purchase, wallet }: Paid,

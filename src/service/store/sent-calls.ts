@@ -8,7 +8,7 @@ import type { SentCallRow } from './schema/sent-calls.ts'
 /** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
 export const sentCallKeptMs = 24 * 60 * 60 * 1000
 
-/** Makes access to the calls sent with one party's credentials. Each function is a transaction of its own. */
+/** Makes access to the calls sent with one party's credentials. Each function is a separate transaction. */
 export function createSentCalls(store: Store, partyId: string) {
   return {
     /** Finds the call of that id, if it was sent within the window. */

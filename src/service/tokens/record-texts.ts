@@ -1,6 +1,6 @@
 /**
- * The texts of records from which secrets are derived and signatures made. When a root key is retired, the secrets it
- * derived from them are kept (`carriedTexts`).
+ * Returns the text of a record from which a secret is derived, as do the functions below. When a root key is retired,
+ * its derived secrets are kept (`carriedTexts`).
  */
 export const connectText = (invitationId: string) => `connect ${invitationId}`
 export const joinText = (invitationId: string) => `join ${invitationId}`

@@ -10,7 +10,7 @@ export interface Job {
   readonly waitingSinceMs: number
   /** The lock this job takes first. Jobs with the same line run in sequence. */
   line: string | undefined
-  /** Whether it needs a database transaction of its own. */
+  /** Whether it needs a separate database transaction. */
   isApart: boolean
   /** Whether it excludes every other transaction, of all processes. */
   readonly alone: boolean
@@ -108,7 +108,7 @@ export class Queue {
     return group
   }
 
-  /** Takes a job that needs a transaction of its own, and keeps its line busy until `free`. */
+  /** Takes a job that needs a separate transaction, and keeps its line busy until `free`. */
   takeApart(): Job | undefined {
     const at = this.#loose.findIndex(({ isApart }) => isApart)
     let job = at < 0 ? undefined : this.#loose.splice(at, 1)[0]

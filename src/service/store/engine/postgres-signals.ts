@@ -15,8 +15,8 @@ const answerMs = 5_000
 const here = 'here'
 
 /**
- * LISTEN and NOTIFY on a connection of its own, reopened whenever it is lost. A process that detects no others sends
- * only a heartbeat.
+ * LISTEN and NOTIFY on a separate connection, reopened whenever it is lost. A process that detects no others sends only
+ * a heartbeat.
  */
 export class PostgresSignals implements Signals {
   readonly #url: string

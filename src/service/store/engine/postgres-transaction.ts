@@ -24,7 +24,7 @@ export interface Surroundings {
 
 /** The capabilities of a transaction that depend on whether it shares its database transaction. */
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'apart' | 'shared'> {
-  /** Called before a statement that only a rollback of the whole transaction can undo. */
+  /** Notes that the next statement can only be undone by a rollback of the whole transaction. */
   mayWriteEarly(): void
 }
 

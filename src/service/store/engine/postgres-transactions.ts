@@ -34,7 +34,7 @@ export class Transactions {
   readonly #options: Options
   readonly #queue = new Queue()
   readonly #claimed = new Set<string>()
-  /** The kinds of jobs that turned out to need a database transaction of their own. */
+  /** The kinds of jobs that turned out to need a separate database transaction. */
   readonly #apartKinds = new Set<string>()
   readonly #running = { shared: 0, apart: 0 }
   readonly #whenIdle: (() => void)[] = []
@@ -227,7 +227,7 @@ export class Transactions {
     }
   }
 
-  /** Runs a job to its end in a transaction of its own. */
+  /** Runs a job to its end in a separate transaction. */
   async #attempt(job: Job, session: Session): Promise<{ thrown?: { error: unknown }; value?: unknown }> {
     const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
       mayWriteEarly: () => {},
