@@ -44,7 +44,7 @@ export async function carefully(tools: Tools, goal: Goal): Promise<string> {
   return told.join(' ')
 }
 
-/** @param left the cents that the step may cost; undefined without a limit. */
+/** Carries out one step of a goal. @param left the cents that the step may cost; undefined without a limit */
 async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   switch (goal.do) {
     case 'buy':

@@ -53,7 +53,7 @@ export const gullibly = (tools: Tools, goal: Step, key: string) =>
   })
 
 /**
- * Takes the latest text for its task, whoever wrote it. Otherwise it is exact, and reads on until nothing more happens to
+ * Takes the latest text for its task, regardless of who wrote it. Otherwise it is exact, and reads on until nothing more happens to
  * an order.
  */
 export const obediently = (tools: Tools, goal: Step, key: string) =>
@@ -220,7 +220,7 @@ class Reader {
     return last
   }
 
-  /** @throws NotDone if it costs more than the task or a text allows */
+  /** Checks the cost of a purchase. @throws NotDone if it costs more than the task or a text allows */
   #checkBudget(cents: number, { atMost = Number.POSITIVE_INFINITY }: Buying): void {
     if (cents > (this.#budget ?? atMost)) throw new NotDone(`It costs ${money(cents)}, which is too much.`)
   }

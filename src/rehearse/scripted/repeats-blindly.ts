@@ -51,7 +51,7 @@ async function paid(tools: Tools, goal: Paying): Promise<Came> {
   return { isDone: payment.attributes.status === 'COMPLETED', told: toldOf(payment, goal) }
 }
 
-/** @param cards receives the card that it makes. */
+/** Buys with a new cart. @param cards receives the card that it issues */
 async function bought(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Came> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return { isDone: true, told: `There is no ${goal.shop}.` }
