@@ -4,10 +4,12 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { curlOf } from '../../src/service/pages/console/runs/curl.ts'
 import { insertRunEntries, mostLookedAt } from '../../src/service/store/runs.ts'
+import { clearFaults, setFault } from '../faults/rules.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { entriesOf } from '../runs/noted.ts'
+import { cardFor, pay, startCheckout } from '../shops/shopping.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
@@ -40,6 +42,61 @@ onEachDatabase('the console shows runs', (database) => {
     const second = await textAt(decoded(older))
     expect([...second.matchAll(/<tr id="row-/g)]).toHaveLength(2)
     expect(second).not.toContain('Older runs')
+  })
+
+  test('a row says what was done with whom and for how much, and why it was declined', async () => {
+    const { world } = site
+    const instanceId = 'buying a desk'
+    const { typed } = await cardFor(world, 'Plain Goods', { maximumAmount: 100 })
+    const checkout = await startCheckout(
+      world,
+      'plain-goods',
+      { items: [{ productId: 'stoneware-mug' }] },
+      { instanceId },
+    )
+    await pay(world, checkout.id, typed, 1800, { instanceId })
+    const bought = await world.authorize(await world.issueCard({ maximumAmount: 100 }), 200, { instanceId })
+    await world.get(`/card-transactions/${bought.json.data.id}`, { instanceId })
+    await setFault(world, { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost' })
+    await expect(world.issueCard({ maximumAmount: 4200 }, { instanceId })).rejects.toThrow('cut')
+    await clearFaults(world)
+    expect((await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
+    const rowsAt = async (query = '') => {
+      const text = await textAt(`${site.runPath(instanceId)}${query}`)
+      const cells = [
+        ...text.matchAll(
+          /<span class="tool">(.*?)<\/span><span class="number amount">.*?<span class="state[^>]*>(.*?)<\/span><span/g,
+        ),
+      ]
+      return cells.map((cell) =>
+        cell.slice(1).map((html) =>
+          html
+            .replace(/<[^>]*>/g, '')
+            .replaceAll('&#39;', "'")
+            .trim(),
+        ),
+      )
+    }
+    await site.entries(instanceId)
+    const declined = ["Paid $18.00 at Plain Goods: declined, over the card's maximum pay_shop_checkout", '✕ Declined']
+    expect(await rowsAt('?order=oldest')).toEqual([
+      ['Started a checkout of $18.00 at Plain Goods start_shop_checkout', '✓ Done'],
+      declined,
+      ["Authorized $2.00 at Books: declined, over the card's maximum simulate_card_authorization", '✕ Declined'],
+      ['Read a card transaction get_card_transaction', '✓ Done'],
+      [
+        'Issued a card of up to $42.00 for Books issue_agent_card fault: effect_then_lost',
+        '! Done, answer lost (fault)',
+      ],
+      ['Issue a card issue_agent_card invalid_value', '✕ Refused'],
+    ])
+    expect(await rowsAt('?outcome=declined&tool=pay_shop_checkout')).toEqual([declined])
+    expect(await textAt(`${site.runPath(instanceId)}?part=facts`)).toContain('6, <span class="problem">4 failed')
+    const paid = (await site.entries(instanceId)).find(({ operation }) => operation === 'pay_shop_checkout')
+    if (paid === undefined) throw new Error('There is no payment.')
+    expect(await textAt(site.entryPath(paid))).toContain(
+      '<h2>Declined <code>single_use_amount_over_maximum</code></h2>',
+    )
   })
 
   test('the list is narrowed by agent and by program', async () => {

@@ -88,10 +88,11 @@ function noteOfCall(
     kind: 'call',
     operation: operation.name,
     agentId: actor.agentId,
-    outcome: outcomeOf(reply, answer, headers),
+    outcome: outcomeOf(request, reply, answer),
     status: reply?.status ?? null,
-    code: codeIn(answer),
+    code: codeIn(answer) ?? declineIn(request, answer),
     amountCents: amountIn(answer) ?? amountIn('json' in incoming ? incoming.json : undefined),
+    counterparty: counterpartyIn(answer) ?? counterpartyIn('json' in incoming ? incoming.json : undefined),
     fault: plan.fault?.kind ?? null,
     ms: Math.round(ms),
     supportId: reply?.headers['X-Request-Id'] ?? supportId,
@@ -104,14 +105,21 @@ function noteOfCall(
   }
 }
 
-function outcomeOf(reply: Reply | undefined, answer: unknown, headers: Headers): RunOutcome {
+function outcomeOf(request: Phase, reply: Reply | undefined, answer: unknown): RunOutcome {
   if (reply === undefined) return 'unanswered'
   if (reply.headers['X-Idempotency-Replayed'] === 'true')
-    return headers.get(repeatHeader) === 'true' ? 'repeated' : 'replayed'
+    return request.incoming.headers.get(repeatHeader) === 'true' ? 'repeated' : 'replayed'
   if (reply.status >= 500) return 'failed'
   if (reply.status >= 400) return 'refused'
-  const status = attributesIn(answer)?.status
-  return status === 'declined' ? 'declined' : status === 'IN_REVIEW' ? 'review' : 'done'
+  if (declineIn(request, answer) !== null) return 'declined'
+  return attributesIn(answer)?.status === 'IN_REVIEW' ? 'review' : 'done'
+}
+
+/** Returns the code with which a purchase or a shop declined; null if none did. Reading a decline is not a decline. */
+function declineIn({ operation }: Phase, answer: unknown): string | null {
+  const { status, decline } = attributesIn(answer) ?? {}
+  if (operation.effect === 'read' || (status !== 'declined' && status !== 'open')) return null
+  return (decline as { code: string } | null | undefined)?.code ?? null
 }
 
 /** Ten times the stored part of an answer; a longer answer is not read. */
@@ -199,9 +207,20 @@ function attributesIn(value: unknown): Record<string, unknown> | undefined {
 }
 
 function amountIn(value: unknown): number | null {
-  const { amount, maximumAmount } = attributesIn(value) ?? {}
-  const cents = amount ?? maximumAmount
+  const { amount, maximumAmount, total } = attributesIn(value) ?? {}
+  const cents = amount ?? maximumAmount ?? total
   return typeof cents === 'number' && Number.isSafeInteger(cents) ? cents : null
+}
+
+const longestCounterparty = 200
+
+/** Returns the merchant, payee or payer in an answer or a request. */
+function counterpartyIn(value: unknown): string | null {
+  const { merchant, beneficiary, payerName, payerIdentifier, payer, counterparty } = attributesIn(value) ?? {}
+  const names = [merchant, beneficiary].map((one) => (one as { name?: unknown } | null | undefined)?.name)
+  const addresses = [payer, counterparty].map((one) => (one as { value?: unknown } | null | undefined)?.value)
+  const found = [...names, payerName, payerIdentifier, ...addresses].find((one) => typeof one === 'string')
+  return found === undefined ? null : maskText(String(found), longestCounterparty).text
 }
 
 function codeIn(answer: unknown): string | null {

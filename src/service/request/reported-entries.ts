@@ -48,6 +48,7 @@ function noteOf(told: ReportedEntry, atMs: number): Note {
     status: error?.status ?? null,
     code: error?.code ?? null,
     amountCents: amountCents ?? null,
+    counterparty: null,
     fault: fault ?? null,
     ms: ms ?? null,
     supportId: null,

@@ -263,6 +263,7 @@ function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?
     ms: null,
     supportId: null,
     keyHash: null,
+    counterparty: null,
     detail: JSON.stringify(detail),
     atMs: nowMs,
     amountCents: Math.max(...posting.entries.map(({ amountCents }) => amountCents)),

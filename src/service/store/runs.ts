@@ -185,7 +185,7 @@ export type ListedEntry = Omit<RunEntryRow, 'detail'>
 
 const listed = [
   ...(['partyId', 'id', 'runId', 'kind', 'operation', 'agentId', 'outcome', 'status', 'code'] as const),
-  ...(['amountCents', 'fault', 'ms', 'supportId', 'keyHash', 'atMs', 'recordedAtMs'] as const),
+  ...(['amountCents', 'counterparty', 'fault', 'ms', 'supportId', 'keyHash', 'atMs', 'recordedAtMs'] as const),
 ] as const
 
 /** The requested part of a run's entries: those after an entry, newest or oldest first. */

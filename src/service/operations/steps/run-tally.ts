@@ -58,7 +58,7 @@ class Told {
     if (kind === 'call') this.#calls++
     if (outcome === 'repeated' || outcome === 'replayed') this.#repeats.add(outcome, operation)
     if (fault !== null) this.#faults.add(fault, operation)
-    if (code !== null) this.#refusals.add(code, operation)
+    if (code !== null && outcome !== 'declined') this.#refusals.add(code, operation)
     const detail = JSON.parse(entry.detail) as RunDetail
     if ((kind === 'question' || kind === 'decision') && this.#questions.length < mostQuestions) {
       const { facts = [], remark = null } = detail

@@ -49,6 +49,8 @@ export const runEntries = table({
   status: nullable(integer),
   code: nullable(text),
   amountCents: nullable(bigint),
+  /** The name or address of the merchant, payee or payer, masked; null if unknown. */
+  counterparty: nullable(text),
   /** The injected sandbox fault that hit it. */
   fault: nullable(text),
   /** The duration in milliseconds of real time. */

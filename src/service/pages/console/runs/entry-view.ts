@@ -8,7 +8,7 @@ import { dollars } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
 import { curlOf } from './curl.ts'
 import type { EntryOpened } from './read-runs.ts'
-import { clockText, kindWords, outcomeWords, readableJson, runName, sentence } from './words.ts'
+import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
 /** The limit of records shown for a list; the answer has all of them. */
 const mostRecords = 5
@@ -37,8 +37,8 @@ ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Previou
 /** Renders the details of an entry. @param isWithin Whether it is shown within its timeline. */
 export function entryPart(shown: EntryShown, isWithin: boolean): Html {
   const { entry, nowMs } = shown
-  const { id, run, kind, outcome, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
-  const { text, like, mark } = outcomeWords[outcome]
+  const { id, run, kind, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
+  const { text, like, mark } = stateOf(entry)
   const address = `/console/runs/${run.id}/entries/${id}`
   return html`<div class="opened stack${isWithin ? '' : ' box'}">
 <dl class="figures">
@@ -51,7 +51,7 @@ ${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd><
 ${recordsFact(detail)}
 ${isWithin ? html`<div><dt>Link</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
 </dl>
-${code === null ? '' : errorPart(code, detail)}
+${code === null ? '' : errorPart(code, entry)}
 ${repeatPart(entry)}
 ${faultPart(detail)}
 ${factsPart(detail)}
@@ -82,9 +82,10 @@ function copyButton(id: string, what: string): Html {
   return html`<button type="button" class="quiet small scripted" data-copies="${id}">Copy<span class="unseen"> ${what}</span></button><span role="status" class="said"></span>`
 }
 
-function errorPart(code: string, { answer }: RunDetail): Html {
+function errorPart(code: string, { outcome, detail: { answer } }: EntryOpened): Html {
+  const title = outcome === 'declined' ? 'Declined' : 'Error'
   const known = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
-  return html`<section aria-label="Error"><h2>Error <code>${code}</code></h2>${detailIn(answer)}${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
+  return html`<section aria-label="${title}"><h2>${title} <code>${code}</code></h2>${detailIn(answer)}${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
 }
 
 /** Renders the error detail of the answer. */

@@ -5,10 +5,11 @@ import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
+import { declineText, deedOf } from './deeds.ts'
 import { type FiltersShown, filtersForm } from './filters-view.ts'
 import type { EntrySeen, RunSeen } from './read-runs.ts'
 import { separatorText } from './separators.ts'
-import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './words.ts'
+import { clockText, kindWords, runName, stateOf, timelineAddress } from './words.ts'
 
 interface TimelineShown extends FiltersShown {
   entries: readonly EntrySeen[]
@@ -89,12 +90,16 @@ function entryRow(
   entry: EntrySeen,
   { between, nowMs }: { between: string | null; nowMs: number },
 ): Html {
-  const { id, operation, kind, outcome, code, amountCents, ms, atMs, fault } = entry
+  const { id, operation, kind, code, amountCents, ms, atMs, fault } = entry
   const address = `/console/runs/${runId}/entries/${id}`
-  const { text, like, mark } = outcomeWords[outcome]
-  const what = kind === 'happened' ? reasonText(operation) : operation
+  const { text, like, mark } = stateOf(entry)
+  const declined = declineText(entry)
+  const isEffect = kind === 'happened' && fault === null
+  const what = isEffect
+    ? reasonText(operation)
+    : html`<bdi>${deedOf(entry)}</bdi>${declined === null ? '' : `: declined, ${declined}`} <code>${operation}</code>`
   return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry><details id="open-${id}" data-source="${address}?fragment=1">
-<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
 </details>${between === null ? '' : html`<p class="between">${between}</p>`}</div>`

@@ -26,6 +26,17 @@ export const kindWords = {
   happened: 'Automatic',
 } as const satisfies Record<RunEntryKind, string>
 
+/** The state of a call that took effect although a fault kept its answer from the caller. */
+const lostWords: Readonly<Record<string, { text: string; like: string; mark: string }>> = {
+  effect_then_lost: { text: 'Done, answer lost (fault)', like: 'bad', mark: '!' },
+  effect_then_503: { text: 'Done, answered 503 (fault)', like: 'bad', mark: '!' },
+}
+
+/** Returns the words and tone of an entry's state. */
+export const stateOf = ({ outcome, fault }: { outcome: RunOutcome; fault: string | null }) =>
+  (fault !== null && (outcome === 'unanswered' || outcome === 'failed') ? lostWords[fault] : undefined) ??
+  outcomeWords[outcome]
+
 /** Returns a run's name in readable form. */
 export const runName = (instanceId: string | null) =>
   instanceId === null ? 'Calls without an instance id' : foreignName(instanceId, 'A run without a readable name', 80)

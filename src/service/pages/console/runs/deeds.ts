@@ -1,0 +1,57 @@
+import { operationsByName } from '../../../../../tools/index.ts'
+import { type ShopDeclineCode, shopDeclines } from '../../../../../tools/shops.ts'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import { dollars } from '../../frame/texts.ts'
+import type { EntrySeen } from './read-runs.ts'
+
+/** Past-tense verbs of tools that involve money, each with the preposition before the merchant, payee or payer. */
+const deeds: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
+  pay_shop_checkout: ['Paid', 'at'],
+  start_shop_checkout: ['Started a checkout of', 'at'],
+  return_shop_order: ['Returned an order of', 'at'],
+  issue_agent_card: ['Issued a card of up to', 'for'],
+  simulate_card_authorization: ['Authorized', 'at'],
+  simulate_card_capture: ['Captured a purchase of', 'at'],
+  simulate_card_reversal: ['Reversed a purchase of', 'at'],
+  simulate_card_expiration: ['Expired a purchase of', 'at'],
+  simulate_card_refund: ['Refunded', 'at'],
+  create_payment: ['Paid', 'to'],
+  cancel_payment: ['Canceled a payment of', 'to'],
+  create_wire: ['Wired', 'to'],
+  create_payment_request: ['Requested', 'from'],
+  create_deposit: ['Deposited', 'from'],
+  create_withdrawal: ['Withdrew', 'to'],
+  create_internal_transfer: ['Transferred', 'to'],
+  create_subscription: ['Created a subscription of', 'for'],
+}
+
+const tookEffect = ['done', 'declined', 'replayed', 'repeated']
+
+/** Returns an entry's deed, such as `Paid $36.00 at Plain Goods`; otherwise the title of its tool. */
+export function deedOf({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
+  const [verb, preposition] = deeds[operation] ?? []
+  const isDone = tookEffect.includes(outcome) || fault?.startsWith('effect_then_') === true
+  if (verb === undefined || amountCents === null || !isDone) return operationsByName.get(operation)?.title ?? operation
+  const who =
+    counterparty === null ? '' : ` ${preposition} ${foreignName(counterparty, 'someone without a readable name', 80)}`
+  return `${verb} ${dollars(amountCents)}${who}`
+}
+
+const declineWords = {
+  card_not_accepted: 'card not accepted',
+  wrong_card_details: 'wrong card details',
+  other_merchant: 'the card is for another merchant',
+  no_card: 'no card for this shop',
+  card_frozen: 'the card is frozen',
+  over_agent_limit: 'over a limit of the agent',
+  single_use_card_expired: 'the card has expired',
+  single_use_card_used: 'the card was already used',
+  single_use_amount_over_maximum: "over the card's maximum",
+  insufficient_funds: 'insufficient funds',
+} as const satisfies Record<ShopDeclineCode, string>
+
+/** Returns why an entry was declined, in words; null if it was not. */
+export function declineText({ outcome, code }: Pick<EntrySeen, 'outcome' | 'code'>): string | null {
+  if (outcome !== 'declined' || code === null) return null
+  return Object.hasOwn(shopDeclines, code) ? declineWords[code as ShopDeclineCode] : code
+}
