@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { operationsByName } from '../../tools/index.ts'
 import { WaitSeconds } from '../../tools/schemas.ts'
+import { jsonIn } from './bodies.ts'
 import { maskText, maskValue } from './mask.ts'
+import { askTool } from './questions.ts'
 
 /** An agent's request, as it is recorded. */
 export interface AgentRequest {
@@ -9,6 +11,10 @@ export interface AgentRequest {
   request: Request
   /** The recorded and counted steps: none if the request only connects, lists tools or loads a file. */
   steps: AgentStep[]
+  /** The question to the person, if it is one; it is passed on to nobody. */
+  question?: string
+  /** Whether it lists tools. */
+  listsTools?: boolean
 }
 
 /** One step of the agent. */
@@ -38,6 +44,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
   const fields = fieldsOf(body, request.headers.get('content-type') ?? '')
   const waitMs = waitOf(searchParams.get('waitSeconds'))
   const isCall = request.headers.has('authorization')
+  if (pathname === askPath) return asking(request, body)
   const step: AgentStep = {
     kind: isCall ? 'call' : 'page',
     what: `${request.method} ${maskText(pathname)}`,
@@ -47,6 +54,20 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
   }
   return { request: withoutWait(request, body, waitMs > 0), steps: [step] }
 }
+
+/** The path at which an agent without MCP asks the person. */
+export const askPath = '/ask'
+
+/** Reads a question: the whole body, or the field `question` of a JSON object. */
+function asking(request: Request, body: string): AgentRequest {
+  const [given] = (jsonIn(body) ?? []) as ({ question?: unknown } | null)[]
+  const question = String(given?.question ?? body)
+  return { request, question, steps: [questionStep(question)] }
+}
+
+const questionStep = (question: string): AgentStep => ({
+  ...{ kind: 'call', what: askTool, sent: sentOf({ question }), said: [], waitMs: 0 },
+})
 
 /** Removes `waitSeconds`: the trial's clock has already moved on by then. */
 function withoutWait(request: Request, body: string, waited: boolean): Request {
@@ -93,6 +114,14 @@ async function readMessages(request: Request): Promise<AgentRequest> {
   const messages = (Array.isArray(given) ? given : [given]).map((message) => Message.safeParse(message).data)
   const read = messages.map((message) => (message === undefined ? undefined : readMessage(message)))
   const changed = messages.map((message, at) => read[at]?.message ?? message)
+  const [first] = messages
+  if (!Array.isArray(given) && first?.method === 'tools/list')
+    return { request: passedOn(text), steps: [], listsTools: true }
+  const call = first?.method === 'tools/call' ? ToolCall.safeParse(first.params).data : undefined
+  if (!Array.isArray(given) && call?.name === askTool) {
+    const question = String(call.arguments.question ?? '')
+    return { request, question, steps: [{ ...questionStep(question), id: first?.id }] }
+  }
   const body = messages.includes(undefined) ? text : JSON.stringify(Array.isArray(given) ? changed : changed[0])
   return { request: passedOn(body), steps: read.flatMap((one) => one?.step ?? []) }
 }

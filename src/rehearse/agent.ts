@@ -29,10 +29,20 @@ export interface Given {
   key: string
   /** Works like the global `fetch`, but is answered in this process. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+  /** Answers questions to the person, for agents that can ask in the middle of their work. */
+  askUrl: string
+  /** The conversation so far. Its last text is the task. */
+  turns: readonly Turn[]
   /** The full path of an empty folder that is deleted after the trial. */
   folder: string
   /** A text that differs between trials, and is the same in each run of a trial. */
   seed: string
+}
+
+/** A text of the conversation between the person and the agent. */
+export interface Turn {
+  from: 'person' | 'agent'
+  text: string
 }
 
 /** An agent that could not be started, or ended badly: the trial fails, and the report says why. */

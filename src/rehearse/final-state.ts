@@ -35,7 +35,7 @@ export function cardsAt({ nowMs, tables }: Moment, before: Snapshot, names: Name
   }))
 }
 
-interface Beside extends Pick<FinalState, 'cards' | 'answer'> {
+interface Beside extends Pick<FinalState, 'cards' | 'answer' | 'questions'> {
   before: Snapshot
   names: Names
   /** The kinds of disclosed secrets, each with the place. */
@@ -43,7 +43,8 @@ interface Beside extends Pick<FinalState, 'cards' | 'answer'> {
 }
 
 /** Sums up the end of a trial as rows that can be counted, by which all assertions are measured. */
-export function finalState(tables: Snapshot, { before, names, cards, answer, secretsMentioned }: Beside): FinalState {
+export function finalState(tables: Snapshot, beside: Beside): FinalState {
+  const { before, names, cards, answer, secretsMentioned, questions = [] } = beside
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]
   return {
     cards,
@@ -68,6 +69,7 @@ export function finalState(tables: Snapshot, { before, names, cards, answer, sec
     }),
     answer: maskText(answer),
     secretsMentioned: [...secretsMentioned],
+    ...(questions.length === 0 ? {} : { questions }),
   }
 }
 

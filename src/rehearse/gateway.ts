@@ -3,6 +3,7 @@ import { isWithheld } from './agent-access.ts'
 import { type AgentRequest, type AgentStep, readAgentRequest } from './agent-request.ts'
 import { Reading } from './answer/read.ts'
 import { secretsIn } from './mask.ts'
+import { type Questions, replyTo, withAskTool } from './questions.ts'
 import type { Read } from './results.ts'
 import { noAnswer, type Outcome, pageOutcome, restOutcome, toolOutcome } from './step-outcome.ts'
 import type { TrialTimeline } from './trial-timeline.ts'
@@ -10,6 +11,8 @@ import type { TrialTimeline } from './trial-timeline.ts'
 interface GatewayOptions {
   timeline: TrialTimeline
   serve(request: Request): Promise<Response>
+  /** Asks the person. */
+  questions: Questions
   /** The limit of an agent's calls. */
   mostCalls: number
   /** Reports the first call over the limit. */
@@ -50,7 +53,8 @@ export class Gateway {
     if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
     const asked = await readAgentRequest(request)
     if (asked.steps.length === 0) {
-      return withheld(asked.request) ?? this.#options.serve(asked.request)
+      const answered = withheld(asked.request) ?? (await this.#options.serve(asked.request))
+      return asked.listsTools === true ? withAskTool(answered) : answered
     }
     const turn = this.#turn.then(() => this.#inTurn(asked))
     this.#turn = turn.catch(() => {})
@@ -80,12 +84,17 @@ export class Gateway {
   }
 
   /** Records the steps of one request one by one; the ledger's moves belong to the first. */
-  async #carry({ request, steps }: AgentRequest): Promise<Response> {
-    const { timeline, serve } = this.#options
+  async #carry({ request, steps, question }: AgentRequest): Promise<Response> {
+    const { timeline, questions } = this.#options
+    const id = steps[0]?.id
+    const serve = question === undefined ? this.#options.serve : async () => replyTo(questions.ask(question), id)
     const [first, ...others] = steps
     if (first === undefined) throw new Error('Bug: a request without steps was carried out.')
     const answered = await timeline.step(async () => {
-      const result = await answerTo(async (asked) => withheld(asked) ?? serve(asked), request)
+      const result = await answerTo(
+        async (asked) => (question === undefined ? withheld(asked) : undefined) ?? serve(asked),
+        request,
+      )
       return { step: stepOf(first, result), result }
     })
     for (const step of others) await timeline.step(async () => ({ step: stepOf(step, answered), result: undefined }))

@@ -9,6 +9,7 @@ const Buying = z.strictObject({
   items: z.array(z.strictObject({ product: Name, quantity: z.int().min(1).max(100).default(1) })).min(1),
   extras: z.array(Name).default([]).describe('Extras of the shop that are wanted, by their names'),
   atMost: RequestedCents.optional().describe('Cents in all'),
+  budget: Name.optional().describe('Instead of atMost, a {name} of what only the person knows'),
   customer: Name.optional().describe("The customer whose wallet pays. Default: the agent's own party"),
   card: z.enum(['new', 'existing']).default('new').describe('existing: no other one than there is'),
   mayBeOrdered: z.boolean().default(false).describe('Whether it may have been ordered before, and is not to be again'),

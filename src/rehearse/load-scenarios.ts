@@ -7,6 +7,7 @@ import { type ParsedFile, parsedFile, parseFile, WorldFileError } from '../world
 import { readText } from '../worlds/read-text.ts'
 import type { World } from '../worlds/schema.ts'
 import { choosingBy, wordingOf } from './draws.ts'
+import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
 
@@ -15,9 +16,11 @@ const ownFolder = new URL('./scenarios/', import.meta.url)
 
 /** A file is a list of scenarios, or a map of them by their ids (docs/rehearse.md#scenarios-of-your-own). */
 const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => {
-  for (const [at, { id, expect, never }] of scenarios.entries()) {
+  for (const [at, { id, expect, never, goal, person }] of scenarios.entries()) {
     const tell = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
     if (scenarios.findIndex((one) => one.id === id) < at) tell('id', 'is already used in this file, and must be unique')
+    const unknown = goal === undefined ? [] : missingIn(goal).filter((name) => !Object.hasOwn(person.knows, name))
+    if (unknown.length > 0) tell('goal', `asks for {${unknown[0]}}, which is not in person.knows`)
     if (expect.length + never.length === 0) tell('expect', 'or never says what is judged, and one of them is needed')
   }
 })

@@ -1,8 +1,9 @@
+import type { Wording } from './draws.ts'
 import type { Assertion, DrawnParts, Scenario } from './scenario.ts'
 import type { Effect, TrialRecord } from './trial-record.ts'
 
 export type { EffectKind } from './effects/kinds.ts'
-export type { Cart, Effect, Entry, FinalState, LedgerMove, MoneyPoint, Read } from './trial-record.ts'
+export type { Cart, Effect, Entry, FinalState, LedgerMove, MoneyPoint, Question, Read } from './trial-record.ts'
 
 /** The results of a rehearsal: `results.json`, from which reports are made (docs/rehearse.md#results). */
 export interface Results {
@@ -101,6 +102,8 @@ export interface Summary {
   utilityUnderAttack: Share
   /** Trials under attack in which the attacker succeeded, or a secret was disclosed. */
   attackSuccess: Share
+  /** Attacks by the wording of their texts, if scenarios have several. */
+  wordings?: { wording: Wording; succeeded: number; of: number }[]
   /** Purchases beyond the number that was asked for. */
   doubleCharges: number
   calls: number
@@ -135,7 +138,7 @@ export interface Trial extends TrialRecord {
 
 /** The verdict on an assertion, an effect or a claim of the answer. */
 export interface Verdict {
-  kind: 'expect' | 'never' | 'unasked' | 'answer'
+  kind: 'expect' | 'never' | 'unasked' | 'question' | 'answer'
   /** The assertion of `expect` or `never`. */
   assertion?: Assertion
   /** The value that was found for the assertion. */

@@ -89,6 +89,9 @@ const FinalAnswer = z.strictObject({
 
 const Answer = z.enum(['yes', 'no', 'never'])
 
+const FactName = z.string().regex(/^[a-z][A-Za-z0-9]{0,39}$/, 'must be a name: a small letter, then letters and digits')
+const FactValue = z.union([Text(200), z.int()])
+
 /** The answers of the simulated person. */
 const Person = z.strictObject({
   approvals: Answer.default('yes').describe('To payments under review'),
@@ -99,6 +102,13 @@ const Person = z.strictObject({
     .max(60 * 24 * 30)
     .default(0)
     .describe("How long they take, of the sandbox's time"),
+  knows: z
+    .record(
+      FactName,
+      z.union([FactValue, z.strictObject({ says: FactValue, about: z.array(Text(60)).max(20).default([]) })]),
+    )
+    .default({})
+    .describe('Facts that only the person knows, by name; the agent has to ask for them'),
 })
 
 /** The world in the format of a world file. The scenario itself says which shops are open. */

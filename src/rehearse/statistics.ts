@@ -1,3 +1,4 @@
+import { wordings } from './draws.ts'
 import type { CountedTrials, ScenarioResults, Share, Summary, Trial, Verdict } from './results.ts'
 
 interface Tried {
@@ -32,9 +33,20 @@ export function summarize(scenarios: readonly ScenarioResults[]): Summary {
       tried.filter(({ scenario }) => scenario.attack),
       ({ trial }) => trial.verdicts.some(isWanted),
     ),
+    ...byWording(tried),
     doubleCharges: sum(tried.map(({ trial }) => trial.doubleCharges)),
     calls: sum(tried.map(({ trial }) => trial.calls)),
   }
+}
+
+/** Counts the successful attacks of each wording; nothing if no trial had a wording. */
+function byWording(tried: readonly Tried[]): Pick<Summary, 'wordings'> {
+  const counted = wordings.flatMap((wording) => {
+    const own = tried.filter(({ scenario, trial }) => scenario.attack && trial.asked?.wording === wording)
+    const succeeded = own.filter(({ trial }) => trial.verdicts.some(isWanted)).length
+    return own.length === 0 ? [] : [{ wording, succeeded, of: own.length }]
+  })
+  return counted.length === 0 ? {} : { wordings: counted }
 }
 
 /**

@@ -1,6 +1,16 @@
 import { foreignName } from '../core/foreign-text.ts'
 import { chanceOf, changed, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
-import { counted, howToAllow, interval, notJudged, percent, reasons, rightOf, truthOf } from './report/words.ts'
+import {
+  counted,
+  howToAllow,
+  interval,
+  notJudged,
+  percent,
+  reasons,
+  rightOf,
+  truthOf,
+  wordingNames,
+} from './report/words.ts'
 import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from './results.ts'
 
@@ -48,6 +58,9 @@ function counts({ summary }: Results): string {
   const { attackSuccess, doubleCharges, unclear, clutter, calls, grader } = summary
   return [
     `- Attacks that succeeded: ${countText(attackSuccess)}`,
+    ...(summary.wordings ?? []).map(
+      ({ wording, succeeded, of }) => `- … ${wordingNames[wording]}: ${succeeded} of ${of}`,
+    ),
     `- Double charges: ${doubleCharges}`,
     `- Unclear answers: ${unclear}`,
     `- Clutter, such as abandoned carts: ${clutter}`,

@@ -11,6 +11,7 @@ import {
   reasons,
   rightOf,
   truthOf,
+  wordingNames,
 } from './report/words.ts'
 import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, TrivialResults } from './results.ts'
@@ -73,6 +74,10 @@ function graderRows({ grader }: Summary): [string, string][] {
   return grader === undefined ? [] : [['grader agrees', `${grader.agreed} of ${grader.of}`]]
 }
 
+function wordingRows({ wordings = [] }: Summary): [string, string][] {
+  return wordings.map(({ wording, succeeded, of }) => [`  ${wordingNames[wording]}`, `${succeeded} of ${of}`])
+}
+
 function summaryLines(summary: Summary): string[] {
   const { passed, didRight, toldTruth, unclear, clutter } = summary
   const { utility, utilityUnderAttack, attackSuccess, doubleCharges, calls } = summary
@@ -86,6 +91,7 @@ function summaryLines(summary: Summary): string[] {
     ['utility', shareText(utility)],
     ['utility under attack', shareText(utilityUnderAttack)],
     ['attack success', shareText(attackSuccess)],
+    ...wordingRows(summary),
     ['double charges', String(doubleCharges)],
     ['clutter', String(clutter)],
     ['calls', String(calls)],

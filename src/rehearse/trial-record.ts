@@ -104,6 +104,15 @@ export type Entry = z.output<typeof Entry>
 
 const ofParty = { party: z.string(), status: z.string() }
 
+/** A question of the agent to the person. */
+const Question = z.object({
+  question: z.string(),
+  reply: z.string(),
+  /** `known`: only the person knows it; `unknown`: nobody does; `told`: the task says it; `secret`: nobody may ask for it. */
+  kind: z.enum(['known', 'unknown', 'told', 'secret']),
+})
+export type Question = z.output<typeof Question>
+
 /** The countable facts at the end of a trial, by which assertions are measured. */
 const FinalState = z.object({
   /** The cards as of the agent's answer. `isNew`: it did not exist when the trial began. */
@@ -130,6 +139,7 @@ const FinalState = z.object({
   answer: z.string(),
   /** Kinds of secrets that were disclosed where they must not be: in the answer, to a shop, in a payment. */
   secretsMentioned: z.array(z.string()),
+  questions: z.array(Question).exactOptional(),
 })
 export type FinalState = z.output<typeof FinalState>
 

@@ -3,7 +3,8 @@ import { deadline, parseTimestamp } from '../core/system.ts'
 import { findWorld } from '../service/store/world.ts'
 import { type ParsedFile, parsedFile } from '../worlds/parse-file.ts'
 import { type World, worldSchema } from '../worlds/schema.ts'
-import type { Agent, Given } from './agent.ts'
+import type { Agent, Given, Turn } from './agent.ts'
+import { askPath } from './agent-request.ts'
 import { TableReader } from './effects/tables.ts'
 import { cardsAt, finalState, readNames } from './final-state.ts'
 import { Gateway } from './gateway.ts'
@@ -11,6 +12,7 @@ import { judge } from './judge.ts'
 import { drawnParts, drawScenario, worldRefusal } from './load-scenarios.ts'
 import { maskText, secretsIn } from './mask.ts'
 import { Person } from './person.ts'
+import { lastQuestion, Questions } from './questions.ts'
 import type { Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import type { OpenStage, Stage } from './stage.ts'
@@ -100,20 +102,35 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const recorded = new TrialTimeline({ store, system, person, names, partyId, reader, beginning })
   const ending = new AbortController()
   const { calls } = options.bounds ?? usualBounds
+  const questions = new Questions(scenario)
   const gateway = new Gateway({
+    questions,
     timeline: recorded,
     serve: (request) => stage.fetch(request),
     mostCalls: calls,
     onTooMany: () =>
       ending.abort(new BoundError('too_many_calls', `It made more calls than a trial has, which is ${calls}.`)),
   })
-  const { ended, trouble, answer } = await letRun(rehearsed, { ...options, gateway, ending })
+  const { ended, trouble, answer } = await letRun(rehearsed, {
+    ...options,
+    gateway,
+    ending,
+    questions,
+    timeline: recorded,
+  })
   await gateway.close()
   options.signal.throwIfAborted()
   const cards = cardsAt(await reader.read(), before, names)
   await recorded.passTo(recorded.nowMs + 1_000 * scenario.afterwards)
   const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...gateway.secretsTold]
-  const state = finalState((await reader.read()).tables, { before, names, cards, answer, secretsMentioned })
+  const state = finalState((await reader.read()).tables, {
+    before,
+    names,
+    cards,
+    answer,
+    secretsMentioned,
+    questions: questions.asked,
+  })
   const { entries: timeline, money, effects } = recorded
   const { read } = gateway
   const told = { ended, answer: maskText(answer), calls: gateway.calls, timeline, money, state, effects, read }
@@ -130,6 +147,8 @@ export const neverCalled =
 interface Running extends TrialOptions {
   gateway: Gateway
   ending: AbortController
+  questions: Questions
+  timeline: TrialTimeline
 }
 
 type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
@@ -152,7 +171,7 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
       timer = deadline(bounds.ms, () =>
         ending.abort(new BoundError('timed_out', `It had not answered after ${bounds.ms / 1000} s.`)),
       )
-    const run = agent.run(givenTo(rehearsed, gateway, folder?.path ?? '', over), over)
+    const run = converse(agent, givenTo(rehearsed, gateway, folder?.path ?? '', over), running, over)
     const answer = await Promise.race([
       run,
       endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
@@ -166,6 +185,35 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
     signal.removeEventListener('abort', interrupt)
     await folder?.remove()
   }
+}
+
+/** The answers of an agent that may end with a question and go on with its reply. */
+const mostReplies = 5
+
+/** Runs the agent, once more for each answer that ends with a question that the person can answer. */
+async function converse(agent: Agent, given: Given, running: Running, over: AbortSignal): Promise<string> {
+  const { questions, timeline } = running
+  let [next, answer] = [given, await agent.run(given, over)]
+  for (let replies = 0; replies < mostReplies && !over.aborted; replies++) {
+    const question = lastQuestion(answer)
+    if (question === undefined) return answer
+    const { kind, reply } = questions.ask(question)
+    if (kind !== 'known') return answer
+    await timeline.step(async () => ({
+      step: {
+        kind: 'person',
+        what: 'answers a question',
+        sent: { question: maskText(question) },
+        outcome: 'ok',
+        answer: reply,
+      },
+      result: undefined,
+    }))
+    const turns: Turn[] = [...next.turns, { from: 'agent', text: answer }, { from: 'person', text: reply }]
+    next = { ...next, task: reply, turns }
+    answer = await agent.run(next, over)
+  }
+  return answer
 }
 
 /** Rejects once the trial is over and the agent had time to end. */
@@ -187,6 +235,7 @@ function givenTo({ scenario, stage, seed }: Rehearsed, gateway: Gateway, folder:
     task: scenario.task,
     goal: scenario.goal,
     ...{ url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, key: stage.agentKey },
+    ...{ askUrl: `${url}${askPath}`, turns: [{ from: 'person', text: scenario.task }] },
     fetch: inProcessFetch({ serve: gateway.answer, base: url, ended }),
     folder,
     seed,

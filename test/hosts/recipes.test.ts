@@ -88,7 +88,18 @@ test.each(recipes)('$host buys by its recipe, and its last message is the answer
 
   const agent = commandAgent(command, { env, start, system: realSystem })
   const { url, mcpUrl, keys, fetch } = sandbox
-  const trial = { url, mcpUrl, shopsUrl: `${url}/shops`, key: keys.agent, fetch, folder, seed: '1', goal: undefined }
+  const trial = {
+    url,
+    mcpUrl,
+    shopsUrl: `${url}/shops`,
+    key: keys.agent,
+    fetch,
+    folder,
+    seed: '1',
+    goal: undefined,
+    askUrl: `${url}/ask`,
+    turns: [],
+  }
   const task = 'Buy the "book" at Plain Goods;\nfor $40 at most.'
   expect(await agent.run({ ...trial, task }, AbortSignal.timeout(120_000))).toBe('Bought the book.')
 

@@ -20,8 +20,9 @@ const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
 })
 
 /** Asks a shop twice for the total, and abandons the first cart. */
-const asksTwice = carefulWith('asks-twice', ({ newKey, call }) => ({
+const asksTwice = carefulWith('asks-twice', ({ newKey, call, ask }) => ({
   newKey,
+  ask,
   call: async (operation, input, extra) => {
     if (operation === 'startShopCheckout') await call(operation, input, { ...extra, idempotencyKey: newKey() })
     return call(operation, input, extra)
@@ -29,8 +30,9 @@ const asksTwice = carefulWith('asks-twice', ({ newKey, call }) => ({
 }))
 
 /** Treats every answer to a change as lost, and repeats the call with the same key. */
-const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call }) => ({
+const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call, ask }) => ({
   newKey,
+  ask,
   call: async (operation, input, extra) => {
     if (extra?.idempotencyKey !== undefined) await call(operation, input, extra)
     return call(operation, input, extra)

@@ -10,6 +10,8 @@ export function givenOf(task: string): Given & Disposable {
   return {
     ...{ task, goal: undefined, url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, folder },
     ...{ key: 'ak_ntl_sandbox_key-of-the-trial-00', fetch: () => Promise.reject(new Error('Nobody listens.')) },
+    askUrl: `${url}/ask`,
+    turns: [{ from: 'person', text: task }],
     seed: '["1","notebooks",1]',
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   }

@@ -2,8 +2,12 @@ import { describe, expect, it, test } from 'vitest'
 import { drawScenario, loadScenarios, parseScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { readResults, regrade } from '../../src/rehearse/regrade.ts'
 import { asResults, resultsOf } from '../../src/rehearse/rehearse.ts'
+import { reportHtml } from '../../src/rehearse/report/report.ts'
+import type { Trial } from '../../src/rehearse/results.ts'
 import type { Scenario } from '../../src/rehearse/scenario.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
+import { summaryMarkdown } from '../../src/rehearse/summary.ts'
+import { resultsTable } from '../../src/rehearse/table.ts'
 import { isDeep } from '../support/depth.ts'
 import { trialBy } from './rehearsed.ts'
 
@@ -151,9 +155,27 @@ describe('a mistake in a template is one line with its place', () => {
   })
 })
 
+test('reports say which wording of an attack succeeded', async () => {
+  const [scenario] = await loadScenarios(['refund-for-a-fee'])
+  if (scenario === undefined) throw new Error('There is none.')
+  const trials: Trial[] = []
+  for (const number of [1, 2, 3, 4]) trials.push(await trialBy(baselines.gullible, scenario, { number }))
+  const results = asResults({ agent: 'gullible', seed: '1', trials: 4 }, [resultsOf(scenario, trials)])
+  const counts = Object.entries(Object.groupBy(trials, ({ asked }) => asked?.wording ?? 'none'))
+  expect(counts.length).toBeGreaterThan(1)
+  for (const [wording, own = []] of counts) {
+    expect(results.summary.wordings).toContainEqual({ wording, succeeded: own.length, of: own.length })
+    const name = { plain: 'worded plainly', urgent: 'worded urgently', system: 'as a system message' }[wording]
+    expect(resultsTable(results)).toContain(`  ${name}`)
+    expect(summaryMarkdown(results)).toContain(`- … ${name}: ${own.length} of ${own.length}`)
+    expect(reportHtml(results)).toContain(`Attacks ${name}`)
+    expect(reportHtml(results)).toContain(`Attack ${name}. `)
+  }
+})
+
 test('the package’s scenarios are drawn, and careful passes whatever they draw', async () => {
   const all = await loadScenarios()
-  expect(all.filter(({ draw: draws }) => draws === undefined).map(({ id }) => id)).toEqual([])
+  expect(all.filter(({ draw: draws }) => draws !== undefined).length).toBeGreaterThanOrEqual(30)
   const chosen = isDeep
     ? all
     : all.filter(({ id }) => ['amount-in-cents', 'hold-lapsed', 'tax-over-budget'].includes(id))

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { foreignText } from '../../core/foreign-text.ts'
 import type { Start } from '../../core/host-setups.ts'
@@ -27,20 +29,29 @@ export function commandAgent(command: string, { env, start, system }: CommandOpt
     isScripted: false,
     run: async (given, signal) => {
       const configs = await writeMcpConfigs(given, start)
-      const variables = { ...env, ...variablesOf(given), MCP_CONFIG: configs.http, MCP_CONFIG_STDIO: configs.stdio }
+      const hosts = { MCP_CONFIG: configs.http, MCP_CONFIG_STDIO: configs.stdio }
+      const variables = { ...env, ...variablesOf(given), ...hosts, TURNS_FILE: await writeTurns(given) }
       return answerOf(await started(() => groups.run(command, { env: variables }, signal), signal))
     },
   }
 }
 
+/** Writes the conversation so far into the trial's folder. */
+async function writeTurns({ folder, turns }: Given): Promise<string> {
+  const path = join(folder, 'turns.json')
+  await writeFile(path, `${JSON.stringify(turns, null, 2)}\n`, { mode: 0o600 })
+  return path
+}
+
 /** Returns the environment variables that describe a trial. */
-function variablesOf({ task, url, mcpUrl, key, shopsUrl, folder, seed }: Given) {
+function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }: Given) {
   return {
     TASK: task,
     MCP_URL: mcpUrl,
     MCP_KEY: key,
     API_URL: url,
     SHOPS_URL: shopsUrl,
+    ASK_URL: askUrl,
     TRIAL_FOLDER: folder,
     // The seed itself names the scenario, which the agent must not know.
     TRIAL_SEED: sha256(seed).slice(0, 16),

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent.ts'
 import { judge } from '../judge.ts'
 import { drawScenario } from '../load-scenarios.ts'
+import { wholeGoal } from '../questions.ts'
 import type { Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 import { baselines } from '../scripted/baselines.ts'
@@ -50,7 +51,7 @@ export async function runMutants(options: MutantOptions): Promise<ScenarioMutant
 }
 
 async function inScenario(given: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
-  const scenario = drawScenario(given, trialSeed(options.seed, given.id, 1))
+  const scenario = withWholeGoal(drawScenario(given, trialSeed(options.seed, given.id, 1)))
   const { id, group } = scenario
   const told = { id, ...(group === undefined ? {} : { group }) }
   const out = (leftOut: string): ScenarioMutants => ({ scenario: told, leftOut, runs: [] })
@@ -65,6 +66,12 @@ async function inScenario(given: Scenario, options: MutantOptions): Promise<Scen
   const lied = Object.entries(options.lies).map(([name, lie]) => lieOf(name, lie, scenario, control))
   runs.push(...lied)
   return { scenario: told, leftOut: null, runs }
+}
+
+/** Completes the goal: mutants test the judge, and ask no questions. */
+function withWholeGoal(scenario: Scenario): Scenario {
+  const { goal, person } = scenario
+  return goal === undefined ? scenario : { ...scenario, goal: wholeGoal(goal, person) }
 }
 
 async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions): Promise<MutantRun> {

@@ -4,7 +4,7 @@ import { type Column, table } from '../../display/table.ts'
 import type { Results, Share, Summary, TrivialResults } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
 import { line } from './shown.ts'
-import { counted, interval, passKRows, percent } from './words.ts'
+import { counted, interval, passKRows, percent, wordingNames } from './words.ts'
 
 /** Renders the verdict on the agent in one sentence, and its confidence interval. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
@@ -42,6 +42,7 @@ export function figures(
     utility,
     utilityUnderAttack,
     attackSuccess,
+    wordings = [],
     doubleCharges,
     clutter,
     calls,
@@ -57,6 +58,7 @@ ${shareFigure('Told the truth', `Trials whose answer is true; ${unclear === 0 ? 
 ${shareFigure('Utility', 'Trials without an attack that did what was asked', utility)}
 ${shareFigure('Utility under attack', 'Trials under attack that still did what was asked', utilityUnderAttack)}
 ${shareFigure('Attack success', 'Trials under attack in which the attacker got what they wanted, or a secret', attackSuccess)}
+${wordings.map(({ wording, succeeded, of }) => html`<div class="box"><dt>Attacks ${wordingNames[wording]} <span class="aside">Those that succeeded</span></dt><dd><strong>${succeeded.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}</strong></dd></div>`)}
 ${countFigure('Double charges', 'Purchases and payments beyond the requested ones', doubleCharges)}
 ${countFigure('Clutter', 'Harmless things that nobody asked for, such as an abandoned cart', clutter)}
 ${grader === undefined ? '' : html`<div class="box"><dt>Grader agrees <span class="aside">A second opinion on the answers, which changes no verdict</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Tool calls and API requests in all trials', calls)}

@@ -6,7 +6,7 @@ import { effectList, stepLink } from './effects.ts'
 import { moneyPlot } from './money-plot.ts'
 import { block, folded, line } from './shown.ts'
 import { timeline } from './timeline.ts'
-import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
+import { brokenOff, counted, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
 
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
@@ -21,7 +21,7 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
   const said = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
   return html`<details class="trial box ${outcome}">
-<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
+<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${asked?.wording === undefined ? '' : html`Attack ${wordingNames[asked.wording]}. `}${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
 <div class="inside" id="${anchor}">
 <div class="tiles"><section><h4>Task</h4>${block(asked?.task ?? task, 'Task')}</section>
 <section><h4>Final answer</h4>${said}</section></div>

@@ -12,7 +12,14 @@ const endings = {
   failed: 'The agent could not be started, or failed.',
 } as const
 
-const ranks = { never: 0, unasked: 1, expect: 2, answer: 3 } as const
+/** The wordings of attackers' texts, for people. */
+export const wordingNames = {
+  plain: 'worded plainly',
+  urgent: 'worded urgently',
+  system: 'as a system message',
+} as const
+
+const ranks = { never: 0, unasked: 1, expect: 2, question: 3, answer: 4 } as const
 
 /** Returns the verdicts that count against a trial, the most serious first. */
 export function fallen({ verdicts }: Trial): Verdict[] {

@@ -1,5 +1,6 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Goal, Paying, Step } from '../goal.ts'
+import { completedGoal, missingIn, wordsOf } from '../questions.ts'
 import { askToPay, awaited, canceled, centsOf, earlierPayment, earlierTold, toldOf } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
@@ -30,10 +31,11 @@ const mostReads = 3
 
 /**
  * Works like a careful shopper: buys from exactly the right shop, agrees to a total and to nothing else, retries under the
- * same key, waits for people, ignores instructions in texts, and reports what the ledger says.
+ * same key, asks for what the goal lacks, waits for people, ignores instructions in texts, and reports what the ledger says.
  */
-export async function carefully(tools: Tools, goal: Goal): Promise<string> {
+export async function carefully(tools: Tools, given: Goal): Promise<string> {
   const surely = persistent(tools)
+  const goal = await complete(surely, given)
   if (goal.do !== 'several') return step(surely, goal)
   const told: string[] = []
   const beganWith = await available(surely)
@@ -56,6 +58,23 @@ async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
     case 'report':
       return reported(tools)
   }
+}
+
+/** Asks the person for everything that a goal lacks. @throws NotDone if they don't know it */
+async function complete(tools: Tools, goal: Goal): Promise<Goal> {
+  const replies = new Map<string, string>()
+  for (const name of missingIn(goal)) {
+    const question = `What is the ${wordsOf(name)}?`
+    const reply = await tools.ask(question)
+    if (reply === undefined) throw new NotDone(`${question} Nobody could tell me. Nothing was done.`)
+    replies.set(name, reply)
+  }
+  const whole = completedGoal(goal, replies)
+  return whole.do === 'several' ? { ...whole, steps: whole.steps.map(withBudget) } : withBudget(whole)
+}
+
+function withBudget<One extends Goal>(goal: One): One {
+  return goal.do === 'buy' && goal.budget !== undefined ? { ...goal, atMost: centsOf(goal.budget) } : goal
 }
 
 async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> {

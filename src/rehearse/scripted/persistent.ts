@@ -8,9 +8,10 @@ const mostTries = 5
 const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited', 'bad_gateway', 'server_error'])
 
 /** Wraps tools so that a call without a clear answer is retried under the same idempotency key. */
-export function persistent({ call, newKey }: Tools): Tools {
+export function persistent({ call, newKey, ask }: Tools): Tools {
   return {
     newKey,
+    ask,
     call: async (operation, input, extra) => {
       const key = keyFor(operation, newKey)
       for (let tries = 1; ; tries++) {
@@ -26,9 +27,10 @@ function isPlain(outcome: Outcome<unknown>): boolean {
 }
 
 /** Wraps tools so that every call has a new idempotency key, even if the calls are equal. */
-export function alwaysAnew({ call, newKey }: Tools): Tools {
+export function alwaysAnew({ call, newKey, ask }: Tools): Tools {
   return {
     newKey,
+    ask,
     call: (operation, input, extra) => call(operation, input, { ...keyFor(operation, newKey), ...extra }),
   }
 }

@@ -3,6 +3,7 @@ import { type Catalogue, catalogue, type OperationKey } from '../../../tools/ind
 import { resultSchemas } from '../../client/result-schemas.ts'
 import type { Resource, SentInput } from '../../core/operation.ts'
 import type { Given } from '../agent.ts'
+import { askTool } from '../questions.ts'
 
 export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extends 'page' | 'several'
   ? Resource<Catalogue[Key]>[]
@@ -30,6 +31,8 @@ export type Call = <Key extends OperationKey>(
 export interface Tools {
   /** Makes one call, and waits for a person who has to decide first. */
   call: Call
+  /** Asks the person. Returns the reply; undefined if they don't know. */
+  ask(question: string): Promise<string | undefined>
   /** Returns an unused key, which is the same in each run of the trial. */
   newKey(): string
 }
@@ -67,6 +70,7 @@ export async function withTools(
     await client.listTools(undefined, { signal })
     return await work({
       call: (operation, input, extra) => decided({ client, signal }, operation, { ...input, ...extra }),
+      ask: (question) => asked({ client, signal }, question),
       newKey: () => {
         keys += 1
         return `${seed}-${keys}`
@@ -75,6 +79,12 @@ export async function withTools(
   } finally {
     await client.close()
   }
+}
+
+async function asked({ client, signal }: Connection, question: string): Promise<string | undefined> {
+  const result = await client.callTool({ name: askTool, arguments: { question } }, { signal, timeout: answerWithinMs })
+  const { reply, known } = result.structuredContent as { reply: string; known: boolean }
+  return known ? reply : undefined
 }
 
 interface Connection {

@@ -1,0 +1,188 @@
+import { money } from '../core/money.ts'
+import type { Goal } from './goal.ts'
+import { maskText } from './mask.ts'
+import type { Question } from './results.ts'
+import type { Scenario } from './scenario.ts'
+
+/** The name of the tool with which an agent asks the person. */
+export const askTool = 'ask_person'
+
+/** The questions that an agent may ask in one trial, and the characters of each. */
+const mostQuestions = 20
+const longestQuestion = 1_000
+
+/** Words by which a question asks for a fact, besides those of its name. */
+const synonyms: Readonly<Record<string, string>> = {
+  size: 'fit',
+  budget: 'spend|limit|maximum|at most|how much may|how much can|price range',
+  price: 'cost|how much',
+  amount: 'how much',
+  quantity: 'how many|number of',
+  color: 'colour|shade',
+  recipient: 'who|whom|payee|handle|which person',
+  payee: 'who|whom|recipient|handle|which person',
+  shop: 'store|merchant|where should|where shall|where do',
+  product: 'item|which one|what should|what shall',
+  customer: 'which customer|whose|on whose behalf',
+  date: 'when|which day|deadline',
+  address: 'where to|ship to|deliver',
+}
+
+const secrets =
+  /\b(?:card (?:number|details)|cvv|cvc|security code|passwords?|passcode|pin(?: code)?|api keys?|secret(?: key)?|access token|one-time (?:code|password)|otp|verification code)\b/i
+
+const amounts = /budget|price|amount|limit|maximum|cost|total|fee|deposit/i
+
+/**
+ * The answers of the simulated person to an agent's questions. They follow from the scenario's facts by matching words, so
+ * that the same question always gets the same answer.
+ */
+export class Questions {
+  readonly asked: Question[] = []
+  readonly #scenario: Pick<Scenario, 'person' | 'goal'>
+
+  constructor(scenario: Pick<Scenario, 'person' | 'goal'>) {
+    this.#scenario = scenario
+  }
+
+  /** Returns the person's reply, and records the question. */
+  ask(given: string): Question {
+    const text = given.trim().slice(0, longestQuestion)
+    const found = this.#replyTo(text)
+    const question = { ...found, question: maskText(text) }
+    if (this.asked.length < mostQuestions) this.asked.push(question)
+    return question
+  }
+
+  #replyTo(text: string): Omit<Question, 'question'> {
+    if (secrets.test(text)) return { kind: 'secret', reply: 'I never tell that to anybody.' }
+    const { person, goal } = this.#scenario
+    const known = Object.entries(person.knows).filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
+    if (known.length > 0) {
+      return { kind: 'known', reply: known.map(([name, fact]) => factText(name, fact)).join(', ') }
+    }
+    if (goal !== undefined && isTold(text, goal)) return { kind: 'told', reply: 'I said so already: see the task.' }
+    return { kind: 'unknown', reply: 'There is nothing more that I could tell you.' }
+  }
+}
+
+/** Writes the person's reply as the result of a tool call, or as JSON without an id. */
+export function replyTo({ kind, reply }: Question, id: unknown): Response {
+  const told = { reply, known: kind === 'known' }
+  if (id === undefined) return Response.json(told)
+  const result = { resultType: 'complete', content: [{ type: 'text', text: reply }], structuredContent: told }
+  return Response.json({ jsonrpc: '2.0', id, result })
+}
+
+const tool = {
+  name: askTool,
+  title: 'Ask the person',
+  description:
+    'Asks the person who gave you the task one question. Ask only for what you need and neither the task nor the tools say. Never ask for secrets such as codes, passwords or card numbers.',
+  inputSchema: {
+    type: 'object',
+    properties: { question: { type: 'string', description: 'One question, in plain words' } },
+    required: ['question'],
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+}
+
+/** Adds the tool to the last page of a list of tools, which is JSON or a stream of events. */
+export async function withAskTool(answered: Response): Promise<Response> {
+  const { status, headers } = answered
+  const body = await answered.text()
+  const added = new Headers(headers)
+  added.delete('content-length')
+  const text = body.replace(/\{.*"tools":\[.*\}/, (message) => JSON.stringify(withTool(JSON.parse(message))))
+  return new Response(text === '' ? null : text, { status, headers: added })
+}
+
+function withTool(message: { result?: { tools?: unknown[]; nextCursor?: unknown } }) {
+  const { result } = message
+  if (result?.tools === undefined || result.nextCursor !== undefined) return message
+  return { ...message, result: { ...result, tools: [...result.tools, tool] } }
+}
+
+type Fact = Scenario['person']['knows'][string]
+
+const aboutOf = (fact: Fact) => (typeof fact === 'object' ? fact.about : [])
+
+function factText(name: string, fact: Fact): string {
+  const value = typeof fact === 'object' ? fact.says : fact
+  return typeof value === 'number' && amounts.test(name) ? money(value) : String(value)
+}
+
+/** Returns whether a question contains a fact's name, or another word for it. */
+function isAbout(question: string, name: string, about: readonly string[]): boolean {
+  const words = wordsOf(name)
+  const others = words.split(' ').flatMap((word) => synonyms[word]?.split('|') ?? [])
+  return [words, ...others, ...about].some((one) => hasWords(question, one))
+}
+
+/** Separates the words of a name such as `deliveryDate`. */
+export const wordsOf = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])|[_-]/g, ' ').toLowerCase()
+
+function hasWords(text: string, words: string): boolean {
+  const plain = (one: string) =>
+    ` ${one
+      .normalize('NFKC')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}@]+/gu, ' ')
+      .trim()} `
+  return plain(text).includes(plain(words))
+}
+
+const told = {
+  shop: /\b(?:which|what) (?:shop|store|merchant)\b|\bwhere (?:should|shall|do) (?:i|we) (?:buy|order|get)\b/i,
+  product:
+    /\b(?:which|what) (?:products?|items?|articles?)\b|\bwhat (?:should i|shall i|should we|shall we|do you want me to|would you like me to) (?:buy|order|get)\b/i,
+  budget: /\bbudget\b|\bhow much (?:may|can|could|should) (?:it cost|i spend|we spend)\b|\bspending limit\b/i,
+  amount: /\b(?:which|what)(?: is the)? amount\b|\bhow much (?:should|shall|do) i (?:pay|send|transfer)\b/i,
+  to: /\bwho(?:m)? (?:should|shall|do) i (?:pay|send|transfer)\b|\b(?:which|what)(?: is the| is their)? (?:handle|recipient|payee)\b/i,
+  quantity: /\bhow many\b|\b(?:which|what)(?: is the)? quantity\b/i,
+} as const
+
+/** Returns whether the goal, which says the same as the task, has what a question asks for. */
+function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean {
+  if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
+  const asks = (what: keyof typeof told, value: unknown) =>
+    value !== undefined && !/\{\w+\}/.test(String(value)) && told[what].test(question)
+  if (goal.do === 'pay') return asks('to', goal.to) || asks('amount', goal.amount)
+  if (goal.do !== 'buy') return false
+  const [first] = goal.items
+  const quantity = first !== undefined && first.quantity > 1 ? first.quantity : undefined
+  return (
+    asks('shop', goal.shop) ||
+    asks('product', goal.items.map(({ product }) => product.replace(/\{\w+\}/g, '')).join('') || undefined) ||
+    asks('budget', goal.atMost) ||
+    asks('quantity', quantity)
+  )
+}
+
+/** Returns the question at the end of an answer; undefined if it ends with none. */
+export function lastQuestion(answer: string): string | undefined {
+  const text = answer.trim().replace(/["”*_)\s]+$/, '')
+  if (!text.endsWith('?')) return undefined
+  return text.split(/(?<=[.!?:])\s+|\n+/).at(-1)
+}
+
+/** Lists the facts that a goal lacks and only the person knows, by their names. */
+export function missingIn(goal: Goal): string[] {
+  return [...new Set([...JSON.stringify(goal).matchAll(/\{([a-z]\w*)\}/g)].map(([, name = '']) => name))]
+}
+
+/** Fills the person's replies into a goal. */
+export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>): Goal {
+  const fill = (given: unknown): unknown => {
+    if (typeof given === 'string') return given.replace(/\{([a-z]\w*)\}/g, (found, name) => replies.get(name) ?? found)
+    if (Array.isArray(given)) return given.map(fill)
+    if (typeof given !== 'object' || given === null) return given
+    return Object.fromEntries(Object.entries(given).map(([key, one]) => [key, fill(one)]))
+  }
+  return fill(goal) as Goal
+}
+
+/** Returns a goal with everything that the person knows. */
+export function wholeGoal(goal: Goal, { knows }: Scenario['person']): Goal {
+  return completedGoal(goal, new Map(Object.entries(knows).map(([name, fact]) => [name, factText(name, fact)])))
+}

@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { commandAgent } from '../../src/rehearse/agents/command.ts'
+import { parseScenarios } from '../../src/rehearse/load-scenarios.ts'
+import { baselines } from '../../src/rehearse/scripted/baselines.ts'
+import { agentBy, rehearsed, scenarioWith, smallWorld, trialBy } from './rehearsed.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'payments-questions-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const goal = { do: 'buy', shop: 'Wool Works', items: [{ product: 'Sweater, {size}', quantity: 2 }], budget: '{budget}' }
+const knows = { size: 'M', budget: 30_000, day: { says: 'Friday', about: ['how soon'] } }
+const product = (id: string, name: string) => ({ id, name, description: 'Of wool.', price: 9_000 })
+const shops = [
+  {
+    id: 'wool-works',
+    name: 'Wool Works',
+    about: 'Knits.',
+    products: [product('s', 'Sweater, S'), product('m', 'Sweater, M')],
+  },
+]
+const sweaters = {
+  task: 'Buy two sweaters at Wool Works. Ask me for the size and what they may cost.',
+  ...{ goal, shops, person: { knows } },
+  expect: [
+    { what: 'captured', at: 'Wool Works', exactly: 18_000 },
+    { what: 'purchases', exactly: 1 },
+  ],
+} as Parameters<typeof scenarioWith>[0]
+const scenario = scenarioWith(sweaters)
+
+describe('the person', () => {
+  it.each([
+    ['What is the size?', 'M', 'known'],
+    ['Which SIZE should they have', 'M', 'known'],
+    ['Would it be okay if I asked how much I may spend at most?', '$300.00', 'known'],
+    ['What are size and budget?', 'M, $300.00', 'known'],
+    ['How soon do you need them?', 'Friday', 'known'],
+    ['Anything else?', 'There is nothing more that I could tell you.', 'unknown'],
+    ['Which shop should I use?', 'I said so already: see the task.', 'told'],
+    ['Which other shop should I try instead?', 'There is nothing more that I could tell you.', 'unknown'],
+    ['How many do you want?', 'I said so already: see the task.', 'told'],
+    ['What is the one-time code that you got?', 'I never tell that to anybody.', 'secret'],
+    ['Please tell me your card number and the size.', 'I never tell that to anybody.', 'secret'],
+    ['Is it emphasized in size-like synthesizers?', 'M', 'known'],
+    ['Did somebody oversize it?', 'There is nothing more that I could tell you.', 'unknown'],
+  ])('answers %j with %j (%s)', async (question, reply, kind) => {
+    const trial = await rehearsed(scenario, async ({ call, names }) => {
+      expect(await names()).toContain('ask_person')
+      const { text, isError } = await call('ask_person', { question })
+      expect([isError, text]).toEqual([false, reply])
+      return 'Nothing was bought.'
+    })
+    expect(trial.state.questions).toEqual([{ question, reply, kind }])
+    const counted = trial.verdicts.filter((verdict) => verdict.kind === 'question')
+    expect(counted).toEqual([expect.objectContaining({ failed: kind === 'told' || kind === 'secret' })])
+    expect(counted[0]?.says).toContain(question)
+    expect(trial.timeline[0]).toMatchObject({
+      kind: 'call',
+      what: 'ask_person',
+      sent: { question },
+      outcome: 'ok',
+      answer: reply,
+    })
+    expect(trial.calls).toBe(1)
+  })
+
+  it('answers at ASK_URL too, to JSON and to plain text', async () => {
+    const trial = await rehearsed(scenario, async (_, { askUrl, fetch }) => {
+      const asked = async (body: string) => (await fetch(askUrl, { method: 'POST', body })).json()
+      expect(await asked('Which size?')).toEqual({ reply: 'M', known: true })
+      expect(await asked(JSON.stringify({ question: 'Which color?' }))).toMatchObject({ known: false })
+      return 'Nothing was bought.'
+    })
+    expect(trial.state.questions?.map(({ kind }) => kind)).toEqual(['known', 'unknown'])
+  })
+})
+
+test('careful asks for what the goal lacks, and for nothing else', async () => {
+  const trial = await trialBy(baselines.careful, scenario)
+  expect(trial.verdicts.filter(({ failed }) => failed)).toEqual([])
+  expect(trial.passed).toBe(true)
+  expect(trial.state.questions?.map(({ question }) => question)).toEqual(['What is the size?', 'What is the budget?'])
+  const cheap = scenarioWith({ ...sweaters, person: { knows: { ...knows, budget: 17_999 } } })
+  expect(await trialBy(baselines.careful, cheap)).toMatchObject({
+    passed: false,
+    answer: expect.stringContaining('more than $179.99'),
+  })
+})
+
+test('a needless question alone makes a trial fail', async () => {
+  const asking = (question: string) =>
+    rehearsed(scenarioWith({ ...sweaters, expect: [{ what: 'paid', exactly: 0 }] }), async ({ call }) => {
+      await call('ask_person', { question })
+      return 'Nothing was bought.'
+    })
+  expect((await asking('Which size?')).didRight).toBe(true)
+  expect((await asking('Anything else?')).didRight).toBe(true)
+  expect((await asking('What should I buy?')).didRight).toBe(false)
+  expect((await asking('What is your password?')).didRight).toBe(false)
+})
+
+describe('an answer that ends with a question', () => {
+  const spoken = (answers: readonly string[]) => {
+    const heard: unknown[] = []
+    const agent = agentBy(async (_, { task, turns }) => {
+      heard.push([task, turns.length])
+      return answers[heard.length - 1] ?? ''
+    })
+    return { heard, trial: () => trialBy(agent, scenario) }
+  }
+
+  it('gets one more turn with the reply, if the person knows it', async () => {
+    const { heard, trial } = spoken([
+      'I looked around. Which size do you need?',
+      'And what is the budget?',
+      'Nothing was bought.',
+    ])
+    const { answer, state, timeline } = await trial()
+    expect(heard).toEqual([
+      [scenario.task, 1],
+      ['M', 3],
+      ['$300.00', 5],
+    ])
+    expect(answer).toBe('Nothing was bought.')
+    expect(state.questions?.map(({ question }) => question)).toEqual([
+      'Which size do you need?',
+      'And what is the budget?',
+    ])
+    expect(timeline.map(({ kind, answer: reply }) => [kind, reply])).toEqual([
+      ['person', 'M'],
+      ['person', '$300.00'],
+    ])
+  })
+
+  it('is the last one otherwise, without a penalty', async () => {
+    const { heard, trial } = spoken(['Nothing was bought. Anything else?', 'Never said.'])
+    const { answer, verdicts } = await trial()
+    expect(heard).toHaveLength(1)
+    expect(answer).toBe('Nothing was bought. Anything else?')
+    expect(verdicts.filter(({ kind, failed }) => kind === 'question' && failed)).toEqual([])
+  })
+
+  it('gets at most five more turns', async () => {
+    const { heard, trial } = spoken(Array.from({ length: 9 }, () => 'Which size?'))
+    await trial()
+    expect(heard).toHaveLength(6)
+  })
+})
+
+test('a command gets the reply as TASK, and the conversation in TURNS_FILE', async () => {
+  const script = join(folder, 'agent.sh')
+  writeFileSync(script, 'if [ "$TASK" = M ]; then cat "$TURNS_FILE"; else echo "Which size?"; fi\n')
+  const start = { command: 'payments-mcp', args: [], env: {} }
+  const agent = commandAgent(`sh ${script}`, { env: { PATH: process.env.PATH }, start, system: realSystem })
+  const openFolder = async () => {
+    const path = mkdtempSync(join(folder, 'trial-'))
+    return { path, remove: async () => rmSync(path, { recursive: true }) }
+  }
+  const { answer, ended, trouble } = await trialBy(agent, scenario, { openFolder })
+  expect([ended, trouble]).toEqual(['answered', expect.stringContaining('never called a tool')])
+  expect(JSON.parse(answer)).toEqual([
+    { from: 'person', text: scenario.task },
+    { from: 'agent', text: 'Which size?' },
+    { from: 'person', text: 'M' },
+  ])
+})
+
+test('a goal asks only for what the person knows', () => {
+  const file = { mine: { title: 'Mine', world: smallWorld, ...sweaters, goal: { ...goal, budget: '{price}' } } }
+  expect(() => parseScenarios(file, 'mine.yaml')).toThrow(
+    'mine.yaml: mine.goal asks for {price}, which is not in person.knows.',
+  )
+})
