@@ -34,9 +34,9 @@ const oddWords = new RegExp(
     String.raw`befall\w*|befell|who(?:so|m)?ever|thereof|therein|anew`,
     // "Has a transaction of its own", but not "pays from a wallet of its own party".
     String.raw`(?<!instead )of (?:one's|its|their) own(?=[.,;:)|]|$|\s+(?:and|or|that|which|in|to|for|on|with|at|by|has|needs)\b)`,
-    String.raw`(?:kept|keeps?|set|sets|told|tells?|taken|takes?|held) apart`,
-    String.raw`(?:tells?|told|telling) of`,
-    String.raw`(?:stands?|stood) (?:in(?! for)|among|beside|nowhere|elsewhere)`,
+    '(?:kept|keeps?|set|sets|told|tells?|taken|takes?|held) apart',
+    '(?:tells?|told|telling) of',
+    '(?:stands?|stood) (?:in(?! for)|among|beside|nowhere|elsewhere)',
   ]
     .map((words) => String.raw`\b(?:${words})`)
     .join('|'),
