@@ -5,6 +5,7 @@ import { agentCustomers } from './agent-customers.ts'
 import { agentKeys } from './agent-keys.ts'
 import { agents } from './agents.ts'
 import { apiKeys } from './api-keys.ts'
+import { applications } from './applications.ts'
 import { approvals } from './approvals.ts'
 import { bankTransfers } from './bank-transfers.ts'
 import { cardTransactions } from './card-transactions.ts'
@@ -77,6 +78,7 @@ export const catalogue = {
   ...agentCustomers,
   ...agents,
   ...apiKeys,
+  ...applications,
   ...agentKeys,
   ...parties,
   ...partyInvitations,

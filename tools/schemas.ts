@@ -14,6 +14,7 @@ const openPrefixes = [
   'cur',
   'agk',
   'apy',
+  'ogr',
   'dlg',
   'wal',
   'tfr',

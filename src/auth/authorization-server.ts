@@ -1,5 +1,6 @@
 import {
   allowInsecureRequests,
+  type ClientAuth,
   type Configuration,
   type CustomFetch,
   customFetch,
@@ -16,9 +17,14 @@ import type { Fetch } from './resource-metadata.ts'
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Reads and checks the authorization server's metadata (RFC 8414). Returns the server as a client uses it. */
-export async function openAuthorizationServer(issuer: string, clientId: string, fetch: Fetch): Promise<Configuration> {
+export async function openAuthorizationServer(
+  issuer: string,
+  clientId: string,
+  fetch: Fetch,
+  authentication: ClientAuth = None(),
+): Promise<Configuration> {
   return await reaching(issuer, async () => {
-    const config = await discovery(new URL(issuer), clientId, undefined, None(), requestOptions(issuer, fetch))
+    const config = await discovery(new URL(issuer), clientId, undefined, authentication, requestOptions(issuer, fetch))
     refuseUnsafe(config, issuer)
     return config
   })

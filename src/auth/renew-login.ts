@@ -1,5 +1,6 @@
 import { refreshTokenGrant, type TokenEndpointResponse } from 'openid-client'
 import { Failure } from '../core/errors.ts'
+import { requestToken } from './application-sign-in.ts'
 import { openAuthorizationServer } from './authorization-server.ts'
 import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
 import type { Fetch } from './resource-metadata.ts'
@@ -32,11 +33,15 @@ export async function renewLogin(
 
 type Refreshed = { kind: 'tokens'; tokens: TokenEndpointResponse } | { kind: 'ended'; unknownClient: boolean }
 
-async function refresh({ issuer, clientId, refreshToken, resource }: Login, fetch: Fetch): Promise<Refreshed> {
-  if (refreshToken === null) return { kind: 'ended', unknownClient: false }
-  const config = await openAuthorizationServer(issuer, clientId, fetch)
+async function refresh(login: Login, fetch: Fetch): Promise<Refreshed> {
+  const { issuer, clientId, refreshToken, resource, proofFile } = login
+  if (refreshToken === null && proofFile === undefined) return { kind: 'ended', unknownClient: false }
   try {
-    return { kind: 'tokens', tokens: await refreshTokenGrant(config, refreshToken, { resource }) }
+    if (proofFile !== undefined) {
+      return { kind: 'tokens', tokens: (await requestToken({ ...login, proofFile }, fetch)).tokens }
+    }
+    const config = await openAuthorizationServer(issuer, clientId, fetch)
+    return { kind: 'tokens', tokens: await refreshTokenGrant(config, refreshToken ?? '', { resource }) }
   } catch (error) {
     const code = oauthErrorCode(error)
     if (code === 'invalid_grant' || code === 'invalid_client') {

@@ -37,7 +37,8 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
     // A new token is not renewed again at once, or an API that refuses all tokens would cause endless renewals.
     if (login.accessToken === refused && system.now() - login.obtainedAtMs >= pauseMs) return true
-    const aheadMs = login.refreshToken === null ? 0 : Math.min(renewedBeforeEndMs, lifetimeMs / 5)
+    const renewable = login.refreshToken !== null || login.proofFile !== undefined
+    const aheadMs = !renewable ? 0 : Math.min(renewedBeforeEndMs, lifetimeMs / 5)
     return login.expiresAtMs - system.now() <= aheadMs
   }
 

@@ -18,6 +18,8 @@ const Login = z.object({
   expiresAtMs: z.number(),
   /** Null if the server issues none: the login ends with its access token. */
   refreshToken: z.string().nullable(),
+  /** The file with the secret or private key of an application that signs in by itself. The file itself is not copied. */
+  proofFile: z.string().optional(),
 })
 
 const Content = z.object({

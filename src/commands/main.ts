@@ -59,9 +59,21 @@ export async function main(argv: readonly string[]): Promise<void> {
     .argument('[url]', 'The address of the endpoint, such as https://payments.example/mcp')
     .action(running(async () => (await import('./bridge.ts')).bridge))
   withDatabaseCommands(program)
+  withSignIn(program)
+  withConsole(program)
+  withListening(program)
+  withoutSettings(program)
+  await program.parseAsync(argv)
+}
+
+/** Adds the commands of a login, which the MCP server then uses. */
+function withSignIn(program: Command): void {
   withSettings(program.command('login'), 'login')
     .description('Sign in at a payments API in a browser. The MCP server then uses this login.')
     .option('--device', 'Sign in with a code on another device, for a machine without a browser')
+    .option('--client-credentials', 'Sign in as an application that was registered for this, without a person')
+    .option('--client-id <id>', 'With --client-credentials: the client id of the application')
+    .option('--proof-file <file>', 'With --client-credentials: the file with its secret, or its private key in PEM')
     .action(running(async () => (await import('./login.ts')).login))
   withSettings(program.command('logout'), 'logout')
     .description('Sign out of a payments API, and delete the login from this machine.')
@@ -69,10 +81,6 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('whoami'), 'whoami')
     .description('Show whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
-  withConsole(program)
-  withListening(program)
-  withoutSettings(program)
-  await program.parseAsync(argv)
 }
 
 /** Adds the commands for the service's operator, on its database. */

@@ -72,6 +72,9 @@ export const permissions = {
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
+  // A program that signs in by itself: only its owners say as whom, and end it. No application makes another one.
+  'applications.read': { apiKey: 'applications.read', agent: null, oauth: null },
+  'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
   'clock.use': { apiKey: 'any', agent: 'any', oauth: 'any' },
   // Everyone may see the goods of a shop; buying takes the permission to use a card.
@@ -145,6 +148,8 @@ export const scopes = [
   'agents.create',
   'agents.update',
   'agents.delete',
+  'applications.read',
+  'applications.manage',
   'disputes.read',
   'disputes.create',
 ] as const
@@ -173,6 +178,9 @@ export type OAuthScope = keyof typeof oauthScopes
 
 /** The scopes of a connection that requests none. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
+
+/** The scopes that an application which acts as an agent can have: all but those that no agent's policy allows. */
+export const applicationScopes = (Object.keys(oauthScopes) as OAuthScope[]).filter((scope) => scope !== 'account:read')
 
 /** Adds the scopes that the given ones include. */
 export function withIncluded(scopes: readonly string[]): string[] {

@@ -3,6 +3,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   activity: 'The log of changes, with who made them.',
   'agent-cards': 'Cards that agents request, for one purchase each.',
   'agent-keys': 'Credentials of agents.',
+  applications: 'Programs that sign in by themselves, each as one agent.',
   agents: 'Software actors of a party, and the customers that delegated to them.',
   'api-keys': 'Credentials of the party itself.',
   approvals: 'Decisions on payments and transfers above a limit.',

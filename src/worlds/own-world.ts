@@ -86,6 +86,8 @@ export const ownWorld = JSON.parse(`{
             "agents.create",
             "agents.update",
             "agents.delete",
+            "applications.read",
+            "applications.manage",
             "disputes.read",
             "disputes.create"
           ]

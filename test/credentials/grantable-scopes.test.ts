@@ -7,7 +7,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, addAgent, addKey, addUserToken, createWorld, type World } from '../support/world.ts'
-import { exchanged, postAgentKey } from './requests.ts'
+import { exchanged, postAgentKey, postApplication } from './requests.ts'
 
 const agentKeyScopes: readonly Scope[] = [
   'payments.read',
@@ -66,6 +66,18 @@ const doors: Partial<Record<OperationKey, Door>> = {
   createAgentKey: {
     gives: agentKeyScopes,
     through: ({ world, agentId }, key) => postAgentKey(world, agentId, { key }),
+  },
+  createApplication: {
+    gives: agentKeyScopes,
+    through: ({ world, agentId }, key) => postApplication(world, agentId, {}, { key }),
+  },
+  updateApplication: {
+    gives: agentKeyScopes,
+    through: async ({ world, agentId }, key) => {
+      const publicKeys = [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }]
+      const { id } = (await postApplication(world, agentId, { publicKeys })).json.data
+      return world.send('PATCH', `/applications/${id}`, { key, attributes: { publicKeys } })
+    },
   },
   rotateAgentKey: {
     gives: agentKeyScopes,

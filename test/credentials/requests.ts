@@ -14,6 +14,18 @@ export function postAgentKey(
   })
 }
 
+/** Sends POST /applications: registers a program that signs in by itself as that agent. */
+export function postApplication(
+  world: World,
+  agentId: string,
+  attributes: object = {},
+  sent: Sent = {},
+): Promise<Answer> {
+  const relationships = { agent: { data: { type: 'agent', id: agentId } } }
+  const body = JSON.stringify({ data: { attributes: { name: 'Worker', ...attributes }, relationships } })
+  return world.send('POST', '/applications', { key: world.apiKey, ...sent, body })
+}
+
 export async function exchange(
   world: World,
   fields: Record<string, string> | [string, string][] | string,

@@ -249,6 +249,14 @@ export const agentKey: Maker = async (on, { agentId, apiKey: key }) => {
   return { keyId: answer.json.data.id }
 }
 
+export const application: Maker = async (on, { agentId, apiKey: key }) => {
+  const relationships = { agent: { data: { type: 'agent', id: agentId } } }
+  const body = JSON.stringify({ data: { attributes: { name: 'Worker' }, relationships } })
+  const answer = await on.world.send('POST', '/applications', { key, body })
+  if (answer.status >= 300) throw new Error(answer.text)
+  return { applicationId: answer.json.data.id }
+}
+
 export const agentKeyOfAgent: Maker = async (on, place) => ({
   ...(await agentKey(on, place)),
   agentId: place.agentId,

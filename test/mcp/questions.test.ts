@@ -55,12 +55,14 @@ test('irreversible operations ask, with the exceptions listed here', () => {
   const notDestructive = [
     'create_agent_key',
     'create_api_key',
+    'create_application',
     'create_internal_transfer',
     'create_party_invitations',
     'create_webhook',
     'issue_agent_card',
     'set_party_limits',
     'update_agent',
+    'update_application',
     'update_webhook',
   ]
   expect(Object.keys(questions).sort()).toEqual(
@@ -139,6 +141,12 @@ test('removals and revocations state their consequences, and do nothing after a 
       { externalAccountId: account.id },
       `Unlink the bank account “Test Checking” ••••0000 at “Test Bank” (${account.id})`,
     ],
+    [
+      'create_application',
+      { agentId, name: 'Worker' },
+      `Register the application “Worker” for the agent “Sandbox shopper” (${agentId})`,
+    ],
+    ['revoke_application', { applicationId: 'ogr_1' }, 'Revoke the application ogr_1'],
     ['delete_agent', { agentId }, `Delete the agent “Sandbox shopper” (${agentId})`],
   ] as const
   for (const [tool, input, first] of cases) {

@@ -49,6 +49,7 @@ const classes = {
     'revoke_agent_invitation',
     'revoke_agent_key',
     'revoke_api_key',
+    'revoke_application',
     'revoke_customer_invitation',
     'revoke_invitation_link',
     'revoke_party_invitation',
@@ -59,6 +60,7 @@ const classes = {
     'unfreeze_agent_card',
     'unfreeze_wallet',
     'update_agent',
+    'update_application',
     'update_party',
     'update_wallet',
     'update_webhook',
@@ -66,6 +68,7 @@ const classes = {
   'makes a new thing by no key that the API knows: its answer is kept': [
     'create_agent_key',
     'create_api_key',
+    'create_application',
     'create_customer_invitation',
     'create_invitation_link',
   ],

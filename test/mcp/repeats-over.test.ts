@@ -201,6 +201,14 @@ const guarded: Record<string, Guarded> = {
       'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
     },
   },
+  create_application: {
+    by: 'owner',
+    arguments: async (scene) => ({ agentId: await newAgent(scene), name: name() }),
+    ends: {
+      revoked: ({ owner }, { id }) => owner('DELETE', `/applications/${id}`),
+      'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
+    },
+  },
   rotate_agent_key: {
     by: 'owner',
     arguments: async ({ world, agentId }) => {

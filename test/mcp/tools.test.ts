@@ -21,7 +21,14 @@ const ajv = new AjvJsonSchemaValidator()
 const validator = (schema: object = {}) => ajv.getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)
 /** Tools that count as destructive because they overwrite a value, although it can be set again. */
-const setting = ['update_wallet', 'set_default_wallet', 'freeze_wallet', 'unfreeze_wallet', 'attach_wallet_agent']
+const setting = [
+  'update_application',
+  'update_wallet',
+  'set_default_wallet',
+  'freeze_wallet',
+  'unfreeze_wallet',
+  'attach_wallet_agent',
+]
 setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
 setting.push('resume_subscription', 'mark_subscription_payment_paid')
 setting.push(

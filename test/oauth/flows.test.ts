@@ -256,7 +256,8 @@ describe('discovery', () => {
       jwks_uri: `${address}/oauth/jwks`,
       code_challenge_methods_supported: ['S256'],
       response_types_supported: ['code'],
-      token_endpoint_auth_methods_supported: ['none'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'],
       authorization_response_iss_parameter_supported: true,
       scopes_supported: ['openid', 'offline_access', ...Object.keys(oauthScopes), ...Object.keys(scopeAliases)],
     })
@@ -264,6 +265,7 @@ describe('discovery', () => {
       expect.arrayContaining([
         'authorization_code',
         'refresh_token',
+        'client_credentials',
         'urn:ietf:params:oauth:grant-type:token-exchange',
       ]),
     )

@@ -84,7 +84,7 @@ onEachDatabase('token exchange', (database) => {
   test.each([
     ['no grant type', fields({ grant_type: undefined }), 'invalid_request'],
     ['an empty grant type', fields({ grant_type: '' }), 'invalid_request'],
-    ['another grant type', fields({ grant_type: 'client_credentials' }), 'unsupported_grant_type'],
+    ['another grant type', fields({ grant_type: 'password' }), 'unsupported_grant_type'],
     ['no subject token', fields({ subject_token: undefined }), 'invalid_request'],
     ['no subject token type', fields({ subject_token_type: undefined }), 'invalid_request'],
     ['another subject token type', fields({ subject_token_type: 'urn:example:saml2' }), 'invalid_request'],

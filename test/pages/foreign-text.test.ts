@@ -81,7 +81,15 @@ const pages: Record<string, (text: string) => Html | string> = {
   'invitation link': (text) => linkPage(link(text, 'open'), '/here'),
   'joined invitation link': (text) => linkPage(link(text, 'joined'), '/here'),
   connections: (text) => {
-    const connection = { grantId: 'g', clientId: 'ocl_1', clientName: text, agentName: text, spending, permissions: [] }
+    const connection = {
+      grantId: 'g',
+      clientId: 'ocl_1',
+      clientName: text,
+      agentName: text,
+      spending,
+      permissions: [] as const,
+      signsInItself: false,
+    }
     const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
     const connections = [{ ...words, formToken: 'token' }]
     return connectionsPage({ connections, account: accountOf(user(text)), status: null })

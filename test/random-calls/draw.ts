@@ -35,6 +35,7 @@ export interface Drawing {
 const ending: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
+  'revokeApplication',
   'rotateAgentKey',
   'deleteAgent',
   'freezeWallet',

@@ -79,6 +79,33 @@ export async function askToCreateAgentKey({ agentId }: Arguments, read: Read): P
   }
 }
 
+export async function askToCreateApplication({ agentId, name }: Arguments, read: Read): Promise<Question> {
+  const agent = (await read(agents.getAgent, { agentId })).data.attributes
+  return {
+    facts: [`Register the application ${quoted(name)} for the agent ${quoted(agent.name)} (${word(agentId)})`],
+    effect: 'It signs in by itself. Anyone with its secret or key can act as the agent until it is revoked.',
+    tick: 'Yes, register the application',
+  }
+}
+
+/** Asks about new keys. Fewer scopes take something away, which needs nobody's agreement. */
+export async function askToChangeApplication({ applicationId, publicKeys }: Arguments): Promise<Question | undefined> {
+  if (publicKeys === undefined) return undefined
+  return {
+    facts: [`Replace the keys of the application ${word(applicationId)}`],
+    effect: 'Whoever holds the new keys can act as its agent. The present keys stop working at once.',
+    tick: 'Yes, replace the keys',
+  }
+}
+
+export async function askToRevokeApplication({ applicationId }: Arguments): Promise<Question> {
+  return {
+    facts: [`Revoke the application ${word(applicationId)}`],
+    effect: 'It and all its tokens stop working, at once and for good.',
+    tick: 'Yes, revoke the application',
+  }
+}
+
 /** Shows only the day. The question itself may use the key, and must not change the facts that a person agreed to. */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 

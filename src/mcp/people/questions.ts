@@ -5,12 +5,15 @@ import { payments } from '../../../tools/payments.ts'
 import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
 import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import {
+  askToChangeApplication,
   askToChangeLimits,
   askToCreateAgentKey,
   askToCreateApiKey,
+  askToCreateApplication,
   askToDeleteAgent,
   askToEndAgentKey,
   askToRevokeApiKey,
+  askToRevokeApplication,
 } from './agent-questions.ts'
 import {
   askToChangeWebhook,
@@ -56,6 +59,9 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
   update_agent: { ask: askToChangeLimits },
   create_api_key: { ask: askToCreateApiKey },
   create_agent_key: { ask: askToCreateAgentKey },
+  create_application: { ask: askToCreateApplication },
+  update_application: { ask: askToChangeApplication },
+  revoke_application: { ask: askToRevokeApplication },
   create_payment: { amount: 'amount', ask: askToPay },
   create_wire: { amount: 'amount', ask: askToWire },
   create_internal_transfer: { amount: 'amount', ask: askToTransfer },

@@ -116,6 +116,7 @@ async function deletedAgent(dependencies: Dependencies, { signal }: Call, record
 
 const ofAgents: ReadonlySet<string> = new Set([
   'agentKey',
+  'application',
   'agentDelegationInvitation',
   'customerInvitation',
   'invitationLink',

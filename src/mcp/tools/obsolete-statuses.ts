@@ -4,6 +4,7 @@ import type { AgentCustomerInvite } from '../../../tools/agent-customers.ts'
 import type { AgentKey } from '../../../tools/agent-keys.ts'
 import type { Agent } from '../../../tools/agents.ts'
 import type { ApiKey } from '../../../tools/api-keys.ts'
+import type { Application } from '../../../tools/applications.ts'
 import type { invitationStatuses } from '../../../tools/customer-invitations.ts'
 import type { linkStatuses } from '../../../tools/invitation-links.ts'
 import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
@@ -66,6 +67,7 @@ export const obsoleteStatuses = {
   webhook: { ENABLED: false, DISABLED: true } satisfies ByStatus<typeof webhookStatuses>,
   apiKey: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof ApiKey>,
   agentKey: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof AgentKey>,
+  application: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof Application>,
   agentDelegationInvitation: invitation,
   customerInvitation: { ...invitation, ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof AgentCustomerInvite>,
   invitationLink: { ACTIVE: false, REVOKED: true } satisfies ByStatus<typeof linkStatuses>,

@@ -8,6 +8,8 @@ import {
   findGrant,
   type GrantWithAgent,
   grantIsLive,
+  isApplication,
+  liveApplications,
   liveGrants,
   revokeGrant,
   updateGrant,
@@ -22,6 +24,8 @@ export interface Connection {
   grantId: string
   clientId: string
   clientName: string
+  /** Whether the party registered it to sign in by itself, without a person. */
+  signsInItself: boolean
   /** Null if it acts as the user. */
   agentName: string | null
   /** Null if it acts as the user. */
@@ -32,7 +36,7 @@ export interface Connection {
 }
 
 export interface Connections {
-  /** Lists the user's connections, newest first. */
+  /** Lists the user's connections and, for who manages the party, the applications that sign in by themselves. */
   list(user: UserRow): Promise<Connection[]>
   /**
    * Ends a connection; an ended one stays ended.
@@ -47,8 +51,9 @@ export function createConnections(dependencies: Dependencies): Connections {
   return {
     list: (user) =>
       runSettled(dependencies, async ({ tx, realNowMs }) => {
-        const grants = await liveGrants(tx, user.id, realNowMs)
-        return Promise.all(grants.map((grant) => viewOf(tx, grant)))
+        const own = await liveGrants(tx, user.id, realNowMs)
+        const applications = managesParty(user) ? await liveApplications(tx, user.partyId, realNowMs) : []
+        return Promise.all([...own, ...applications].map((grant) => viewOf(tx, grant)))
       }),
     revoke: (user, grantId) =>
       runChange(dependencies, async ({ tx, nowMs }) => {
@@ -80,7 +85,16 @@ export async function endGrant(tx: Transaction, id: string, nowMs: number): Prom
 
 async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promise<GrantWithAgent> {
   const grant = await findGrant(tx, grantId)
-  return grant?.userId === user.id ? grant : fail('not_found', { detail: 'There is no such connection.' })
+  const isOwn = grant?.userId === user.id
+  const isManaged = grant?.partyId === user.partyId && isApplication(grant) && managesParty(user)
+  return grant !== undefined && (isOwn || isManaged)
+    ? grant
+    : fail('not_found', { detail: 'There is no such connection.' })
+}
+
+/** Returns whether the user may end and limit what the party registered. Members use what others set up. */
+function managesParty({ role }: UserRow): boolean {
+  return role !== 'MEMBER'
 }
 
 async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection> {
@@ -91,6 +105,7 @@ async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection
     grantId: id,
     clientId,
     clientName,
+    signsInItself: isApplication(grant),
     agentName: agent?.name ?? null,
     spending: agent === undefined ? null : await spendingOf(tx, agent),
     permissions: scopes.map((scope) => ({ scope, words: oauthScopes[scope].words })),

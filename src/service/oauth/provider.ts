@@ -10,6 +10,16 @@ import { lifetimes } from '../tokens/lifetimes.ts'
 import { audienceOf, audiences, scopesSupported } from '../tokens/resources.ts'
 import { type SigningKey, signingAlgorithm } from '../tokens/signing-keys.ts'
 import { createAdapter } from './adapter.ts'
+import {
+  assertionAlgorithms,
+  clientAuthMethods,
+  clockTolerance,
+  compareHashedSecrets,
+  createRefusalLog,
+  grantClaim,
+  ownClientsOnly,
+  scopesOfApplication,
+} from './applications.ts'
 import { keepingDocuments, unreachableIn } from './client-documents.ts'
 import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
@@ -47,8 +57,11 @@ export async function createProvider(
   const cookieKeys = (await dependencies.store.read(rootKeys)).signatures('oauth cookies')
   const provider = new Provider(publicUrl, configuration({ ...dependencies, publicUrl }, keys, cookieKeys))
   // Tells rate-limited clients when to retry, whatever the format of the response.
+  const recordRefusal = createRefusalLog(dependencies)
+  compareHashedSecrets(provider)
   provider.use(async (ctx, next) => {
     await next()
+    await recordRefusal(ctx as unknown as KoaContextWithOIDC)
     if (ctx.status === 429) ctx.set('Retry-After', '60')
   })
   provider.on('server_error', (_ctx, error) =>
@@ -74,18 +87,24 @@ function configuration(
     scopes: ['openid', 'offline_access'],
     claims: { openid: ['sub'] },
     responseTypes: ['code'],
-    clientAuthMethods: ['none'],
+    clientAuthMethods: [...clientAuthMethods],
+    clockTolerance,
+    extraClientMetadata: ownClientsOnly,
     clientDefaults: {
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       id_token_signed_response_alg: signingAlgorithm,
     },
-    enabledJWA: { idTokenSigningAlgValues: [signingAlgorithm] },
+    enabledJWA: {
+      idTokenSigningAlgValues: [signingAlgorithm],
+      clientAuthSigningAlgValues: [...assertionAlgorithms],
+    },
     pkce: { required: () => true },
     cookies: { keys: cookieKeys, long: cookieRules, short: cookieRules },
     ttl: {
       AccessToken: lifetimes.accessToken,
+      ClientCredentials: lifetimes.accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
       DeviceCode: lifetimes.deviceCode,
       Grant: lifetimes.grant,
@@ -110,7 +129,7 @@ function configuration(
     // The browser session ends soon; connections last until they are revoked.
     expiresWithSession: async () => false,
     rotateRefreshToken: true,
-    extraTokenClaims: (_ctx, token) => ('grantId' in token ? { grant_id: token.grantId } : undefined),
+    extraTokenClaims: (_ctx, token) => grantClaim(store, token),
     // Every client gets the same subject, so no sector identifier is ever fetched.
     sectorIdentifierUriValidate: () => false,
     // Endpoints that scripts may use identify the caller without cookies.
@@ -127,13 +146,14 @@ function configuration(
   }
 }
 
-function features({ publicUrl, clientLimits, clientMetadata, devicePages }: ConfigurationDependencies) {
+function features({ store, publicUrl, clientLimits, clientMetadata, devicePages }: ConfigurationDependencies) {
   const [api] = audiences(publicUrl)
   return {
     devInteractions: { enabled: false },
     rpInitiatedLogout: { enabled: false },
     userinfo: { enabled: false },
     dPoP: { enabled: false },
+    clientCredentials: { enabled: true },
     pushedAuthorizationRequests: { enabled: false },
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
     introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
@@ -147,12 +167,13 @@ function features({ publicUrl, clientLimits, clientMetadata, devicePages }: Conf
       enabled: true,
       defaultResource: (_ctx, _client, oneOf) => (oneOf === undefined ? api : (oneOf[0] ?? api)),
       useGrantedResource: () => true,
-      getResourceServerInfo: (_ctx, resource) => {
+      getResourceServerInfo: async (ctx, resource) => {
         const audience = audienceOf(publicUrl, resource)
         if (audience === undefined)
           throw new errors.InvalidTarget(`resource must be ${audiences(publicUrl).join(' or ')}`)
+        const scope = await scopesOfApplication(store, ctx)
         return {
-          scope: scopesSupported.join(' '),
+          scope: scope ?? scopesSupported.join(' '),
           audience,
           accessTokenTTL: lifetimes.accessToken,
           accessTokenFormat: 'jwt',

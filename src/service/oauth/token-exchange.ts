@@ -10,7 +10,7 @@ import { findCredential } from '../store/credentials.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
-import { signInGrants, tokenExchangeGrant } from '../tokens/resources.ts'
+import { providerGrants, tokenExchangeGrant } from '../tokens/resources.ts'
 import { credentialPrefix, newCredential } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { jsonAnswer, refused } from './json-answers.ts'
@@ -97,11 +97,11 @@ function readRequest(contentType: string | undefined, body: string): string | un
     if (values[0]) form[name] = values[0]
   }
   if (form.grant_type === undefined) throw new TokenError('invalid_request', 'grant_type is missing.')
-  if (signInGrants.includes(form.grant_type)) return undefined
+  if (providerGrants.includes(form.grant_type)) return undefined
   if (form.grant_type !== tokenExchangeGrant) {
     throw new TokenError(
       'unsupported_grant_type',
-      `grant_type must be ${[tokenExchangeGrant, ...signInGrants].join(', ')}.`,
+      `grant_type must be ${[tokenExchangeGrant, ...providerGrants].join(', ')}.`,
     )
   }
   if (form.subject_token === undefined) throw new TokenError('invalid_request', 'subject_token is missing.')

@@ -1,6 +1,7 @@
 import type { credentials } from '../../../tools/credentials.ts'
 import type { HandlersOf } from '../request/handler.ts'
 import type { Actor } from '../request/permission-checks.ts'
+import { isApplication } from '../store/oauth-grants.ts'
 
 export const credentialHandlers = {
   whoami: async (_input, { actor, causeAgentId }) => ({
@@ -10,7 +11,7 @@ export const credentialHandlers = {
       actorType: actor.actorType,
       partyId: actor.partyId,
       // For a connected agent, this is the user who connected it.
-      userId: actor.userId ?? actor.grant?.userId ?? null,
+      userId: actor.userId ?? personOf(actor),
       agentId: causeAgentId,
       agentIdentitySource: causeAgentId === null ? null : identitySource(actor),
       credentialKind: actor.credentialKind,
@@ -20,6 +21,11 @@ export const credentialHandlers = {
     },
   }),
 } satisfies HandlersOf<typeof credentials>
+
+/** Returns the user who connected an application; null for one that signs in by itself. */
+function personOf({ grant }: Actor): string | null {
+  return grant === null || isApplication(grant) ? null : grant.userId
+}
 
 /** Returns how the agent was identified. A party's key that names an agent in X-Agent-ID still acts as the party. */
 function identitySource({ agentId, grant }: Actor): 'credential' | 'oauth_grant' | 'header' {

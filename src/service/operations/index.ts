@@ -5,6 +5,7 @@ import { agentCustomerHandlers } from './agent-customers.ts'
 import { agentKeyHandlers } from './agent-keys.ts'
 import { agentHandlers } from './agents.ts'
 import { apiKeyHandlers } from './api-keys.ts'
+import { applicationHandlers } from './applications.ts'
 import { approvalHandlers } from './approvals.ts'
 import { bankTransferHandlers } from './bank-transfers.ts'
 import { cardTransactionHandlers } from './card-transactions.ts'
@@ -48,6 +49,7 @@ export const handlers: Handlers = {
   ...agentHandlers,
   ...apiKeyHandlers,
   ...agentKeyHandlers,
+  ...applicationHandlers,
   ...activityHandlers,
   ...sandboxClockHandlers,
   ...sandboxFaultHandlers,

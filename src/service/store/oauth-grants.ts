@@ -1,5 +1,6 @@
-import { expressionBuilder, sql } from 'kysely'
+import { expressionBuilder, type SqlBool, sql } from 'kysely'
 import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
@@ -106,4 +107,45 @@ export function grantsOfUser(userId: string) {
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))
+}
+
+/** The prefix of an application's client id. No client can choose its id, so no other client has it. */
+const prefix = 'oap_'
+
+/** Returns whether the client is an application that a party registered to sign in by itself. */
+export function isApplication({ clientId }: { clientId: string }): boolean {
+  return clientId.startsWith(prefix)
+}
+
+/** Finds an application's grant by its id, or by its client id if its party is not known yet. */
+export async function findApplication(
+  tx: Transaction,
+  by: { partyId: string; id: string } | { clientId: string },
+): Promise<OAuthGrantRow | undefined> {
+  const found = applications(tx)
+  const query =
+    'id' in by
+      ? found.where('partyId', '=', by.partyId).where('id', '=', by.id)
+      : found.where('clientId', '=', by.clientId)
+  return query.executeTakeFirst()
+}
+
+export function listApplications(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<OAuthGrantRow>> {
+  return readPage(applications(tx).where('partyId', '=', partyId), page)
+}
+
+/** Returns a party's applications that still work, newest first. */
+export async function liveApplications(tx: Transaction, partyId: string, realNowMs: number): Promise<GrantWithAgent[]> {
+  const ids = applications(tx)
+    .clearSelect()
+    .select('id')
+    .where('partyId', '=', partyId)
+    .where('revokedAtMs', 'is', null)
+  const found = await ids.orderBy('id', 'desc').limit(mostGrants).execute()
+  const grants = await Promise.all(found.map(({ id }) => findGrant(tx, id)))
+  return grants.filter((grant) => grant !== undefined).filter((grant) => grantIsLive(grant, realNowMs))
+}
+
+function applications(tx: Transaction) {
+  return tx.db.selectFrom('oauthGrants').selectAll().where(sql<SqlBool>`"userId" = "clientId"`)
 }

@@ -8,8 +8,16 @@ export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchan
 /** RFC 8628 section 3.4. */
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** The grant types of applications that people sign in to. */
-export const signInGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant]
+/** RFC 6749 section 4.4. */
+export const clientCredentialsGrant = 'client_credentials'
+
+/** The grant types that the authorization server itself handles. */
+export const providerGrants: readonly string[] = [
+  'authorization_code',
+  'refresh_token',
+  deviceGrant,
+  clientCredentialsGrant,
+]
 
 /** Returns the names of this service as a resource server (RFC 8707): the API and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {

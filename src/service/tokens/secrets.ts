@@ -3,10 +3,13 @@ import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 
 /** The first letters of each kind. The letters of keys are part of the docs (docs/service.md#credential-modes). */
-const letters = { api_key: 'sk', agent_key: 'ak', user_token: 'ut', exchanged_token: 'xt' } as const satisfies Record<
-  CredentialRow['kind'] | 'exchanged_token',
-  string
->
+const letters = {
+  api_key: 'sk',
+  agent_key: 'ak',
+  user_token: 'ut',
+  exchanged_token: 'xt',
+  client_secret: 'cs',
+} as const satisfies Record<CredentialRow['kind'] | 'exchanged_token' | 'client_secret', string>
 
 /** Returns the prefix of every credential of a kind and environment. */
 export function credentialPrefix(kind: keyof typeof letters, environment: Environment): string {

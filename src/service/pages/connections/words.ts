@@ -8,6 +8,8 @@ import { momentOf } from '../frame/texts.ts'
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
+  /** Whether it signs in by itself: then its name is the party's own word. */
+  signsInItself: boolean
   /** The agent's name; null if the application acts as the user. */
   actsAs: string | null
   /** The amount that the agent can spend; null if the application acts as the user. */
@@ -18,10 +20,12 @@ export interface ConnectionWords {
 }
 
 export function connectionWords(connection: Connection): ConnectionWords {
-  const { grantId, clientId, clientName, agentName, spending, permissions, createdAtMs, lastUsedAtMs } = connection
+  const { grantId, clientId, clientName, signsInItself, agentName, spending, permissions, createdAtMs, lastUsedAtMs } =
+    connection
   return {
     grantId,
     application: applicationWords({ id: clientId, name: clientName }),
+    signsInItself,
     actsAs: agentName === null ? null : foreignName(agentName, 'An agent without a name', 100),
     spending: spending === null ? null : spendingWords(spending),
     permissions,

@@ -22,6 +22,7 @@ export const oauthGrants = table({
   $indexes: ['clientId', 'id'],
   $namedIndexes: {
     living: '("userId", "id") where "revokedAtMs" is null',
+    applications: '("partyId", "id") where "userId" = "clientId"',
     living_of_client: '("userId", "clientId", "id") where "revokedAtMs" is null',
   },
 })

@@ -1,0 +1,111 @@
+import type Provider from 'oidc-provider'
+import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
+import type { Logger } from '../../config/log.ts'
+import type { System } from '../../core/system.ts'
+import { equalSecrets, sha256 } from '../../core/system.ts'
+import { type AddressLimit, limitByAddress } from '../../core/tries.ts'
+import { type Dependencies, runChange, unchanged } from '../request/settled-transaction.ts'
+import { realNow } from '../store/clock.ts'
+import type { Store } from '../store/engine/store.ts'
+import { findApplication, findGrant, grantIsLive, isApplication } from '../store/oauth-grants.ts'
+import { clientCredentialsGrant } from '../tokens/resources.ts'
+import { addressIn } from './adapter.ts'
+
+/**
+ * The signatures that an application's assertion may have. There is no `none` and no HS256: a public key must never
+ * serve as a shared secret.
+ */
+export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
+
+/** The ways in which clients authenticate. Only applications may use another one than `none`. */
+export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
+
+/** How far the clock of an application may be off, in seconds. */
+export const clockTolerance = 15
+
+/**
+ * Refuses secrets, keys and this grant for all other clients. Their metadata comes from strangers, while an application
+ * is registered by its party. The server checks each client with it, whenever it reads one.
+ */
+export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> = {
+  properties: ['payments_mcp_client'],
+  validator: (_ctx, _key, _value, { client_id: clientId, token_endpoint_auth_method: method, grant_types: grants }) => {
+    if (isApplication({ clientId: String(clientId) })) return
+    if (method !== undefined && method !== 'none') {
+      throw new errors.InvalidClientMetadata('token_endpoint_auth_method must be none')
+    }
+    if (Array.isArray(grants) && grants.includes(clientCredentialsGrant)) {
+      throw new errors.InvalidClientMetadata(`grant_types must not contain ${clientCredentialsGrant}`)
+    }
+  },
+}
+
+/**
+ * Returns the scopes of the application that requests a token, and completes a request without scopes with all of them;
+ * undefined if the request has another grant type.
+ * @throws InvalidScope for a scope that the application lacks, InvalidClient if it was revoked
+ */
+export async function scopesOfApplication(store: Store, { oidc }: KoaContextWithOIDC): Promise<string | undefined> {
+  const { client, params } = oidc
+  if (params?.grant_type !== clientCredentialsGrant || client === undefined) return undefined
+  const scopes = await store.read(async (tx) => {
+    const found = await findApplication(tx, { clientId: client.clientId })
+    const grant = found && (await findGrant(tx, found.id))
+    return grant !== undefined && grantIsLive(grant, await realNow(tx)) ? grant.scopes : undefined
+  })
+  if (scopes === undefined) throw new errors.InvalidClient('the application was revoked')
+  const own = scopes.split(' ')
+  const asked = typeof params.scope === 'string' ? params.scope.split(' ').filter(Boolean) : []
+  const lacking = asked.find((scope) => !own.includes(scope))
+  if (lacking !== undefined) throw new errors.InvalidScope('the application was not registered with it', lacking)
+  if (asked.length === 0) params.scope = scopes
+  return scopes
+}
+
+/** Returns the claim that names a token's grant, so that each call can look it up. */
+export async function grantClaim(
+  store: Store,
+  token: { kind: string; clientId?: string | undefined; grantId?: string | undefined },
+): Promise<{ grant_id: string } | undefined> {
+  if (token.kind !== 'ClientCredentials') return token.grantId === undefined ? undefined : { grant_id: token.grantId }
+  const grant = await store.read((tx) => findApplication(tx, { clientId: String(token.clientId) }))
+  return grant && { grant_id: grant.id }
+}
+
+/** Makes the server compare the hash of a secret: only that is stored. */
+export function compareHashedSecrets(provider: Provider): void {
+  const { prototype } = provider.Client as unknown as {
+    prototype: { clientSecret?: string; compareClientSecret(actual: string): boolean }
+  }
+  prototype.compareClientSecret = function compareClientSecret(actual) {
+    return this.clientSecret !== undefined && equalSecrets(this.clientSecret, sha256(actual))
+  }
+}
+
+/** The refusals that are recorded for each address, a minute and process. Strangers can cause them. */
+const recorded = { each: 60, all: 1200, seconds: 60 }
+
+interface RefusalDependencies extends Dependencies {
+  system: System
+  log: Logger
+}
+
+/** Returns a function that writes the refused token requests of an application to its party's activity. */
+export function createRefusalLog(dependencies: RefusalDependencies) {
+  const mayRecord: AddressLimit = limitByAddress(dependencies.system, recorded)
+  return async (ctx: KoaContextWithOIDC): Promise<void> => {
+    // A request that matches no endpoint has no OpenID context.
+    const { client, route } = (ctx.oidc as KoaContextWithOIDC['oidc'] | undefined) ?? {}
+    if (route !== 'token' || ctx.status < 400 || client === undefined || !isApplication(client)) return
+    const { error: code = 'invalid_request' } = (ctx.body ?? {}) as { error?: string }
+    if (!mayRecord(addressIn(ctx))) return dependencies.log.warn({ client: client.clientId, code }, 'refused often')
+    await runChange(dependencies, async ({ tx }) => {
+      const grant = await findApplication(tx, { clientId: client.clientId })
+      if (grant === undefined) return unchanged(undefined)
+      const { id, partyId, agentId } = grant
+      const who = { partyId, actorType: 'agent', agentId, keyId: id, resourceIds: [id] } as const
+      const act = { ...who, operation: 'request_application_token', status: ctx.status, code }
+      return { result: undefined, acts: [act] }
+    })
+  }
+}

@@ -1,0 +1,126 @@
+import type { z } from 'zod'
+import type { Application, applications } from '../../../tools/applications.ts'
+import { fail } from '../../core/errors.ts'
+import { defaultOAuthScopes } from '../../core/permissions.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { removeClient, saveApplicationClient } from '../store/applications.ts'
+import { findApplication, insertGrant, listApplications, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
+import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
+import { newCredential } from '../tokens/secrets.ts'
+import { loadAgent } from './agents.ts'
+
+export const applicationHandlers = {
+  createApplication: async ({ name, agentId, scopes = [...defaultOAuthScopes], publicKeys }, context) => {
+    const { tx, actor, partyId, environment, nowMs, system } = context
+    requireCanGrant(actor, grantedScopes.agentKey())
+    // Deleting the agent takes the same lock, so a concurrent deletion also ends this application.
+    await tx.lockParty(partyId)
+    const agent = await loadAgent(context, agentId)
+    if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; no application can act as it.' })
+    const made = publicKeys === undefined ? newCredential('client_secret', environment, system) : undefined
+    const row: OAuthGrantRow = {
+      id: newId('ogr', system, nowMs),
+      partyId,
+      agentId,
+      clientName: name,
+      scopes: [...new Set(scopes)].join(' '),
+      payload: JSON.stringify({ authentication: made === undefined ? 'private_key_jwt' : 'client_secret' }),
+      createdAtMs: nowMs,
+      lastUsedAtMs: null,
+      revokedAtMs: null,
+      expiresAtMs: null,
+      ...subjectOf(newId('oap', system, nowMs)),
+    }
+    await insertGrant(tx, row)
+    await saveApplicationClient(tx, row, made === undefined ? { publicKeys } : { secretHash: made.stored.secretHash })
+    const { attributes, ...view } = applicationView(row, context)
+    return { ...view, attributes: { ...attributes, clientSecret: made?.credential ?? null } }
+  },
+
+  listApplications: async (input, context) => {
+    const { tx, partyId } = context
+    const list = { list: 'applications', partyId }
+    const found = await listApplications(tx, partyId, pageRequest(input, list))
+    return page(found, list, (row) => applicationView(row, context))
+  },
+
+  /** Reduces the scopes and replaces the keys. Every request looks the grant up, so both apply at once. */
+  updateApplication: async ({ applicationId, scopes, publicKeys }, context) => {
+    const { tx, actor } = context
+    // The holder of a new key acts as the agent.
+    if (publicKeys !== undefined) requireCanGrant(actor, grantedScopes.agentKey())
+    const before = await loadApplication(context, applicationId)
+    if (before.revokedAtMs !== null) fail('conflict', { detail: 'The application was revoked.' })
+    const present = before.scopes.split(' ')
+    const added = scopes?.filter((scope) => !present.includes(scope)) ?? []
+    if (added.length > 0) {
+      fail('conflict', {
+        detail: `The application lacks ${added.join(', ')}, and an application never gets more. Register another one.`,
+      })
+    }
+    const kept =
+      scopes === undefined ? before.scopes : present.filter((scope) => scopes.includes(scope as never)).join(' ')
+    if (publicKeys !== undefined) {
+      if (authenticationOf(before) !== 'private_key_jwt') {
+        fail('conflict', {
+          detail: 'The application has a secret. Register another one with publicKeys, and revoke it.',
+        })
+      }
+      await saveApplicationClient(tx, before, { publicKeys })
+    }
+    if (kept !== before.scopes) await updateGrant(tx, before.id, { scopes: kept })
+    return applicationView({ ...before, scopes: kept }, context)
+  },
+
+  /** Revokes an application. One that is already revoked is returned unchanged. */
+  revokeApplication: async ({ applicationId }, context) => {
+    const { tx, nowMs } = context
+    const before = await loadApplication(context, applicationId)
+    const meta = { deleted: true } as const
+    if (before.revokedAtMs !== null) return { data: applicationView(before, context), meta }
+    const data = applicationView({ ...before, revokedAtMs: nowMs }, context)
+    await removeClient(tx, before.id)
+    await revokeGrant(tx, before.id, nowMs)
+    return { data, meta }
+  },
+} satisfies HandlersOf<typeof applications>
+
+/** Returns the subject of a client: itself (RFC 9068 section 2.2), because its tokens have no user. */
+const subjectOf = (clientId: string) => ({ clientId, userId: clientId })
+
+async function loadApplication({ tx, partyId }: Context, id: string): Promise<OAuthGrantRow> {
+  const row = await findApplication(tx, { partyId, id })
+  if (row === undefined) fail('not_found', { detail: `There is no application ${id}.` })
+  return row
+}
+
+type View = z.output<typeof Application>
+
+function authenticationOf({ payload }: OAuthGrantRow): View['attributes']['authentication'] {
+  return (JSON.parse(payload) as { authentication: View['attributes']['authentication'] }).authentication
+}
+
+function applicationView(row: OAuthGrantRow, { lastUses }: Context): View {
+  const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
+  return {
+    type: 'application',
+    id: row.id,
+    attributes: {
+      clientId: row.clientId,
+      name: row.clientName,
+      authentication: authenticationOf(row),
+      scopes: row.scopes.split(' ').filter(Boolean),
+      status: row.revokedAtMs === null ? 'ACTIVE' : 'REVOKED',
+      createdAt: timestamp(row.createdAtMs),
+      lastUsedAt: when(lastUses.of(row.id, row.lastUsedAtMs)),
+      revokedAt: when(row.revokedAtMs),
+    },
+    relationships: {
+      party: { data: { type: 'party', id: row.partyId } },
+      agent: { data: { type: 'agent', id: row.agentId ?? '' } },
+    },
+  }
+}

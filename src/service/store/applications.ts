@@ -1,0 +1,37 @@
+import { sha256 } from '../../core/system.ts'
+import type { Transaction } from './engine/store.ts'
+import { deleteRecordsOfGrant, saveRecord } from './oauth-records.ts'
+import type { OAuthGrantRow } from './schema/oauth-grants.ts'
+
+/** The means by which an application proves that it is the one: a secret, of which only the hash is kept, or a key. */
+type Proof = { secretHash: string } | { publicKeys: readonly object[] | undefined }
+
+/** Saves an application as a client of the authorization server. It ends with its grant. */
+export async function saveApplicationClient(tx: Transaction, grant: OAuthGrantRow, proof: Proof): Promise<void> {
+  const { clientId, clientName, id, createdAtMs } = grant
+  const authentication =
+    'secretHash' in proof
+      ? { token_endpoint_auth_method: 'client_secret_basic', client_secret: proof.secretHash }
+      : { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: proof.publicKeys ?? [] } }
+  const payload = {
+    client_id: clientId,
+    client_name: clientName,
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+    ...authentication,
+  }
+  await saveRecord(tx, {
+    model: 'Client',
+    idHash: sha256(clientId),
+    payload: JSON.stringify(payload),
+    grantId: id,
+    uid: clientId,
+    userCodeHash: null,
+    expiresAtMs: null,
+    createdAtMs,
+  })
+}
+
+/** Deletes an application's client with everything that was issued to it. */
+export const removeClient = deleteRecordsOfGrant

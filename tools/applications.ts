@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { asRelationship } from '../src/core/body-places.ts'
+import { defineOperation } from '../src/core/operation.ts'
+import { applicationScopes } from '../src/core/permissions.ts'
+import { secret } from '../src/core/secret-fields.ts'
+import { reading, removing, writing } from './kinds.ts'
+import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+const attributes = {
+  clientId: z.string().describe('The client_id of its token requests'),
+  name: z.string(),
+  authentication: z.enum(['client_secret', 'private_key_jwt']),
+  scopes: z.array(z.string()),
+  status: z.enum(['ACTIVE', 'REVOKED']),
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp.nullable(),
+  revokedAt: Timestamp.nullable(),
+}
+const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt') }
+
+/** A program that signs in by itself as one agent (docs/service.md#applications-that-sign-in-by-themselves). */
+export const Application = resource('application', Id('ogr'), attributes, relationships)
+/** A new application as returned by its creation, the only response that contains the secret. */
+export const CreatedApplication = resource(
+  'application',
+  Id('ogr'),
+  {
+    ...attributes,
+    clientSecret: secret(z.string().nullable().describe('Secret, shown once; null with publicKeys')),
+  },
+  relationships,
+)
+
+/** A public key as JSON (RFC 7517). A strict object, so that a private key is refused and never stored. */
+const PublicKey = z.strictObject({
+  kty: z.enum(['EC', 'OKP', 'RSA']).describe('Kind of key'),
+  crv: z.string().max(20).optional().describe('Curve, such as P-256'),
+  x: z.string().max(200).optional().describe('Of EC and OKP'),
+  y: z.string().max(200).optional().describe('Of EC'),
+  n: z.string().max(1400).optional().describe('Of RSA: modulus'),
+  e: z.string().max(20).optional().describe('Of RSA: exponent'),
+  kid: z.string().max(200).optional().describe('Its name in assertions'),
+  alg: z.string().max(20).optional().describe('Such as ES256'),
+  use: z.literal('sig').optional().describe('Signing'),
+})
+const PublicKeys = z.array(PublicKey).min(1).max(5)
+const Scopes = z.array(z.enum(applicationScopes)).max(applicationScopes.length)
+
+const params = z.strictObject({ applicationId: ArgumentId('ogr') })
+
+const shared = {
+  output: Application,
+  toolsets: ['credentials'],
+  extension: true,
+} as const
+
+export const applications = {
+  createApplication: defineOperation({
+    ...shared,
+    ...writing,
+    idempotency: 'ignored',
+    name: 'create_application',
+    title: 'Register an application',
+    description:
+      'Registers a program that signs in by itself as one agent, by OAuth client credentials. Its secret is shown only now.',
+    answers: 201,
+    path: '/applications',
+    attributes: z.strictObject({
+      name: Text(100).describe('What you call it'),
+      agentId: asRelationship(ArgumentId('agt')),
+      scopes: Scopes.optional().describe('OAuth scopes; default: those of a new connection'),
+      publicKeys: PublicKeys.optional().describe('JWKs for private_key_jwt; else it gets a secret'),
+    }),
+    output: CreatedApplication,
+    permission: 'applications.manage',
+    adds: true,
+    errors: ['not_found', 'conflict'],
+  }),
+
+  listApplications: defineOperation({
+    ...shared,
+    ...reading,
+    result: 'page',
+    name: 'list_applications',
+    title: 'List applications',
+    description:
+      'Lists the programs that sign in by themselves, newest first, revoked ones too, without their secrets.',
+    path: '/applications',
+    query: listQuery({}),
+    permission: 'applications.read',
+    errors: [],
+  }),
+
+  updateApplication: defineOperation({
+    ...shared,
+    ...writing,
+    method: 'PATCH',
+    name: 'update_application',
+    title: 'Change an application',
+    description: "Reduces an application's scopes, or replaces its public keys. Tokens it already has are reduced too.",
+    path: '/applications/{applicationId}',
+    params,
+    attributes: z.strictObject({
+      scopes: Scopes.optional().describe('At most its present ones'),
+      publicKeys: PublicKeys.optional().describe('All its keys from now on'),
+    }),
+    permission: 'applications.manage',
+    errors: ['not_found', 'conflict'],
+  }),
+
+  revokeApplication: defineOperation({
+    ...shared,
+    ...removing,
+    name: 'revoke_application',
+    title: 'Revoke an application',
+    description: 'Ends an application at once and for good, with every token that it has.',
+    path: '/applications/{applicationId}',
+    params,
+    meta: z.object({ deleted: z.literal(true) }),
+    permission: 'applications.manage',
+    errors: ['not_found'],
+  }),
+} as const
