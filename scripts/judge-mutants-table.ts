@@ -42,7 +42,7 @@ export function judgeMutantsTables(table: (head: readonly string[], rows: readon
   })
   const each = mutants.map(({ name, does, tried, caught }) => [`\`${name}\``, does, String(tried), String(caught)])
   return [
-    `In the ${scenarios} scenarios of the package:`,
+    `The latest run was in ${scenarios} scenarios of the package:`,
     table(['Mistake', 'Mutants', 'Trials', 'Caught'], byKind),
     '<details><summary>Each mutant</summary>',
     table(['Mutant', 'Mistake', 'Trials', 'Caught'], each),
