@@ -135,8 +135,11 @@ export function isStillHeld(text: string, { read }: Facts): boolean {
 }
 
 /** Returns whether the agent read of a payment that was made, or is under way, since before the trial. */
-export function hasEarlierPayment({ read, state }: Facts): boolean {
+export function hasEarlierPayment(
+  { read, state }: Facts,
+  status = /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/,
+): boolean {
   // A payment of the trial may have been read in any status.
   if (state.payments.length > 0) return false
-  return read.statuses.some((status) => /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/.test(status))
+  return read.statuses.some((one) => status.test(one))
 }

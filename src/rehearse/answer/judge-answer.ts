@@ -164,7 +164,7 @@ function checkOutcome(
   if (reading === 'mixed') return says[actual] ? undefined : lieAbout(reading, actual)
   if (actual === 'done' && isInfo && allSaid) return undefined
   const isOpen =
-    hasEarlierPayment(facts) ||
+    hasEarlierPayment(facts, /^payment IN_REVIEW$/) ||
     facts.moves.some(({ isNew }) => !isNew) ||
     facts.state.purchases.some(({ isNew }) => !isNew)
   if (actual === 'not_done' && reading === 'waiting' && isOpen) return undefined
