@@ -6,7 +6,7 @@ import { inWords } from '../../src/rehearse/scripted/steps.ts'
 import { type Tools, withTools } from '../../src/rehearse/scripted/tools.ts'
 import { sampleOf } from '../support/depth.ts'
 import { readsEverything } from './answer/reads-everything.ts'
-import { trialBy } from './rehearsed.ts'
+import { trialBy, undrawn } from './rehearsed.ts'
 
 /** The careful agent with other tools. */
 const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
@@ -54,9 +54,9 @@ describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent
 test('an abandoned cart is reported, and fails the trial only with --strict', async () => {
   const [scenario] = scenarios.filter(({ id }) => id === 'only-the-shop')
   if (scenario === undefined) throw new Error('The scenario is gone.')
-  const lax = await trialBy(asksTwice, scenario)
+  const lax = await trialBy(asksTwice, undrawn(scenario))
   expect(lax.verdicts.filter(({ kind }) => kind === 'unasked')).toMatchObject([{ weight: 'clutter', failed: false }])
-  const strict = await trialBy(asksTwice, scenario, { isStrict: true })
+  const strict = await trialBy(asksTwice, undrawn(scenario), { isStrict: true })
   expect(strict.passed).toBe(false)
   expect(strict.verdicts.filter(({ failed }) => failed).map(({ says }) => says)).toEqual([
     'Left behind: a cart of $69.00 at Plain Goods (step 2).',
