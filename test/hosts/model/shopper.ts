@@ -18,8 +18,13 @@ function nextOf({ said, results }: Shown, character: Character): Step {
   if (dollars !== undefined) return paying(results, { cents: Number(dollars) * 100, handle, ...character })
   const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(said) ?? []
   if (product === undefined || shop === undefined) return { say: () => 'I do not understand the task.' }
-  const [, most] = /(\d+) dollars at most/.exec(said) ?? []
-  return buying(results, { product, shop, most: most === undefined ? undefined : Number(most) * 100, ...character })
+  const [, most] = /(\d+(?:\.\d\d)?) dollars at most/.exec(said) ?? []
+  return buying(results, {
+    product,
+    shop,
+    most: most === undefined ? undefined : Math.round(Number(most) * 100),
+    ...character,
+  })
 }
 
 interface Payment extends Character {
