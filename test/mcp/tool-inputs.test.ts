@@ -251,6 +251,12 @@ describe('the text sent to a model with every request', () => {
   })
 })
 
+test('a fraction above 0 is not described as a whole number', () => {
+  const fault = toolList(everyTool('sandbox')).find(({ name }) => name === 'set_sandbox_fault')
+  const { when } = (fault?.inputSchema.properties ?? {}) as Record<string, { properties: Record<string, unknown> }>
+  expect(when?.properties.probability).toMatchObject({ description: expect.stringMatching(/; at most 1$/) })
+})
+
 test('a card works at any merchant of the sandbox, as its tool says', async () => {
   const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
   expect(offered?.tool.description).toContain('any in the sandbox')

@@ -197,7 +197,7 @@ function onlyWord(schema: Json): void {
 function keepBounds(schema: Json): void {
   const { exclusiveMinimum, minimum, maximum, maxLength } = schema
   delete schema.exclusiveMinimum
-  if (exclusiveMinimum === 0) schema.minimum = 1
+  if (exclusiveMinimum === 0 && [schema.type].flat().includes('integer')) schema.minimum = 1
   if (minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (typeof maxLength === 'number' && maxLength > longestTold) delete schema.maxLength
