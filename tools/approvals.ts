@@ -106,7 +106,7 @@ export const approvals = {
     result: 'page',
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires in review or decided, newest first.',
+    description: 'Lists payments and wires that a person must decide or has decided.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only this status').optional(), ...actingParty }),
     errors: [],

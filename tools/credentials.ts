@@ -21,7 +21,7 @@ export const credentials = {
     name: 'whoami',
     title: 'Who am I',
     description:
-      'Shows the party, agent and key you act as. The person can add toolsets: invitations, money requests, banks.',
+      'Shows who you act as. Further tools, if the person adds them: invitations, money requests, banks.',
     path: '/whoami',
     output: Whoami,
     permission: 'identity.read',

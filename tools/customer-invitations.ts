@@ -169,7 +169,7 @@ export const customerInvitations = {
     idempotency: 'ignored',
     name: 'revoke_customer_invitation',
     title: 'Revoke an invitation',
-    description: 'Revokes a pending invitation: its url stops working.',
+    description: 'Takes back an unanswered invitation: its url stops working.',
     path: '/customers/invitations/{invitationId}',
     params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,

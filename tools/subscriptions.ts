@@ -224,7 +224,7 @@ export const subscriptions = {
     effect: 'destructive',
     name: 'cancel_subscription',
     title: 'Cancel a subscription',
-    description: 'Stops all future payments, or a pending checkout, for good. Ask the person first.',
+    description: 'Ends a subscription that pays you, or its pending checkout, for good. Ask the person.',
     path: '/subscriptions/{subscriptionId}/cancel',
     params,
     attributes: acting,
