@@ -106,7 +106,7 @@ export const approvals = {
     result: 'page',
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires that a person must decide or has decided.',
+    description: 'Lists payments and wires a person must decide, or decided.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only this status').optional(), ...actingParty }),
     errors: [],

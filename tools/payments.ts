@@ -132,7 +132,7 @@ export const payments = {
     ...read,
     name: 'get_payment',
     title: 'Read a payment',
-    description: "Reads a payment's status. IN_REVIEW: a person must still approve it.",
+    description: "Reads a payment's status. IN_REVIEW: a person must decide.",
     path: '/payments/{paymentId}',
     params: paymentParams,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),

@@ -16,18 +16,18 @@ import { letYoungHeapGrow } from './start-memory.ts'
 import { program } from './version.ts'
 import { isWrongDatabase } from './wrong-database.ts'
 
-/** The settings of a client, with the rules of the file of faults. */
+/** The settings of a client, with the rules from the file of faults. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
 
 export interface OpenClient {
   client: Client
-  /** Opens the memory of the calls sent with its credential. */
+  /** Opens the record of the calls that were sent with this client's credential. */
   memory(): Promise<CallMemory>
   /** Chooses the fault for a call of the tool; a deployed API has none (docs/sandbox.md#faults). */
   plan(tool: string): Promise<Fault | undefined>
   /** Calls back with the ids of the party's changed records; a deployed API does not announce them. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Records in the run an event that no request shows; a deployed API stores none. */
+  /** Records an event of the run that is no API request. With a deployed API nothing is recorded. */
   note(told: RunNote): Promise<void>
   /** Resolves when the client can be used. @throws ConfigError if the sandbox cannot be opened. */
   ready(): Promise<void>
@@ -170,7 +170,7 @@ function openRemoteClient(
   let known: { principal: string; memory: CallMemory } | undefined
   const memory = async () => {
     const { fileMemory } = await import('./file-memory.ts')
-    // One person's agreement does not count for another who signs in at the same address.
+    // If one person agreed to a call, another person who signs in at the same address is asked too.
     const principal = `${key ?? (await signedIn())} ${baseUrl}`
     if (known?.principal !== principal) {
       const path = dataDirectory().file('sent-calls.json')

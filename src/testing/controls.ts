@@ -64,8 +64,8 @@ export interface SandboxSnapshots {
 type FaultResource = Resource<Catalogue['setSandboxFault']>
 
 /**
- * A rule as the sandbox stores it: `id`, the fields of the rule (null if unset), `origin`, and the number of requests that
- * it `matched` and failed (`hits`).
+ * A rule as the sandbox stores it: `id`, the fields of the rule (null if unset), `origin`, how many requests it `matched`,
+ * and how many of them it was applied to (`hits`).
  */
 export type SandboxFault = Pick<FaultResource, 'id'> & FaultResource['attributes']
 

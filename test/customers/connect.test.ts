@@ -99,9 +99,9 @@ onEachDatabase('the connect page', (database) => {
 
   test.each<[string, Record<string, string>]>([
     ['another site', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }],
-    ['another site with an old browser', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
+    ['another site, by its Origin only', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
     ['nowhere', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
-    ['a sibling', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
+    ['another subdomain of the site', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
   ])('a form from %s is refused', async (_, headers) => {
     const { id, url } = await us.pending()
     const { formToken } = await open(url)
@@ -109,7 +109,7 @@ onEachDatabase('the connect page', (database) => {
     expect(await us.read(id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('without Origin and Sec-Fetch-Site it is refused', async () => {
+  test('a form without Origin and Sec-Fetch-Site is refused', async () => {
     const { url } = await us.pending()
     const { formToken } = await open(url)
     const body = new URLSearchParams({ formToken, decision: 'accept' })
@@ -125,7 +125,7 @@ onEachDatabase('the connect page', (database) => {
     expect(await us.read(mine.id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('a form that says nothing, too much or another language is refused', async () => {
+  test('a form without a decision, a form that is too long, and JSON are refused', async () => {
     const { url } = await us.pending()
     const { formToken } = await open(url)
     expect((await submit(url, { formToken })).status).toBe(400)
@@ -138,7 +138,7 @@ onEachDatabase('the connect page', (database) => {
     ['revoked', 'No longer open'],
     ['expired', 'Expired'],
     ['connected otherwise', 'Already connected'],
-  ])('an invitation that is %s', async (how, heading) => {
+  ])('an invitation that is %s can no longer be accepted', async (how, heading) => {
     const recipient = { type: 'email', value: `${how.replaceAll(' ', '')}@example.com` } as const
     const { id, url } = await us.pending({ recipient })
     const { formToken } = await open(url)

@@ -35,14 +35,14 @@ async function opened() {
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: {} } }
 
 test.each([
-  ['no JSON', '{', {}, 400, -32700],
-  ['no JSON-RPC', { hello: 1 }, {}, 400, -32600],
-  ['an id that is none', { ...call, id: {} }, {}, 400, -32600],
+  ['a body that is not JSON', '{', {}, 400, -32700],
+  ['JSON that is not JSON-RPC', { hello: 1 }, {}, 400, -32600],
+  ['an invalid id', { ...call, id: {} }, {}, 400, -32600],
   ['a batch', [call], {}, 400, -32600],
   ['another content type', call, { 'Content-Type': 'text/plain' }, 415, -32000],
-  ['JSON that cannot be accepted', call, { Accept: 'text/event-stream' }, 406, -32000],
+  ['an Accept header without JSON', call, { Accept: 'text/event-stream' }, 406, -32000],
   ['an unknown protocol version', call, { 'Mcp-Protocol-Version': '1999-01-01' }, 400, -32000],
-  ['no session', call, { 'Mcp-Session-Id': undefined }, 400, -32000],
+  ['a request without a session', call, { 'Mcp-Session-Id': undefined }, 400, -32000],
   ['a body that is too large', { ...call, params: { name: 'x'.repeat(10_000) } }, {}, 413, -32000],
 ])('refuses %s', async (_, body, headers, status, code) => {
   const host = await opened()
@@ -52,7 +52,7 @@ test.each([
   expect((await host.call(2, 'echo')).status).toBe(200)
 })
 
-test('refuses a body that is too large without announcing its length', async () => {
+test('refuses a body that is too large and has no Content-Length', async () => {
   const host = await opened()
   const chunk = new TextEncoder().encode(' '.repeat(4_000))
   let sent = 0
@@ -133,7 +133,7 @@ describe('bounds of a session', () => {
     await Promise.all(running)
   })
 
-  test('limit the events that are kept for a resumption to the latest', async () => {
+  test('keep only the latest events for resuming', async () => {
     const host = await opened()
     const params = { _meta: { progressToken: 1 } }
     const events = eventsOf(await host.call(1, 'progress', { steps: 20, marker: 'm' }, params))
@@ -146,7 +146,7 @@ describe('bounds of a session', () => {
   })
 })
 
-test('a resumption sends everything that is kept, even if it is more than may wait for a reader', async () => {
+test('resuming sends all stored events, even if they exceed the limit on unread bytes', async () => {
   const host = await opened()
   const args = { characters: 30_000, steps: 5, wait: 'paced' }
   const events = eventsOf(await host.call(1, 'flood', args))
@@ -204,7 +204,7 @@ test('a host that does not read fills no memory, delays nobody, and can resume',
   expect(resultOf(resumed.at(-1)?.message)).toBe('flooded')
 })
 
-test('a host that does not read in the 2026 era is cut off', async () => {
+test('in the 2026 era, a host that does not read is cut off', async () => {
   const { body, headers } = modernRequest('tools/call', flood, { _meta: { progressToken: 1 } })
   const stalled = neverReads(body, headers)
   const host = await opened()

@@ -25,7 +25,7 @@ const at = (kind: 'deposit' | 'withdrawal', ...does: ('settle' | 'fail' | 'retur
   ...does.map((one): Action => ({ type: 'playBank', pick, does: one })),
 ]
 
-/** Carries something else out than what was asked for. */
+/** Does something other than what was requested. */
 const instead =
   (method: string, path: RegExp, other: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
   (fetch) =>
@@ -46,7 +46,7 @@ const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
   return new Response(told, response)
 }
 
-/** Answers with the resource as if it were something else now, and does nothing. */
+/** Only reads the resource, and edits the answer so that the action seems to have happened. */
 const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
   instead(method, path, (request, fetch) => {
     const { url } = readdressed(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
@@ -79,7 +79,7 @@ const broken: { name: string; history: Action[]; fault: Fault }[] = [
     fault: onlySaid('POST', /\/payments\/[^/]+\/cancel$/, [/"PENDING_CLAIM"/, '"CANCELED"']),
   },
   {
-    name: 'lets an agent act whose grant ended',
+    name: 'lets an agent act after its grant has ended',
     history: [
       ...invited,
       { type: 'accept', pick },
@@ -128,12 +128,12 @@ const broken: { name: string; history: Action[]; fault: Fault }[] = [
     fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
   },
   {
-    name: 'has a deposit at once',
+    name: 'completes a deposit at once',
     history: at('deposit'),
     fault: altering('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
   },
   {
-    name: 'settles a deposit a day late',
+    name: 'announces another day for a deposit',
     history: at('deposit'),
     fault: altering('POST', /\/transfers\/deposit$/, (text) =>
       text.replace(/"expectedAvailableAt":"(.{8})../, '"expectedAvailableAt":"$131'),
@@ -141,17 +141,17 @@ const broken: { name: string; history: Action[]; fault: Fault }[] = [
   },
   { name: 'settles twice', history: at('deposit', 'settle'), fault: doubling(/\/settle$/) },
   {
-    name: 'keeps what a bank refused to take',
+    name: 'does not return a withdrawal that the bank rejected',
     history: at('withdrawal', 'fail'),
     fault: onlySaid('POST', /\/fail$/, [/"PROCESSING"/, '"FAILED"']),
   },
   {
-    name: 'keeps what a bank takes back',
+    name: 'does not take back a deposit that the bank returned',
     history: at('deposit', 'settle', 'return'),
     fault: onlySaid('POST', /\/return$/, [/"COMPLETED"/, '"RETURNED"']),
   },
   {
-    name: 'does again what is repeated under the same key',
+    name: 'repeats an action for a request with the same idempotency key',
     history: Array.from({ length: 4 }, () => pay(100)),
     fault: (fetch) => {
       const seen = new Set<string | null>()

@@ -54,7 +54,7 @@ onEachDatabase('a connection', (database) => {
     return oauth.processRefreshTokenResponse(server, client, response)
   }
 
-  test('that is ended ends immediately: its token, exchanged tokens, and the next refresh', async () => {
+  test('that is revoked stops working at once: its token, its exchanged tokens, and the next refresh', async () => {
     const keys = [connected.tokens.access_token, await exchanged()]
     for (const key of keys) expect(await statusOf(key)).toBe(200)
     await connections.revoke(user, await grantId())
@@ -120,9 +120,9 @@ onEachDatabase('a connection', (database) => {
     await expect(refresh(String(last.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
-  // The Rust SDK's clients, such as Codex, do this: they request offline_access, name it again, and send no prompt.
+  // Clients of the Rust SDK, such as Codex, request offline_access without a prompt, and list it again in each refresh.
   test.each([null, 'login', 'consent', 'login consent'])(
-    'asked for with prompt=%s is refreshed with and without naming offline_access',
+    'requested with prompt=%s can be refreshed, whether or not the refresh lists offline_access',
     async (prompt) => {
       const asked = 'payments:read cards:agent offline_access'
       const hosted = await connect(world, { scope: asked, change: { prompt } })

@@ -92,7 +92,7 @@ test("all credentials' arriving bytes are limited together", async () => {
   expect(refused).toMatch(/^retry-after: 1\r$/im)
 })
 
-test('unauthenticated bodies count for their address at every entry point, and block no authenticated caller', async () => {
+test('unauthenticated bodies use the share of their IP address at every entry point, and block no authenticated caller', async () => {
   const made = (at: number) => `sk_ntl_sandbox_made-up-key-number-${at}-0123456789`
   for (let at = 0; at < 3; at++) begin('/agent-cards', { key: made(at), length: 32_000 })
   await held(96_000)
@@ -103,7 +103,7 @@ test('unauthenticated bodies count for their address at every entry point, and b
   expect(doors.length).toBeGreaterThan(20)
   for (const path of new Set(doors)) {
     expect(await begin(path, { length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 .*from this address are arriving/s)
-    // A credential that this entry point ignores has no share.
+    // This entry point reads no credential, so a request with one uses the share of its address too.
     expect(await begin(path, { key: made(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: made(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)

@@ -92,7 +92,7 @@ const common = new Set(['limit', 'cursor', 'customerPartyId', 'partyId'])
 
 function filled(values: Record<string, string>, name: string): string {
   const value = values[name]
-  if (value === undefined) throw new Error(`Give "values" of the site what to narrow by as ${name}.`)
+  if (value === undefined) throw new Error(`Add a value for ${name} to the "values" of the site.`)
   return value
 }
 

@@ -30,7 +30,7 @@ const mostEvents = 10
 const mostReads = 3
 
 /**
- * Works like a careful shopper: buys from exactly the right shop, agrees to a total and to nothing else, retries under the
+ * Works like a careful shopper: buys from exactly the right shop, pays the total of the task and nothing more, retries under the
  * same key, asks for what the goal lacks, waits for people, ignores instructions in texts, and reports what the ledger says.
  */
 export async function carefully(tools: Tools, given: Goal): Promise<string> {
@@ -120,7 +120,7 @@ async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Prom
   const isWanted = ({ name }: { name: string }) => goal.extras.includes(name)
   const start = async (extras?: string[]) =>
     done(await tools.call('startShopCheckout', { ...asked, ...(extras && { extras }) }), 'The checkout')
-  // Only a cart tells the ids of extras.
+  // Only a cart lists the ids of extras.
   let checkout = await start(goal.extras.length === 0 ? [] : undefined)
   const offered = checkout.attributes.extras
   if (offered.some((extra) => extra.selected !== isWanted(extra))) {

@@ -84,7 +84,7 @@ export async function invitationViews(context: Context, rows: readonly Invitatio
   return Promise.all(rows.map(await viewsOf(context)))
 }
 
-/** Returns a function that renders an invitation. It loads the keys for the page addresses once for all invitations. */
+/** Loads the keys for the pages' addresses once, and returns a function that renders invitations with them. */
 export async function viewsOf({ tx, publicUrl }: Context) {
   const urlOf = await invitationUrls(tx, publicUrl)
   return async (row: InvitationRecord) => viewAt(row, await urlOf(row))

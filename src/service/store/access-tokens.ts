@@ -43,6 +43,6 @@ export const findGrantToken = finding('grantTokens', 'secretHash')
 
 export const insertGrantToken = inserting('grantTokens')
 
-/** Delete expired tokens and return how many they deleted. */
+/** Both functions delete expired tokens, and return the number deleted. */
 export const deleteAccessTokens = deletingOldest('accessTokens', ['id'], 'expiresAtMs')
 export const deleteGrantTokens = deletingOldest('grantTokens', ['id'], 'expiresAtMs')

@@ -104,12 +104,12 @@ export async function listActivity(
 
 type Narrowing = 'agentId' | 'instanceId'
 
-/** Filters by the index of a column. */
+/** Filters by a column, so that the database can use the column's index. */
 const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Filters the rows that another index finds, one by one: a resource belongs to few runs, and a run to few agents. The
- * expression keeps databases from walking all rows of the agent instead.
+ * Filters by a column after another index has found the rows. They are few: a resource belongs to few runs, and a run to
+ * few agents. The expression keeps databases from walking all rows of the agent instead.
  */
 const within = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
@@ -151,7 +151,7 @@ export async function nextChain(tx: Transaction, after: string): Promise<string 
   return found.toSorted()[0]
 }
 
-/** Finds the id of the row with a number in a party's chain. */
+/** Finds the id of the row with the given number in a party's chain. */
 export async function activityIdAt(
   { db }: Transaction,
   partyId: string,
@@ -183,14 +183,17 @@ export interface ChainEnd {
   keys: Pick<RootKeys, 'sign'>
 }
 
-/** Finds the sealed end, not the last row that exists, so that rows that were cut off stay missing. */
+/**
+ * Returns the sealed end of a chain, not its last row: new rows would otherwise take the numbers of deleted ones, and hide
+ * that these are gone.
+ */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
   const left = leftEnd(tx, partyId)
   const [keys, kept] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
   return chainEndAt(tx, partyId, kept, keys)
 }
 
-/** Returns the end of a chain from the party's head. */
+/** Reads the end of a chain from the party's stored head. */
 export async function chainEndAt(
   tx: Transaction,
   partyId: string,
@@ -220,7 +223,7 @@ export interface RunOwner {
   instanceId: string | null
 }
 
-/** Returns the activity of a run after a number in the party's chain, in order. */
+/** Returns the activity of a run with numbers above `after`, in order. */
 export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: number): Promise<ActivityRow[]> {
   const { partyId, instanceId } = run
   return tx.db
