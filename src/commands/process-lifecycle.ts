@@ -20,7 +20,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
     const { environment } = (code === 'EADDRINUSE' && (await healthAt(servedAddress({ host, port })))) || {}
     const by = environment === undefined ? '' : ` by another payments-mcp (${environment}): use or stop that one`
     throw new ConfigError(
-      `${named} got ${port} on ${host}, which ${reason}${by}; it accepts a free port on an address of this machine.`,
+      `${named} got ${port} on ${host}, which ${reason}${by}${by === '' ? '; it accepts' : ', or give'} a free port on an address of this machine.`,
     )
   }
 }

@@ -92,34 +92,37 @@ async function kept() {
   return rows.map(({ kind, operation, outcome, host }) => [kind, operation, outcome, host])
 }
 
-test.runIf(isDeep)('shows the database that an MCP server over stdio writes, and both end in order', async () => {
-  const client = new Client({ name: 'a host', version: '7' })
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
-  const call = (name: string, input: Record<string, unknown> = {}) => client.callTool({ name, arguments: input })
-  await call('list_wallets')
-  const { child, said, ended, line } = start(['--no-open'])
-  const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
-  expect(url, said.stderr).not.toBe('')
-  expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
-  // One process keeps working while the other runs, and both write to the database.
-  const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
-  expect((await call('issue_agent_card', card)).isError).toBeUndefined()
-  expect(await opened(url)).toMatch(/^200 /)
-  child.kill('SIGTERM')
-  expect(await ended).toBe(0)
-  expect((await call('list_wallets')).isError).toBeUndefined()
-  // Calls that never reached the API are in the database, even after the process has ended.
-  await call('issue_agent_card', { maximumAmount: 'much' })
-  await client.close()
-  expect(await kept()).toEqual([
-    ['call', 'list_wallets', 'done', 'a host 7'],
-    ['call', 'issue_agent_card', 'done', 'a host 7'],
-    ['call', 'list_wallets', 'done', 'a host 7'],
-    ['call', 'issue_agent_card', 'refused', 'a host 7'],
-  ])
-  expect(said.stderr).toBe('')
-  expect(said.stdout).toBe(`The console is at ${url}\n`)
-})
+test.runIf(isDeep)(
+  'shows what an MCP server over stdio writes to the same database, and both processes exit cleanly',
+  async () => {
+    const client = new Client({ name: 'a host', version: '7' })
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
+    const call = (name: string, input: Record<string, unknown> = {}) => client.callTool({ name, arguments: input })
+    await call('list_wallets')
+    const { child, said, ended, line } = start(['--no-open'])
+    const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
+    expect(url, said.stderr).not.toBe('')
+    expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
+    // One process keeps working while the other runs, and both write to the database.
+    const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
+    expect((await call('issue_agent_card', card)).isError).toBeUndefined()
+    expect(await opened(url)).toMatch(/^200 /)
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect((await call('list_wallets')).isError).toBeUndefined()
+    // Calls that never reached the API are in the database, even after the process has ended.
+    await call('issue_agent_card', { maximumAmount: 'much' })
+    await client.close()
+    expect(await kept()).toEqual([
+      ['call', 'list_wallets', 'done', 'a host 7'],
+      ['call', 'issue_agent_card', 'done', 'a host 7'],
+      ['call', 'list_wallets', 'done', 'a host 7'],
+      ['call', 'issue_agent_card', 'refused', 'a host 7'],
+    ])
+    expect(said.stderr).toBe('')
+    expect(said.stdout).toBe(`The console is at ${url}\n`)
+  },
+)
 
 test('opens a browser if there is one', async () => {
   const opener = join(folder, 'xdg-open')
@@ -132,7 +135,7 @@ test('opens a browser if there is one', async () => {
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // Pressing the button signs the person in with proof, so pages open that need more than one click.
+  // Pressing the button proves who signs in, so pages that do not accept a one-click sign-in open too.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },
@@ -145,7 +148,7 @@ test('opens a browser if there is one', async () => {
   expect(proven.status).toBe(200)
   child.kill('SIGINT')
   expect(await ended).toBe(0)
-  // Piped output has no link.
+  // Piped output has no one-time link.
   expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 
@@ -196,7 +199,7 @@ test.runIf(isDeep)('reports a used port in one line', async () => {
   expect(await second.ended).toBe(2)
   expect(second.said.stdout).toBe('')
   expect(second.said.stderr).toBe(
-    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use by another payments-mcp (sandbox): use or stop that one; it accepts a free port on an address of this machine.\n`,
+    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use by another payments-mcp (sandbox): use or stop that one, or give a free port on an address of this machine.\n`,
   )
 })
 
