@@ -52,7 +52,9 @@ afterEach(async () => {
 })
 
 describe.each(databasesForLong)('money under faults on $name', (database) => {
-  test.each(Object.entries({ stdio: overStdio, HTTP: overHttp }))('moves once each, over %s', async (name, connect) => {
+  const transports = Object.entries({ stdio: overStdio, HTTP: overHttp })
+  // On two busy cores, 8,500 calls take longer than a test may otherwise.
+  test.each(transports)('moves once each, over %s', { timeout: 1_200_000 }, async (name, connect) => {
     const { url, drop } = await database.create(realSystem)
     closing.push(drop)
     const places = await prepared(url)
