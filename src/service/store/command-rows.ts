@@ -23,7 +23,7 @@ export interface CommandRows {
 }
 
 /** The party, the hash of the idempotency key, and the credential of a command. */
-interface Sought extends Omit<RequestHashes, 'fingerprint'> {
+export interface Sought extends Omit<RequestHashes, 'fingerprint'> {
   credential: CredentialBy | undefined
 }
 
