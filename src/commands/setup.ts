@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
+import { createInterface, type Interface } from 'node:readline'
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, givenTexts, userMachine } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
@@ -34,10 +34,14 @@ export async function setup(flags: SetupFlags, named?: string): Promise<void> {
     const config = commandConfig('setup', flags)
     await openWorldFile(config)
     const reach = reachOf(config, flags)
-    const name = named === undefined ? await chooseHost() : hostNamed(named)
-    if (name === undefined) return
-    const isSetUp = await setUp(name, reach, flags.yes === true)
-    if (isSetUp) await offerSkills(name, flags)
+    try {
+      const name = named === undefined ? await chooseHost() : hostNamed(named)
+      if (name === undefined) return
+      const isSetUp = await setUp(name, reach, flags.yes === true)
+      if (isSetUp) await offerSkills(name, flags)
+    } finally {
+      terminal?.questions.close()
+    }
     if ('start' in reach && config.baseUrl !== undefined) {
       say(`Sign in there once: payments-mcp login --base-url ${config.baseUrl}`)
     }
@@ -170,13 +174,18 @@ function isAnswered(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true
 }
 
+let terminal: { questions: Interface; answers: AsyncIterator<string> } | undefined
+
+/** Asks the person a question. One reader serves all of them, so that what is typed ahead is not lost; its end is a no. */
 async function ask(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    return await terminal.question(question)
-  } finally {
-    terminal.close()
+  if (terminal === undefined) {
+    const questions = createInterface({ input: process.stdin, output: process.stdout })
+    terminal = { questions, answers: questions[Symbol.asyncIterator]() }
   }
+  terminal.questions.setPrompt(question)
+  terminal.questions.prompt()
+  const { value, done } = await terminal.answers.next()
+  return done === true ? '' : value
 }
 
 function say(line: string): void {
