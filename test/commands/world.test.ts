@@ -158,7 +158,7 @@ describe('a world file that cannot be used', () => {
     for (const [file, reason] of [
       ['none.yaml', 'does not exist; payments-mcp init FILE writes one'],
       ['.', 'is a folder'],
-      ['latin.yaml', 'is no text in UTF-8'],
+      ['latin.yaml', 'is not valid UTF-8'],
       ['large.yaml', 'has more than 1 MiB'],
     ] as const) {
       const { status, stderr } = run(['serve', '--world', file])
@@ -217,23 +217,12 @@ describe('a database that holds another world', () => {
   })
 })
 
-test('setup writes the file with its whole path, and serve shows it in configurations', async () => {
+test('setup writes the file with its whole path', () => {
   const file = write('my world.yaml', small)
   const { status } = run(['setup', 'cursor', '--yes', '--world', file])
   expect(status).toBe(0)
   const { payments } = JSON.parse(readFileSync(join(folder, '.cursor/mcp.json'), 'utf8')).mcpServers
   expect(payments.env).toMatchObject({ PAYMENTS_WORLD: expect.stringMatching(/^\/.*\/my world\.yaml$/) })
-  const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--world', file], {
-    env: environment(),
-    cwd: folder,
-  })
-  running.push(child)
-  let text = ''
-  for await (const chunk of child.stdout) {
-    text += chunk
-    if (text.includes('Ctrl+C')) break
-  }
-  expect(text).toContain(`"PAYMENTS_WORLD": "${payments.env.PAYMENTS_WORLD}"`)
 })
 
 describe('init', () => {
