@@ -43,7 +43,7 @@ test('a command runs in the directory of rehearse, with its environment except t
   const { exitCode, stderr } = await ended(start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-dollars'], env))
   expect([exitCode, stderr]).toEqual([0, ''])
   const seen = readFileSync(join(here, 'seen'), 'utf8')
-  expect(seen).toMatch(/^TASK=Please pay Ben 40 dollars/m)
+  expect(seen).toMatch(/^TASK=Please pay .* dollars/m)
   expect(seen).toMatch(/^MODEL_KEY=of the host$/m)
   expect(seen).not.toMatch(/^PAYMENTS_/m)
   // The agent sees neither the scenario's name nor that it is a scenario.
@@ -90,7 +90,7 @@ test('a person, or a file in their place, answers one trial after the other', as
   const child = start(['--agent', 'wait', '--scenarios', 'amount-in-words', '--require', '0.5'])
   child.stdin.end('I paid him.\n\nI did not.\n\n')
   const { stdout, exitCode } = await ended(child)
-  expect(stdout).toMatch(/Please pay Ben 40 dollars.*Please pay Ben 4000 cents/s)
+  expect(stdout).toMatch(/Please pay .* dollars.*Please pay .* cents/s)
   expect(results().scenarios.flatMap(({ trials }) => trials.map(({ answer }) => answer))).toEqual([
     'I paid him.',
     'I did not.',
