@@ -102,7 +102,9 @@ test('unauthenticated bodies use the share of their IP address at every entry po
   const doors = served.world.service.routes.filter(isPage).map(({ path }) => path.replace(/:\w+(?:\{[^}]*\})?/g, 'x'))
   expect(doors.length).toBeGreaterThan(20)
   for (const path of new Set(doors)) {
-    expect(await begin(path, { length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 .*from this address are already arriving/s)
+    expect(await begin(path, { length: 8_000 }), path).toMatch(
+      /^HTTP\/1\.1 429 .*from this address are already arriving/s,
+    )
     // This entry point reads no credential, so a request with one uses the share of its address too.
     expect(await begin(path, { key: made(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
