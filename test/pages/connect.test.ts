@@ -40,7 +40,7 @@ test('the invited person reads the request and accepts', async () => {
   await page.getByRole('heading', { name: 'Sandbox Organization asks to connect' }).waitFor()
   await page.getByText('Sandbox shopper').waitFor()
   await page.getByRole('listitem').getByText('Send payments from your wallet').waitFor()
-  await page.getByText('Up to $25.00 a payment').waitFor()
+  await page.getByText('Up to $25.00 per payment').waitFor()
   await page.getByRole('button', { name: 'Accept' }).click()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   await expect.poll(() => page.getByRole('button').count()).toBe(0)
