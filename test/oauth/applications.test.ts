@@ -105,6 +105,16 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect(listed).toMatchObject({ id: application.id, attributes: { clientId, lastUsedAt: expect.any(String) } })
   })
 
+  test('stays registered over a reset of the sandbox, and signs in again', async () => {
+    const application = await registered()
+    ok(await world.send('POST', '/simulations/reset', { key: world.apiKey }))
+    const { status, json } = await withSecret(application)
+    expect(status).toBe(200)
+    expect(await whoami(json.access_token)).toMatchObject({ agentId, grantId: application.id })
+    const listed = ok(await world.get('/applications', { key: world.apiKey })).json.data
+    expect(listed.map(({ id }: { id: string }) => id)).toEqual([application.id])
+  })
+
   test('gets a token by private_key_jwt, by each announced kind of signature', async () => {
     for (const alg of ['ES256', 'EdDSA', 'PS256', 'RS256']) {
       const { signed, present, application } = await keyed(alg)

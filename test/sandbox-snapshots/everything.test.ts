@@ -11,11 +11,11 @@ import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 /**
- * Returns whether an operation's records are part of the world. Webhooks belong to their receivers, and survive a
- * restore.
+ * Returns whether an operation's records are part of the world. Webhooks belong to their receivers and applications are
+ * connections; both survive a restore.
  */
 const isOfWorld = ({ permission }: OperationDefinition) =>
-  permission !== 'sandbox.manage' && !permission.startsWith('webhooks.')
+  permission !== 'sandbox.manage' && !/^(webhooks|applications)\./.test(permission)
 const changing = operations.filter(([, operation]) => operation.effect !== 'read' && isOfWorld(operation))
 /** Reads of the whole world that need no id, except for the activity, which contains the restore itself. */
 const reading = operations.filter(
