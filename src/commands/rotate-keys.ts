@@ -28,6 +28,7 @@ async function rotated(service: Service): Promise<string> {
 async function retired(service: Service): Promise<string> {
   const { rootKey, signingKey, retired: ids } = await service.retireKeys()
   const used = `Root key ${rootKey} and signing key ${signingKey} are in use from now on.`
-  const gone = `Removed: ${ids.length === 0 ? 'no older root key' : `root key ${ids.join(', ')}`}. Everything made with them stays valid.`
-  return `${used} ${gone}`
+  if (ids.length === 0) return `${used} There was no older root key to remove.`
+  const removed = `${ids.length === 1 ? 'root key' : 'root keys'} ${ids.toSorted((a, b) => a - b).join(', ')}`
+  return `${used} Removed: ${removed}. Everything made with older keys stays valid.`
 }

@@ -159,7 +159,7 @@ describe('a world file that cannot be used', () => {
       ['none.yaml', 'does not exist; payments-mcp init FILE writes one'],
       ['.', 'is a folder'],
       ['latin.yaml', 'is not valid UTF-8'],
-      ['large.yaml', 'has more than 1 MiB'],
+      ['large.yaml', 'is larger than 1 MiB'],
     ] as const) {
       const { status, stderr } = run(['serve', '--world', file])
       expect({ status, stderr }).toEqual({
