@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { documentsWithTables, manifest, type PackageFacts, registryEntry, withTables } from './documents.ts'
+import { fileSchemas } from './file-schemas.ts'
 import { ownWorldFile, ownWorldModule } from './own-world.ts'
 
 /**
- * Writes the files derived from the catalogue and the settings: the tables of the documents, manifest.json, server.json
- * and the package's own world.
+ * Writes the files derived from the catalogue and the settings: the tables of the documents, manifest.json, server.json,
+ * the schemas of world and scenario files, and the package's own world.
  */
 const file = (name: string) => new URL(`../${name}`, import.meta.url)
 const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageFacts
@@ -13,4 +14,7 @@ for (const path of documentsWithTables) writeFileSync(file(path), withTables(pat
 writeFileSync(file('manifest.json'), manifest(facts))
 writeFileSync(file('server.json'), registryEntry(facts))
 writeFileSync(file(ownWorldFile), ownWorldModule())
-console.log(`${documentsWithTables.join(', ')}, manifest.json, server.json and ${ownWorldFile} are up to date.`)
+for (const [path, schema] of Object.entries(fileSchemas)) writeFileSync(file(path), schema())
+console.log(
+  `${[...documentsWithTables, ...Object.keys(fileSchemas)].join(', ')}, manifest.json, server.json and ${ownWorldFile} are up to date.`,
+)

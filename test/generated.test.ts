@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { entryPoints, examplesOf } from '../scripts/api-reference.ts'
 import { documentsWithTables, manifest, registryEntry, withTables } from '../scripts/documents.ts'
 import { readJudgeMutants } from '../scripts/judge-mutants-table.ts'
+import { fileSchemas } from '../scripts/file-schemas.ts'
 import { ownWorldFile, ownWorldModule } from '../scripts/own-world.ts'
 import { settings } from '../src/config/settings.ts'
 import { lies } from '../src/rehearse/mutants/lies.ts'
@@ -30,6 +31,10 @@ it('manifest.json equals the output of npm run generate', () => {
 
 it('server.json equals the output of npm run generate', () => {
   expect(read('server.json')).toBe(registryEntry(JSON.parse(read('package.json'))))
+})
+
+it.each(Object.entries(fileSchemas))('%s equals the output of npm run generate', (path, schema) => {
+  expect(read(path)).toBe(schema())
 })
 
 it("the package's own world equals the output of npm run generate", () => {

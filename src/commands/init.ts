@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { Text } from '../../tools/schemas.ts'
 import { ConfigError } from '../config/load.ts'
 import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
+import { packageFolder } from '../core/package-folder.ts'
 import { worldTemplate } from '../worlds/template.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded-service.ts'
@@ -32,11 +34,11 @@ function strayOf({ email, name }: InitFlags): string | undefined {
 /** Writes a first world file. An existing file stays as it is. */
 async function initWorld(file: string): Promise<void> {
   if (file === '-') {
-    process.stdout.write(worldTemplate(file))
+    process.stdout.write(schemaLine('world.yaml') + worldTemplate(file))
     return
   }
   try {
-    await writeFile(file, worldTemplate(file), { flag: 'wx' })
+    await writeFile(file, schemaLine(file) + worldTemplate(file), { flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
@@ -46,6 +48,14 @@ async function initWorld(file: string): Promise<void> {
   process.stdout.write(
     `${file} is written. Edit it, and start with it on a new database:\n\n  ${commandLine('serve', ['--world', file, '--database-url', 'sqlite::memory:'])}\n`,
   )
+}
+
+/** Returns the line that names the schema of a world file for editors; nothing if this package has no schemas. */
+function schemaLine(file: string): string {
+  const folder = packageFolder('schemas')
+  if (folder === undefined) return ''
+  const path = relative(dirname(resolve(file)), join(folder, 'world.schema.json')).replaceAll('\\', '/')
+  return `# yaml-language-server: $schema=${path}\n`
 }
 
 /** Creates the first party of a production database with an owner, and prints how the owner signs in. */

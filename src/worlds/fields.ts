@@ -34,7 +34,7 @@ export const Moment = z
  * errors have indexes; `pathInFile` converts them back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
-  return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000))
+  return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
 /** Returns the things of a list, or of a map whose keys become a field of each. */

@@ -230,7 +230,10 @@ describe('init', () => {
     const { status, stdout } = run(['init'])
     expect(status).toBe(0)
     expect(stdout).toContain('--world world.yaml')
-    expect(readFileSync(join(folder, 'world.yaml'), 'utf8')).toBe(worldTemplate('world.yaml'))
+    const text = readFileSync(join(folder, 'world.yaml'), 'utf8')
+    const [line = '', schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? []
+    expect(JSON.parse(readFileSync(join(folder, schema), 'utf8')).title).toBe('A world file of payments-mcp')
+    expect(text).toBe(line + worldTemplate('world.yaml'))
     const { url, keys } = await served(['--world', 'world.yaml', '--database-url', 'sqlite::memory:'])
     expect(await whoami(url, keys.agent)).toMatchObject({ actorType: 'agent' })
     writeFileSync(join(folder, 'world.yaml'), small)
@@ -245,7 +248,7 @@ describe('init', () => {
   })
 
   test('prints the file to stdout for -, and reports an unwritable path', () => {
-    expect(run(['init', '-'])).toEqual({ status: 0, stdout: worldTemplate('-'), stderr: '' })
+    expect(run(['init', '-'])).toEqual({ status: 0, stdout: expect.stringContaining(worldTemplate('-')), stderr: '' })
     expect(run(['init', 'no/such/folder.yaml'])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('(ENOENT)'),

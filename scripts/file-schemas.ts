@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { Scenario } from '../src/rehearse/scenario.ts'
+import { listOf } from '../src/worlds/fields.ts'
+import { worldShape } from '../src/worlds/shape.ts'
+
+interface JsonSchema {
+  [keyword: string]: unknown
+  type?: string
+  keyField?: string
+  items?: JsonSchema
+  required?: string[]
+}
+
+/** The JSON Schemas of the files that people write, by their paths in the package. Editors check the files by them. */
+export const fileSchemas: Readonly<Record<string, () => string>> = {
+  'schemas/world.schema.json': () => schemaText('A world file of payments-mcp', worldShape, false),
+  'schemas/scenarios.schema.json': () => schemaText('A scenario file of payments-mcp', listOf(Scenario, 'id'), true),
+}
+
+function schemaText(title: string, schema: z.ZodType, hasDraws: boolean): string {
+  const { $schema, ...shape } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
+  const $defs: Record<string, JsonSchema> = {}
+  const whole = asWritten(shape, { name: 'whole', hasDraws, $defs })
+  return `${JSON.stringify({ $schema, title, ...whole, $defs }, null, 1)}\n`
+}
+
+interface Place {
+  /** The name of the member that the schema describes. */
+  name: string
+  /** Whether a `{name}` of `draw` may stand for a value. */
+  hasDraws: boolean
+  /** The definitions that were made so far. */
+  $defs: Record<string, JsonSchema>
+}
+
+/** A text with a `{name}` of `draw`, such as `{price}` or `{price + 500}`. */
+const drawn: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
+
+/** Changes a schema of parsed values to one of the file, where a list of things may be a map by their names. */
+function asWritten(schema: JsonSchema, at: Place): JsonSchema {
+  const { keyField, description, ...own } = schema
+  const about = description === undefined ? {} : { description }
+  const inner = Object.fromEntries(
+    Object.entries(own).map(([keyword, value]) => [keyword, written(keyword, value, at)]),
+  ) as JsonSchema
+  if (keyField !== undefined && inner.items !== undefined) {
+    const { required = [], ...item } = inner.items
+    const $ref = defined(at, { ...item, required: required.filter((name) => name !== keyField) })
+    const items = required.includes(keyField) ? { allOf: [{ $ref }], required: [keyField] } : { $ref }
+    // An entry of a map without fields is null in YAML.
+    const entry = { anyOf: [{ $ref }, { type: 'null' }] }
+    return { ...about, anyOf: [{ ...inner, items }, { type: 'object', additionalProperties: entry }] }
+  }
+  const isBounded = Object.keys(inner).some((keyword) => !['type', 'default'].includes(keyword))
+  const isValue = ['integer', 'number', 'boolean'].includes(inner.type ?? '') || (inner.type === 'string' && isBounded)
+  return at.hasDraws && isValue ? { ...about, anyOf: [inner, drawn] } : { ...about, ...inner }
+}
+
+/** Adds a definition, and returns the reference to it. */
+function defined({ name, $defs }: Place, schema: JsonSchema): string {
+  const taken = Object.keys($defs).filter((key) => key.replace(/\d+$/, '') === name).length
+  const key = taken === 0 ? name : `${name}${taken + 1}`
+  $defs[key] = schema
+  return `#/$defs/${key}`
+}
+
+/** Changes the schemas within a keyword of a schema. */
+function written(keyword: string, value: unknown, at: Place): unknown {
+  const one = (schema: unknown, name = at.name) => asWritten(schema as JsonSchema, { ...at, name })
+  if (['items', 'additionalProperties'].includes(keyword) && typeof value === 'object') return one(value)
+  if (['anyOf', 'oneOf', 'allOf', 'prefixItems'].includes(keyword)) return (value as unknown[]).map((each) => one(each))
+  if (keyword !== 'properties') return value
+  return Object.fromEntries(Object.entries(value as object).map(([name, schema]) => [name, one(schema, name)]))
+}
