@@ -5,7 +5,7 @@ import { packExtension } from '@anthropic-ai/mcpb/cli'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { markPng } from '../src/display/mark-image.ts'
 import { iconFile } from './documents.ts'
-import { copyPageAssets, copyViewer } from './page-assets.ts'
+import { copyPageAssets } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -63,12 +63,10 @@ const startInOneFile: Plugin = {
 interface Bundle {
   entry: string
   folder: string
-  /** Whether the bundle must run without installed packages. */
-  alone?: boolean
 }
 
 /** Builds `folder`/server/cli.js and what it loads from `entry`; the folder is emptied first. */
-export async function bundle({ entry, folder, alone = true }: Bundle): Promise<void> {
+export async function bundle({ entry, folder }: Bundle): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await build({
@@ -79,7 +77,6 @@ export async function bundle({ entry, folder, alone = true }: Bundle): Promise<v
     plugins: [startInOneFile],
   })
   copyPageAssets(join(folder, 'server'))
-  if (alone) copyViewer(join(folder, 'server'))
   cpSync(join(root, 'skills'), join(folder, 'skills'), { recursive: true })
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, iconFile), markPng(iconSide))

@@ -1,7 +1,6 @@
-import { copyFileSync, cpSync, mkdirSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { viewerFiles } from '../src/service/pages/docs/viewer.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -22,15 +21,4 @@ export function copyPageAssets(folder: string): void {
 /** Copies them for code compiled file by file: each folder to the place where its code expects it. */
 export function copyPageAssetsBesideCode(dist: string): void {
   for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
-  copyViewer(join(dist, 'src/service/pages/docs'))
-}
-
-/**
- * Copies the viewer of the API documentation next to the code in `folder`, with its license. An installed package thus
- * contains the viewer without the rest of the viewer's package.
- */
-export function copyViewer(folder: string): void {
-  mkdirSync(join(folder, 'viewer'), { recursive: true })
-  for (const name of [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'])
-    copyFileSync(join(root, 'node_modules/swagger-ui-dist', name), join(folder, 'viewer', name))
 }

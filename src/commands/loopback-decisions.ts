@@ -16,6 +16,7 @@ import {
 } from '../core/held-call.ts'
 import { equalSecrets, hmac, newId, newSecret, type System } from '../core/system.ts'
 import { NamedTurns } from '../core/turns.ts'
+import { brand } from '../display/standalone-page.ts'
 import type { Decisions, Held, Kept } from '../mcp/dependencies.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { decisionForm, decisionPage, lateWords } from '../service/pages/decide/view.ts'
@@ -175,7 +176,7 @@ export class LoopbackDecisions implements Decisions {
     }
     app.notFound(notThere)
     const banner = this.#options.environment === 'sandbox' ? sandboxBanner : ''
-    const fetch = async (request: Request) => withBanner(await app.fetch(request), () => banner)
+    const fetch = async (request: Request) => withBanner(await app.fetch(request), () => banner, brand)
     return listen({ fetch, host: '127.0.0.1', port: 0, mostConnections: 64, closeWithinMs: 500, system, log })
   }
 

@@ -3,8 +3,11 @@ import { sha256Base64 } from '../core/system.ts'
 import { iconSvg, markPath } from './mark.ts'
 import { markColor } from './tokens.ts'
 
-/** The mark and the product name, shown at the top of a page. */
-export const brand = `<div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span></div>`
+/** The mark and the product name. */
+export const mark = `<svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span>`
+
+/** The mark and the product name at the top of a page that belongs to no site. */
+export const brand = `<div class="brand">${mark}</div>`
 
 interface StandalonePage {
   title: string
@@ -30,7 +33,7 @@ export function standalonePage({ title, style, script, body }: StandalonePage): 
 <style>${style}</style>
 </head>
 <body>
-${brand}
+<header>${brand}</header>
 ${body}
 ${script === undefined ? '' : `<script>${script}</script>\n`}</body>
 </html>

@@ -11,6 +11,7 @@ import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
 import { devicePages } from './pages/consent/device-view.ts'
 import { bannerNow, withBanner } from './pages/frame/banner.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
+import { isBrowsing, showUnknownAddress } from './pages/frame/unknown-address.ts'
 import { mountPages } from './pages/mount.ts'
 import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
 import { countBodies } from './request/body-counts.ts'
@@ -62,7 +63,9 @@ export function createApp(dependencies: Dependencies): App {
   mountHealth(app, dependencies)
   mountOpenApi(app, dependencies)
   mountDiscovery(app, dependencies)
-  app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
+  app.notFound(async (c) =>
+    isBrowsing(c) ? showUnknownAddress(c, dependencies) : respond(await noSuchOperation(dependencies, c)),
+  )
   app.onError((error, c) => respond(failed(dependencies, c, error)))
   return {
     routes: app.routes,

@@ -112,7 +112,7 @@ export async function checks(world: World): Promise<Checks> {
   const tokens = new Map<string, string>()
   const open: Checks['open'] = async (url, userId = userIn(url)) => {
     const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))
-    const token = /name="formToken" value="([^"]*)"/.exec(sheet.text)?.[1]
+    const token = /<main[\s\S]*?name="formToken" value="([^"]*)"/.exec(sheet.text)?.[1]
     if (token !== undefined) tokens.set(`${url} ${userId}`, token)
     return sheet
   }

@@ -140,7 +140,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
 
 test('a screen reader finds the parts by their names', async () => {
   const { page, context } = await open('/console')
-  await expect.poll(() => page.getByRole('navigation', { name: 'Console' }).count()).toBe(1)
+  await expect.poll(() => page.getByRole('navigation', { name: 'Pages' }).count()).toBe(1)
   await expect.poll(() => page.getByRole('main').getByRole('heading', { level: 1, name: 'Runs' }).count()).toBe(1)
   await expect.poll(() => page.getByRole('search').getByRole('textbox').count()).toBe(1)
   await expect.poll(() => page.getByRole('table', { name: /Runs/ }).count()).toBe(1)

@@ -175,7 +175,7 @@ onEachDatabase('the console in production', (database) => {
             expect(status, address).toBe(404)
             const left = tracesIn(text, other).filter((trace) => !address.includes(trace))
             expect(left, address).toEqual([])
-            expect(text, address).toContain('<nav aria-label="Console">')
+            expect(text, address).toContain('<nav aria-label="Pages">')
             tried++
           }
         }

@@ -223,7 +223,7 @@ onEachDatabase('the console shows runs', (database) => {
     for (const path of ['/console/nothing', '/console/runs/run_1/entries', '/console/money/', '/console/%00']) {
       const { status, text } = await owner.open(path)
       expect(status, path).toBe(404)
-      expect(text, path).toMatch(/<nav aria-label="Console">[\s\S]*Not found[\s\S]*<a href="\/console">All runs/)
+      expect(text, path).toMatch(/<nav aria-label="Pages">[\s\S]*Not found[\s\S]*<a href="\/console">All runs/)
     }
   })
 

@@ -69,6 +69,6 @@ onEachDatabase('a one-time link', (database) => {
     const visitor = await site.visitor()
     const foreign = await visitor.post(action, { next: '/console' }, { 'Sec-Fetch-Site': 'cross-site' })
     expect(foreign.status).toBe(403)
-    expect((await visitor.post(action, { next: 'https://evil.example/' })).location).toBe('/connections')
+    expect((await visitor.post(action, { next: 'https://evil.example/' })).location).toBe('/console')
   })
 })

@@ -115,7 +115,7 @@ onEachDatabase('signing in', (database) => {
 
   test('needs the right password; the address may be written as people do', async () => {
     const right = await send('/sign-in', { email: ` ${email.toUpperCase()} `, password })
-    expect([right.status, right.location, await opens(right)]).toEqual([303, '/connections', true])
+    expect([right.status, right.location, await opens(right)]).toEqual([303, '/console', true])
     for (const wrong of [`${password} `, password.toUpperCase(), password.slice(0, -1), 'x'.repeat(1000)]) {
       const refused = await send('/sign-in', { email, password: wrong })
       expect([refused.status, cookieOf(refused)]).toEqual([401, ''])
@@ -411,10 +411,10 @@ describe('signing in', () => {
     '/sign-out',
     '/connections\r\nSet-Cookie: a=b',
     '/oauth/device?user_code=ABCD-EFGH&x=1',
-  ])('leads to the connections instead of %j', async (next) => {
-    expect((await send('/sign-in', { email, password, next })).location).toBe('/connections')
+  ])('leads to the console instead of %j', async (next) => {
+    expect((await send('/sign-in', { email, password, next })).location).toBe('/console')
     const page = await openBrowser(world).get(`/sign-in?next=${encodeURIComponent(next)}`)
-    expect(page.text).toContain('name="next" value="/connections"')
+    expect(page.text).toContain('name="next" value="/console"')
   })
 
   test.each(['/connections', '/oauth/consent/V1StGXR8_Z5jdHi6B-myT', '/oauth/device?user_code=ABCD-EFGH'])(

@@ -94,8 +94,8 @@ test('serves the API, its pages and files, sign-in and the views, and reaches a 
   try {
     const style = await fetch(`${server.url}/styles/base.css`)
     expect(style.headers.get('Content-Type')).toMatch(/^text\/css/)
-    const viewer = await fetch(`${server.url}/docs/swagger-ui-bundle.js`)
-    expect(await viewer.text()).toContain('SwaggerUIBundle')
+    const reference = await fetch(`${server.url}/docs/createPayment`)
+    expect(await reference.text()).toContain('POST /payments')
     const metadata = await fetch(`${server.url}/.well-known/oauth-authorization-server`)
     expect(await metadata.json()).toMatchObject({ code_challenge_methods_supported: ['S256'] })
     const host = new Client({ name: 'test', version: '1' })

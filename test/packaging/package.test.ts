@@ -8,7 +8,6 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
-import { viewerFiles } from '../../src/service/pages/docs/viewer.ts'
 import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './host-configurations.ts'
 import { type Installed, installPackage, root } from './installed.ts'
 import { type Served, serve } from './served.ts'
@@ -52,7 +51,6 @@ test('the packed file contains the compiled code, its assets, and nothing else',
     'src/rehearse/report/page',
     'src/rehearse/scenarios',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
-  const viewer = [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
   // Pictures are only in the repository.
   const beside = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
@@ -60,12 +58,11 @@ test('the packed file contains the compiled code, its assets, and nothing else',
   expect(installed.files.toSorted()).toEqual(
     [
       ...atTheTop,
-      ...['docs', 'worlds'].flatMap((folder) => beside(folder).map((name) => `${folder}/${name}`)),
+      ...['docs', 'schemas', 'worlds'].flatMap((folder) => beside(folder).map((name) => `${folder}/${name}`)),
       ...beside('skills').map((name) => `skills/${name}/SKILL.md`),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),
-      ...viewer.map((name) => `dist/src/service/pages/docs/viewer/${name}`),
     ].toSorted(),
   )
 })

@@ -173,7 +173,7 @@ onEachDatabase('the page of an approval', (database) => {
       const [check = ''] = String((await visitor.send(path, { decision: 'approve' })).location).split('?')
       const page = await visitor.open(`${check}?back=${encodeURIComponent(back)}`)
       expect(page.text).toContain(`action="${check}"`)
-      const formToken = /name="formToken" value="([^"]*)"/.exec(page.text)?.[1] ?? ''
+      const formToken = /<main[\s\S]*?name="formToken" value="([^"]*)"/.exec(page.text)?.[1] ?? ''
       const code = codeAt(secret, site.world.system.now())
       const verified = await visitor.post(`${check}?back=${encodeURIComponent(back)}`, { formToken, code })
       expect(verified).toMatchObject({ status: 303, location: check })
@@ -328,7 +328,7 @@ onEachDatabase('the page of an approval', (database) => {
 
 /** Returns the hidden fields of the page's form. */
 async function formOf(visitor: Visitor, path: string): Promise<Record<string, string>> {
-  return { formToken: /name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
+  return { formToken: /<main[\s\S]*?name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
 }
 
 describe.runIf(isDeep)('in a browser', () => {

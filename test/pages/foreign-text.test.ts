@@ -92,7 +92,7 @@ const pages: Record<string, (text: string) => Html | string> = {
     }
     const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
     const connections = [{ ...words, formToken: 'token' }]
-    return connectionsPage({ connections, account: accountOf(user(text)), status: null })
+    return connectionsPage({ connections, status: null })
   },
   consent: (text) => {
     const client = { id: 'ocl_1', name: text, uri: null, redirectUri: 'https://app.example/' }

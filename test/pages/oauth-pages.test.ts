@@ -60,7 +60,7 @@ describe('signing in', () => {
     expect(await visitor.send('/sign-in', { email: site.owner.email, password: '' })).toMatchObject({ status: 422 })
     expect(await visitor.send('/sign-in', { email: '', password })).toMatchObject({ status: 422 })
     const right = await visitor.send('/sign-in', { email: ` ${site.owner.email.toUpperCase()} `, password })
-    expect(right).toMatchObject({ status: 303, location: '/connections' })
+    expect(right).toMatchObject({ status: 303, location: '/console' })
     expect(site.world.logged.join()).not.toContain(password)
   })
 
@@ -151,7 +151,7 @@ describe('signing in', () => {
   ])('does not go to an address from outside: %j', async (next) => {
     const visitor = stranger()
     expect((await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`)).text).not.toContain('evil')
-    expect(await visitor.post('/sign-in', { as: 'owner', next })).toMatchObject({ location: '/connections' })
+    expect(await visitor.post('/sign-in', { as: 'owner', next })).toMatchObject({ location: '/console' })
   })
 
   test('signing out ends the session, by a form of the same session only', async () => {

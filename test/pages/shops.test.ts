@@ -64,7 +64,7 @@ onEachDatabase('the pages of shops', (database) => {
     for (const { id, attributes } of shops) {
       expect(start.text).toContain(`href="/shops/${id}"`)
       const page = await site.open(`/shops/${id}`)
-      expect(page.text).toContain('<header class="sandbox">Sandbox: no real money</header>')
+      expect(page.text).toContain('<p class="sandbox">Sandbox: no real money</p>')
       for (const { price } of attributes.products) expect(page.text).toContain(`$${(price / 100).toFixed(2)}`)
       expect(page.text).not.toMatch(/<script|<style| style=| on\w+="/)
     }

@@ -116,6 +116,14 @@ export async function waitingDecisions(
   return (await waitingOfParty(tx, by)).rows
 }
 
+/** Returns how many calls and payments wait for a party's users; it counts at most `limit` of each. */
+export async function countWaiting(
+  tx: Transaction,
+  by: { partyId: string; nowMs: number; limit: number },
+): Promise<number> {
+  return (await waitingIds(tx, by)).rows.length
+}
+
 /** Stores the answer to a decision that was read as waiting. Returns false if it was answered meanwhile. */
 export async function storeAnswer(
   tx: Transaction,
@@ -180,6 +188,27 @@ const waitingOfParty = prepared((db, by: { partyId: string; nowMs: number; limit
     .orderBy('expiresAtMs')
     .limit(by.limit),
 )
+
+/** Selects the ids of a party's waiting calls and payments, both by an index. */
+const waitingIds = prepared((db, by: { partyId: string; nowMs: number; limit: number }) => {
+  const calls = db
+    .selectFrom('pendingDecisions')
+    .select('id')
+    .where('partyId', '=', by.partyId)
+    .where('status', '=', 'pending')
+    .where('expiresAtMs', '>', by.nowMs)
+    .limit(by.limit)
+  const payments = db
+    .selectFrom('approvals')
+    .select('id')
+    .where('partyId', '=', by.partyId)
+    .where('status', '=', 'pending')
+    .limit(by.limit)
+  return db
+    .selectFrom(calls.as('calls'))
+    .select('id')
+    .unionAll(db.selectFrom(payments.as('payments')).select('id'))
+})
 
 const waitingOfPrincipal = prepared((db, by: DecisionOwner & { nowMs: number; limit: number }) =>
   db

@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { Failure } from '../../../core/errors.ts'
 import { type Connections, createConnections } from '../../oauth/connections.ts'
-import { accountOf } from '../frame/account.ts'
 import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
@@ -33,7 +32,6 @@ const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn
       ...connectionWords(connection),
       formToken: formToken(purposeOf(connection.grantId)),
     })),
-    account: accountOf(signedIn),
     status: isDone(done) ? statusWords[done] : null,
   })
   return c.html(page, 200, oauthPageHeaders)

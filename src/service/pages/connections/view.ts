@@ -1,24 +1,21 @@
 import { html } from 'hono/html'
-import { type Account, accountSection } from '../frame/account.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { ConnectionWords, StatusWords } from './words.ts'
 
 interface ConnectionsShown {
   connections: readonly (ConnectionWords & { formToken: string })[]
-  account: Account
   /** The result of the person's last action. */
   status: StatusWords | null
 }
 
 /** Renders the page of the applications that a person connected. It has no script: the browser sends the forms. */
 export function connectionsPage(shown: ConnectionsShown): Html {
-  const { connections, account, status } = shown
+  const { connections, status } = shown
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
-${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service to it and sign in when it asks you to.</p>` : connections.map(connectionSection)}
-${accountSection(account, 'Sign out')}`
+${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service to it and sign in when it asks you to.</p>` : connections.map(connectionSection)}`
   return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main })
 }
 

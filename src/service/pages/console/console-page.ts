@@ -1,46 +1,22 @@
 import type { Context } from 'hono'
 import { html } from 'hono/html'
-import type { Environment } from '../../../core/operation.ts'
 import { sha256 } from '../../../core/system.ts'
-import { type Account, signOutForm } from '../frame/account.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { consoleHeaders } from '../frame/headers.ts'
-import { withoutCards } from './without-cards.ts'
-
-/** The tabs of the console with their addresses. Production has no Sandbox tab. */
-const tabs = [
-  { id: 'runs', path: '/console', name: 'Runs' },
-  { id: 'money', path: '/console/money', name: 'Money' },
-  { id: 'sandbox', path: '/console/sandbox', name: 'Sandbox', only: 'sandbox' },
-] as const satisfies readonly { id: string; path: string; name: string; only?: Environment }[]
-
-export type Tab = (typeof tabs)[number]['id']
 
 interface ConsolePage {
   /** The page's title, and its heading unless `main` has one. */
   title: string
-  tab: Tab
-  account: Account
-  environment: Environment
   main: Html
 }
 
 /** Renders the frame of every console page. */
-export function consolePage({ title, tab, account, environment, main }: ConsolePage): Html {
-  const shown = tabs.filter((one) => !('only' in one) || one.only === environment)
+export function consolePage({ title, main }: ConsolePage): Html {
   return pageDocument({
     title: `${title} · Console`,
-    styles: ['/styles/base.css', '/styles/parts.css', '/styles/console.css'],
+    styles: ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/console.css'],
     scripts: html`<script src="/scripts/console.js" type="module"></script>`,
-    body: html`<a class="skip" href="#main">Skip to the content</a>
-<div class="bar line spread">
-<nav aria-label="Console"><ul class="line">${shown.map(
-      ({ id, path, name }) =>
-        html`<li><a href="${path}"${id === tab ? html` aria-current="page"` : ''}>${name}</a></li>`,
-    )}</ul></nav>
-<div class="line"><p class="live-state" role="status" data-live-state></p><bdi>${withoutCards(account.user)}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
-</div>
-<main id="main" class="full console" tabindex="-1">
+    body: html`<main id="main" class="full console" tabindex="-1">
 ${main}
 </main>`,
   })

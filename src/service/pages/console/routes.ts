@@ -13,10 +13,10 @@ import { mountSandbox } from './sandbox/routes.ts'
 import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.ts'
 
 /** Redirects a shortened console address to the console. */
-const elsewhere: Show<ConsoleDependencies> = (c, pages, signedIn) =>
+const elsewhere: Show<ConsoleDependencies> = (c, _, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
     ? leadTo(c, '/console')
-    : showNotFound(c, pages, signedIn, { text: 'This page of the console does not exist.' })
+    : showNotFound(c, signedIn, 'This page of the console does not exist.')
 
 /** Mounts the console, where a person watches their agents (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {

@@ -9,7 +9,7 @@ import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { consoleHeaders } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
-import { consolePage, type Tab } from './console-page.ts'
+import { consolePage } from './console-page.ts'
 
 /** The dependencies of all parts of the console. */
 export interface ConsoleDependencies extends Dependencies, PageDependencies {}
@@ -29,33 +29,23 @@ export function servePage(
   // PostgreSQL texts cannot contain a NUL, so no name can either.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
-      ? showNotFound(c, pages, signedIn, { text: 'There is nothing at this address.' })
+      ? showNotFound(c, signedIn, 'There is nothing at this address.')
       : show(c, pages, signedIn)
   pageRoutes(app, pages, orFailure)(`GET ${path}`, orNothing, { back: pathOf })
 }
 
 export const noSuchRun = 'Run not found. Runs are kept for 30 days, and in the sandbox until a reset or a restore.'
 
-interface Missing {
-  /** A sentence about the missing thing. */
-  text: string
-  /** The tab to which it would belong. */
-  tab?: Tab
-}
-
-/** Renders a page for a missing address. The link may be for another person, who can sign in from here. */
-export function showNotFound(
-  c: Context,
-  { environment }: Pick<ConsoleDependencies, 'environment'>,
-  signedIn: SignedIn,
-  { text, tab = 'runs' }: Missing,
-) {
-  const account = accountOf(signedIn)
+/**
+ * Renders a page for a missing address. The link may be for another person, who can sign in from here.
+ * @param text A sentence about the missing thing.
+ */
+export function showNotFound(c: Context, signedIn: SignedIn, text: string) {
   const main = html`<h1>Not found</h1>
 <p>${text}</p>
 <p><a href="/console">All runs</a></p>
-${signOutForm(account.signOutToken, 'Sign in as a different user', c.req.path)}`
-  return c.html(consolePage({ title: 'Not found', tab, account, environment, main }), 404, consoleHeaders)
+${signOutForm(accountOf(signedIn).signOutToken, 'Sign in as a different user', c.req.path)}`
+  return c.html(consolePage({ title: 'Not found', main }), 404, consoleHeaders)
 }
 
 function pathOf(c: Context): string {

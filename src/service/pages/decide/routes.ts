@@ -75,7 +75,6 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
       form: { action: approvalPagePath(review.id), token: formToken(`approval ${review.id}`) },
     })),
     hasMore: decisions.length > mostShown || approvals.length === mostShown,
-    account: accountOf(signedIn),
     mayAgree: signedIn.isProven,
   })
   return c.html(page, 200, headers)

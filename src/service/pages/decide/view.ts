@@ -52,12 +52,11 @@ interface Waiting {
   approvals: readonly { words: ApprovalWords; form: PageForm }[]
   /** Whether there are more than are shown. */
   hasMore: boolean
-  account: Account
   mayAgree: boolean
 }
 
 /** Renders the page of all pending decisions. */
-export function decisionsPage({ decisions, approvals, hasMore, account, mayAgree }: Waiting): Html {
+export function decisionsPage({ decisions, approvals, hasMore, mayAgree }: Waiting): Html {
   const heading = 'Pending decisions'
   const isEmpty = decisions.length + approvals.length === 0
   const main = html`<h1>${heading}</h1>
@@ -86,7 +85,6 @@ ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve 
 </section>
 `,
 )}
-${hasMore ? html`<p>There are more. Decide some of these to see the rest.</p>` : ''}
-${accountSection(account, 'Sign out')}`
+${hasMore ? html`<p>There are more. Decide some of these to see the rest.</p>` : ''}`
   return formPage({ title: heading, main })
 }

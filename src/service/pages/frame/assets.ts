@@ -16,15 +16,14 @@ export const assets = {
   '/checkout/requests.js': javaScript,
   '/styles/checkout.css': css,
   '/styles/pages.css': css,
+  '/styles/bar.css': css,
   '/scripts/copy.js': javaScript,
   '/styles/console.css': css,
   '/scripts/console.js': javaScript,
   '/scripts/redraw.js': javaScript,
-  '/styles/docs.css': css,
-  '/scripts/docs.js': javaScript,
 } as const satisfies Record<string, Record<string, string>>
 
-export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css' | '/docs/swagger-ui.css'
+export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css'
 
 /** One day: the mark seldom changes, and browsers request it with each page. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const

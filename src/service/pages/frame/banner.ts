@@ -1,20 +1,23 @@
 import { timestamp } from '../../../core/system.ts'
 import { movedClock } from '../../request/moved-clock.ts'
+import { siteBrand } from './bar.ts'
 import type { PageDependencies } from './dependencies.ts'
-import { bannerPlace } from './document.ts'
+import { bannerPlace, barPlace, filledIn } from './document.ts'
 import { momentOf } from './texts.ts'
 
 /** The notice that no real money moves. */
-export const sandboxBanner = '<header class="sandbox">Sandbox: no real money</header>'
+export const sandboxBanner = '<p class="sandbox">Sandbox: no real money</p>'
 
 /**
- * Inserts the banner at its placeholder. All pages pass through here, so every sandbox page has the banner and no
- * production page does. Foreign text is escaped, so it cannot contain the placeholder.
+ * Inserts the banner at its placeholder, and the brand where no bar was inserted. All pages pass through here, so every
+ * sandbox page has the banner and no production page does.
  */
-export async function withBanner(response: Response, banner: () => string | Promise<string>): Promise<Response> {
-  if (!response.headers.get('content-type')?.startsWith('text/html')) return response
-  const page = await response.text()
-  return new Response(page.includes(bannerPlace) ? page.replace(bannerPlace, await banner()) : page, response)
+export function withBanner(
+  response: Response,
+  banner: () => string | Promise<string>,
+  brand = siteBrand,
+): Promise<Response> {
+  return filledIn(response, async () => ({ [bannerPlace]: await banner(), [barPlace]: brand }))
 }
 
 /**
@@ -30,7 +33,7 @@ export async function bannerNow({
     const nowMs = await movedClock(store)
     if (nowMs === undefined) return sandboxBanner
     const time = `<time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time>`
-    return sandboxBanner.replace('</header>', `<br><span class="moved">Clock moved: it is now ${time}</span></header>`)
+    return sandboxBanner.replace('</p>', `<br><span class="moved">Clock moved: it is now ${time}</span></p>`)
   } catch (error) {
     // The page that reports the failure must still be shown.
     log.debug({ err: error }, 'the clock could not be read for a page')

@@ -1,6 +1,5 @@
 import { html, raw } from 'hono/html'
 import type { Html } from '../../../display/html.ts'
-import { brand } from '../../../display/standalone-page.ts'
 import type { AssetPath } from './assets.ts'
 
 export type { Html }
@@ -23,11 +22,12 @@ interface PageDocument {
   body: Html
 }
 
-/** The placeholder for the sandbox's banner (banner.ts). */
+/** The placeholders for the sandbox's banner (banner.ts) and for the bar of the site (bar.ts). */
 export const bannerPlace = '<!-- banner -->'
+export const barPlace = '<!-- bar -->'
 
-/** The style sheets of most pages: the base, the parts, and the additions of single pages. */
-const usual = ['/styles/base.css', '/styles/parts.css', '/styles/pages.css'] as const
+/** The style sheets of most pages: the base, the parts, the bar, and the additions of single pages. */
+const usual = ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/pages.css'] as const
 
 /** Renders the frame of every hosted page. */
 export function pageDocument({ title, styles = usual, scripts = html``, framed = false, body }: PageDocument): Html {
@@ -45,9 +45,25 @@ ${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${scripts}
 </head>
 <body>
-${framed ? '' : raw(`${bannerPlace}\n${brand}`)}
+${framed ? '' : raw(`<header>\n${bannerPlace}\n${barPlace}\n</header>`)}
 ${body}
 </body>
 </html>
 `
+}
+
+/**
+ * Fills in the placeholders of a page. Anything else, such as a download, is returned as it is. Foreign text is escaped,
+ * so it cannot contain a placeholder.
+ */
+export async function filledIn(
+  response: Response,
+  texts: () => Promise<Readonly<Record<string, string>>>,
+): Promise<Response> {
+  const { headers } = response
+  if (!headers.get('content-type')?.startsWith('text/html') || headers.has('content-disposition')) return response
+  const page = await response.text()
+  if (!page.includes(bannerPlace) && !page.includes(barPlace)) return new Response(page, response)
+  const filled = Object.entries(await texts()).reduce((text, [place, put]) => text.replace(place, () => put), page)
+  return new Response(filled, response)
 }

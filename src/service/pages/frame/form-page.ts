@@ -10,7 +10,7 @@ interface FormPage {
 export function formPage({ title, main }: FormPage): Html {
   return pageDocument({
     title,
-    body: html`<main>\n${main}\n</main>`,
+    body: html`<main id="main" tabindex="-1">\n${main}\n</main>`,
   })
 }
 

@@ -3,6 +3,7 @@ import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ByAnswer, levelFor, type PageRoute, type pageNeeds } from '../../rules/page-needs.ts'
 import { leadToSignIn, tooLong } from './answers.ts'
+import { withBar } from './bar.ts'
 import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { OrFailure } from './failure.ts'
@@ -55,15 +56,20 @@ export function pageRoutes<Pages extends PageDependencies>(
       orFailure(c, pages, async () => {
         const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
         const admitted = await admit(c, pages, { route, back: back(c), leadIn })
+        const { signedIn } = admitted
         // The levels of the route determine whether a session is needed, and `admit` enforces it.
-        return 'refused' in admitted ? admitted.refused : answer(c, pages, admitted.signedIn as PersonAt<typeof route>)
+        const response =
+          'refused' in admitted ? await admitted.refused : await answer(c, pages, signedIn as PersonAt<typeof route>)
+        return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
       })
     const limit = bodyLimit({ maxSize: mostBytes, onError: refuse })
     app.on(method, [path], ...(method === 'POST' ? [limit, handler] : [handler]))
   }
 }
 
-type Admitted = { signedIn: SignedIn | undefined } | { refused: Response | Promise<Response> }
+type Admitted =
+  | { signedIn: SignedIn | undefined }
+  | { signedIn: SignedIn | undefined; refused: Response | Promise<Response> }
 
 interface Asked {
   route: PageRoute
@@ -78,11 +84,11 @@ async function admit(c: Context, pages: PageDependencies, { route, back, leadIn 
   const level = levelFor(route, (field) => sent.get(field))
   if (level === 'nothing' || level === 'secret') return { signedIn: undefined }
   const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return { refused: leadIn() }
+  if (signedIn === undefined) return { signedIn, refused: leadIn() }
   if (level === 'session' || signedIn.isProven) return { signedIn }
-  if (!isSent) return { refused: leadIn() }
+  if (!isSent) return { signedIn, refused: leadIn() }
   pages.log.info({ route }, 'an answer without proof was refused')
-  return { refused: c.html(unprovenPage(signedIn, back), 403, oauthPageHeaders) }
+  return { signedIn, refused: c.html(unprovenPage(signedIn, back), 403, oauthPageHeaders) }
 }
 
 const pathOf = (c: Context) => c.req.path

@@ -8,6 +8,7 @@ import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { scriptedPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
+import { acceptsPage } from '../frame/unknown-address.ts'
 import { homePage } from './view.ts'
 
 interface HomeDependencies extends PageDependencies {
@@ -20,18 +21,13 @@ export function mountHome(app: Hono, pages: HomeDependencies): void {
     app,
     pages,
     orFailure,
-  )('GET /', (c) => (wantsPage(c) ? showPage(c, pages) : c.body(linksOf(pages), 200, jsonHeaders)))
+  )('GET /', (c) => (acceptsPage(c) ? showPage(c, pages) : c.body(linksOf(pages), 200, jsonHeaders)))
 }
 
 const orFailure = failingAs({ page: 'the page at the address itself', headers })
 
 const varied = { Vary: 'Accept' } as const
 const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'application/json' } as const
-
-/** Returns whether the client wants a page: browsers accept HTML explicitly; curl and most programs do not. */
-function wantsPage(c: Context): boolean {
-  return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
-}
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages

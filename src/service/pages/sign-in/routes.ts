@@ -116,5 +116,5 @@ const places =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 
 function safeNext(next: string | null | undefined): string {
-  return typeof next === 'string' && places.test(next) ? next : '/connections'
+  return typeof next === 'string' && places.test(next) ? next : '/console'
 }

@@ -1,6 +1,4 @@
 import type { Context, Hono } from 'hono'
-import type { SignedIn } from '../../../oauth/sign-in.ts'
-import { accountOf } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
@@ -34,24 +32,21 @@ const showMoney: Show<MoneyPages> = async (c, pages, signedIn) => {
   const lists = await listsOf(reads, signedIn, shownPage)
   if (part === 'lists') return partAnswer(c, listsPart(lists))
   const all = { ...(await walletsOf(reads, signedIn)), ...lists, lists: partAddress('lists', shownPage) }
-  return page(c, pages, signedIn, 'Money', moneyMain(all, await waitingOf(reads, signedIn)))
+  return page(c, 'Money', moneyMain(all, await waitingOf(reads, signedIn)))
 }
 
 const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
   const { reads } = pages
   const [id, before] = [c.req.param('walletId') ?? '', c.req.query('before')]
   const wallet = await reads.wallet(signedIn.user, id, before ?? null)
-  if (wallet === undefined) {
-    return showNotFound(c, pages, signedIn, { text: 'Wallet not found.', tab: 'money' })
-  }
+  if (wallet === undefined) return showNotFound(c, signedIn, 'Wallet not found.')
   const content = walletPart(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
   if (c.req.query('part') === 'wallet') return partAnswer(c, content)
   const name = walletName(wallet.displayName)
   const query = new URLSearchParams({ part: 'wallet', ...(before === undefined ? {} : { before }) })
-  return page(c, pages, signedIn, name, walletMain(content, name, `/console/money/wallets/${id}?${query}`))
+  return page(c, name, walletMain(content, name, `/console/money/wallets/${id}?${query}`))
 }
 
-function page(c: Context, { environment }: MoneyPages, signedIn: SignedIn, title: string, main: Html) {
-  const framed = consolePage({ title, tab: 'money', account: accountOf(signedIn), environment, main })
-  return c.html(framed, 200, consoleHeaders)
+function page(c: Context, title: string, main: Html) {
+  return c.html(consolePage({ title, main }), 200, consoleHeaders)
 }

@@ -1,6 +1,5 @@
 import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
-import { accountOf } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
 import { consoleHeaders, ownFileHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
@@ -20,13 +19,10 @@ const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
   const format = reportFormats.find((name) => name === asked)
   const of = format === undefined ? 'page' : 'download'
   const made = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, of })
-  if (made === undefined) return showNotFound(c, pages, signedIn, { text: noSuchRun })
+  if (made === undefined) return showNotFound(c, signedIn, noSuchRun)
   if (format !== undefined) return sent(c, fileOf(store, made, format), { runId, format })
   const page = consolePage({
     title: 'Run report',
-    tab: 'runs',
-    account: accountOf(signedIn),
-    environment,
     main: html`${downloads(runId)}${reportParts(made.report, made.madeAt)}`,
   })
   return c.html(page, 200, consoleHeaders)

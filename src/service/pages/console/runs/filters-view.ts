@@ -20,7 +20,10 @@ export interface FiltersShown {
 export function filtersForm({ run, choices, tools, filter, problems, isOldestFirst = false }: FiltersShown): Html {
   const address = timelineAddress(run.id)
   const isNarrowed = Object.values({ ...filter, ...problems }).some((value) => value !== undefined)
-  return html`<form method="get" action="${address}" class="filters">
+  const hasProblem = Object.values(problems).some((problem) => problem !== undefined)
+  return html`<details class="narrowing"${hasProblem ? html` open` : ''}>
+<summary>Filters${isNarrowed ? ', in use' : ''}</summary>
+<form method="get" action="${address}" class="filters">
 <label>Agent <select name="agent"><option value="">All</option>${choices.agents.map((agent) =>
     option(agent.id, foreignName(agent.name, agent.id), agent.id === filter.agentId),
   )}</select></label>
@@ -34,7 +37,8 @@ export function filtersForm({ run, choices, tools, filter, problems, isOldestFir
 ${timeField({ name: 'until', label: 'Until (UTC)', ms: filter.untilMs, problem: problems.until })}</div>
 <button type="submit" class="quiet">Show</button>
 ${isNarrowed ? html`<a href="${address}">Clear filters</a>` : ''}
-</form>`
+</form>
+</details>`
 }
 
 function option(value: string, text: string, isChosen: boolean): Html {

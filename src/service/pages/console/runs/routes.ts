@@ -3,7 +3,6 @@ import { catalogue } from '../../../../../tools/index.ts'
 import type { Environment, OperationDefinition } from '../../../../core/operation.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
-import { accountOf } from '../../frame/account.ts'
 import { leadTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
@@ -72,7 +71,7 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
     sandbox: environment === 'sandbox',
   }
   if (isPart) return fragment(c, runsTable(shown))
-  return framed(c, pages, signedIn, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
+  return framed(c, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
 }
 
 const findOne: Show<RunPages> = async (c, pages, signedIn) => {
@@ -90,7 +89,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const scope = { partyId, runId, ...filter }
   if (c.req.query('newest') === '1') return showNewest(c, pages, signedIn, scope)
   const run = await reads.run(partyId, runId)
-  if (run === undefined) return showNotFound(c, pages, signedIn, { text: noSuchRun })
+  if (run === undefined) return showNotFound(c, signedIn, noSuchRun)
   if (c.req.query('part') === 'facts') return partAnswer(c, factsPart(run, await reads.now()))
   const isOldestFirst = c.req.query('order') === 'oldest'
   const from = given(c, isOldestFirst ? 'after' : 'before')
@@ -115,7 +114,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
     choices: await reads.choices(partyId),
   })
   const status = Object.values(problems).some((problem) => problem !== undefined) ? 422 : 200
-  return framed(c, pages, signedIn, { title: runName(run.instanceId), main, status })
+  return framed(c, { title: runName(run.instanceId), main, status })
 }
 
 /** Returns the newest entries for the script to add on top. The script skips those that the page already has. */
@@ -127,7 +126,7 @@ async function showNewest(
 ): Promise<Response> {
   const { reads, newest } = pages
   const drawn = await newest.of(scope, () => drawNewest(reads, scope))
-  if (drawn === undefined) return showNotFound(c, pages, signedIn, { text: noSuchRun })
+  if (drawn === undefined) return showNotFound(c, signedIn, noSuchRun)
   return c.html(drawn, 200, consoleHeaders)
 }
 
@@ -135,13 +134,12 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   const { reads, publicUrl } = pages
   const { partyId } = signedIn.user
   const entry = await reads.entry(partyId, c.req.param('entryId') ?? '')
-  if (entry === undefined || entry.runId !== c.req.param('runId'))
-    return showNotFound(c, pages, signedIn, { text: noSuchRun })
+  if (entry === undefined || entry.runId !== c.req.param('runId')) return showNotFound(c, signedIn, noSuchRun)
   const { orderId } = entry.detail
   const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
   const shown = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
   if (isFragment(c)) return fragment(c, entryPart(shown, true))
-  return framed(c, pages, signedIn, { title: entry.operation, main: entryMain(shown) })
+  return framed(c, { title: entry.operation, main: entryMain(shown) })
 }
 
 function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
@@ -161,7 +159,6 @@ interface Page {
   status?: 200 | 404 | 422
 }
 
-function framed(c: Context, { environment }: RunPages, signedIn: SignedIn, { title, main, status = 200 }: Page) {
-  const whole = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main })
-  return c.html(whole, status, consoleHeaders)
+function framed(c: Context, { title, main, status = 200 }: Page) {
+  return c.html(consolePage({ title, main }), status, consoleHeaders)
 }

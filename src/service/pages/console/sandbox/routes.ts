@@ -3,7 +3,6 @@ import { html } from 'hono/html'
 import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { asUser } from '../../../request/in-process.ts'
-import { accountOf } from '../../frame/account.ts'
 import { leadTo, ownForm, type Show, type Take } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
@@ -104,19 +103,12 @@ function refusedWith(body: string, status: number): Said {
 
 async function show(
   c: Context,
-  { reads, environment }: SandboxPages,
+  { reads }: SandboxPages,
   signedIn: SignedIn,
   { done = null, problem, status = 200 }: Said,
 ) {
   const token = signedIn.formToken(purpose)
   const seen = await reads.all(signedIn)
   const main = sandboxMain({ seen, partyId: signedIn.user.partyId, token, done, problem: problem ?? null })
-  const page = consolePage({
-    title: 'Sandbox',
-    tab: 'sandbox',
-    account: accountOf(signedIn),
-    environment,
-    main,
-  })
-  return c.html(page, status, consoleHeaders)
+  return c.html(consolePage({ title: 'Sandbox', main }), status, consoleHeaders)
 }

@@ -1,0 +1,130 @@
+import type { JsonSchema } from '../../../openapi/components.ts'
+import type { openApiDocument } from '../../../openapi/document.ts'
+
+type OpenApi = ReturnType<typeof openApiDocument>
+
+/** A parameter, or a member of a body. The name of a nested member has the names of its parents before it. */
+export interface Field {
+  name: string
+  type: string
+  isRequired: boolean
+  description: string
+}
+
+/** An operation as its page shows it. */
+export interface OperationShown {
+  id: string
+  tag: string
+  title: string
+  description: string
+  method: string
+  path: string
+  parameters: (Field & { in: string })[]
+  needsKey: boolean
+  body: { fields: Field[]; example: unknown } | null
+  answer: { status: string; fields: Field[]; example: unknown }
+  errors: { status: string; description: string }[]
+}
+
+interface Parameter {
+  name: string
+  in: string
+  required: boolean
+  description?: string
+  schema: JsonSchema
+}
+
+interface Content {
+  description?: string
+  content: { 'application/json': { schema: JsonSchema; example?: unknown } }
+}
+
+interface Described {
+  operationId: string
+  tags: [string]
+  summary: string
+  description: string
+  parameters: (Parameter | { $ref: string })[]
+  requestBody?: Content
+  responses: Record<string, Content | { $ref: string }>
+}
+
+/** Reads the operations of the OpenAPI document, which has many references, into what a page shows of each. */
+export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
+  const found = <Value>(value: Value | { $ref: string }): Value => {
+    const { $ref } = value as { $ref?: string }
+    if ($ref === undefined) return value as Value
+    const [, , kind, name] = $ref.split('/') as [string, string, keyof typeof components, string]
+    return (components[kind] as Record<string, Value>)[name] as Value
+  }
+  const fieldsIn = (content: Content): Field[] => fieldsOf(content.content['application/json'].schema, found)
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => {
+      const { operationId, tags, summary, description, parameters, requestBody, responses } =
+        described as unknown as Described
+      const all = parameters.map((one) => found<Parameter>(one))
+      const [[status, answer] = ['', undefined]] = Object.entries(responses).filter(([code]) => code.startsWith('2'))
+      if (answer === undefined) throw new Error(`Bug: ${operationId} has no answer.`)
+      const ok = found<Content>(answer)
+      return {
+        id: operationId,
+        tag: tags[0],
+        title: summary,
+        description,
+        method: method.toUpperCase(),
+        path,
+        parameters: all.map(({ name, in: place, required, description: text = '', schema }) => {
+          return { name, in: place, type: typeText(schema, found), isRequired: required, description: text }
+        }),
+        needsKey: all.some(({ name }) => name === 'Idempotency-Key'),
+        body:
+          requestBody === undefined
+            ? null
+            : { fields: fieldsIn(requestBody), example: requestBody.content['application/json'].example },
+        answer: { status, fields: fieldsIn(ok), example: ok.content['application/json'].example },
+        errors: Object.entries(responses)
+          .filter(([code]) => !code.startsWith('2'))
+          .map(([code, refused]) => ({ status: code, description: found<Content>(refused).description ?? '' })),
+      }
+    }),
+  )
+}
+
+type Find = (schema: JsonSchema) => JsonSchema
+
+/** Lists the members of an object and of the objects in it. */
+function fieldsOf(schema: JsonSchema, found: Find, before = ''): Field[] {
+  const { properties = {}, required = [] } = found(schema)
+  return Object.entries(properties).flatMap(([member, value]) => {
+    const name = before + member
+    const { description = '' } = found(value)
+    const field = { name, type: typeText(value, found), isRequired: required.includes(member), description }
+    return [field, ...nestedIn(value, found).flatMap(([one, suffix]) => fieldsOf(one, found, `${name}${suffix}.`))]
+  })
+}
+
+/** Returns the objects that a value may be or contain, each with the end of its name. */
+function nestedIn(schema: JsonSchema, found: Find): [JsonSchema, string][] {
+  const { anyOf, oneOf, items, properties } = found(schema)
+  const choices = anyOf ?? oneOf
+  if (choices !== undefined) return choices.flatMap((one) => nestedIn(one, found))
+  if (items !== undefined) return nestedIn(items, found).map(([one, suffix]) => [one, `[]${suffix}`])
+  return properties === undefined ? [] : [[schema, '']]
+}
+
+/** Describes the values that a schema accepts, in few words. */
+function typeText(schema: JsonSchema, found: Find): string {
+  const { type, format, items, anyOf, oneOf, minimum, maximum, maxLength, ...rest } = found(schema)
+  const choices = anyOf ?? oneOf
+  if (choices !== undefined) return [...new Set(choices.map((one) => typeText(one, found)))].join(' or ')
+  if (rest.const !== undefined) return JSON.stringify(rest.const)
+  if (rest.enum !== undefined) return rest.enum.map((value) => JSON.stringify(value)).join(' or ')
+  if (items !== undefined) return `list of ${typeText(items, found)}`
+  const name = format ?? [type ?? 'any value'].flat().join(' or ')
+  const bounds = [
+    ...(minimum === undefined ? [] : [`at least ${minimum}`]),
+    ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? [] : [`at most ${maximum}`]),
+    ...(maxLength === undefined ? [] : [`up to ${maxLength} characters`]),
+  ]
+  return [name, ...bounds].join(', ')
+}

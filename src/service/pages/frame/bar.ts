@@ -1,0 +1,77 @@
+import { html, raw } from 'hono/html'
+import { withoutCardNumbers } from '../../../core/card-numbers.ts'
+import type { Environment } from '../../../core/operation.ts'
+import { mark } from '../../../display/standalone-page.ts'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { realNow } from '../../store/clock.ts'
+import { countWaiting } from '../../store/pending-decisions.ts'
+import { accountOf, signOutForm } from './account.ts'
+import type { PageDependencies } from './dependencies.ts'
+import { barPlace, filledIn, type Html } from './document.ts'
+
+/** The mark and the product name of the site's pages. They lead home. */
+export const siteBrand = `<div class="brand"><a href="/">${mark}</a></div>`
+
+interface Place {
+  name: string
+  path: string
+  /** The beginnings of the addresses that belong to this place. */
+  under: readonly string[]
+  only?: Environment
+}
+
+const decisions = '/decisions'
+
+/** The places that the bar leads to. Production has no Sandbox. */
+const places: readonly Place[] = [
+  { name: 'Runs', path: '/console', under: ['/console'] },
+  { name: 'Money', path: '/console/money', under: ['/console/money'] },
+  { name: 'Sandbox', path: '/console/sandbox', under: ['/console/sandbox'], only: 'sandbox' },
+  { name: 'Decisions', path: decisions, under: [decisions, '/decide', '/approvals'] },
+  { name: 'Connections', path: '/connections', under: ['/connections'] },
+]
+
+/** The bar shows no larger number. */
+const mostCounted = 99
+
+/** Inserts the bar at its placeholder, for the signed-in user of a page. */
+export function withBar(
+  response: Response,
+  pages: PageDependencies,
+  { signedIn, path }: { signedIn: SignedIn; path: string },
+): Promise<Response> {
+  return filledIn(response, async () => ({ [barPlace]: String(await barFor(pages, signedIn, path)) }))
+}
+
+async function barFor(pages: PageDependencies, signedIn: SignedIn, path: string): Promise<Html> {
+  const waiting = await waitingFor(pages, signedIn)
+  const { user, signOutToken } = accountOf(signedIn)
+  const current = places.findLast(({ under }) => under.some((start) => path === start || path.startsWith(`${start}/`)))
+  const shown = places.filter(({ only }) => only === undefined || only === pages.environment)
+  return html`<a class="skip" href="#main">Skip to the content</a>
+<div class="bar">
+${raw(siteBrand)}
+<nav aria-label="Pages"><ul>${shown.map(
+    (place) =>
+      html`<li><a href="${place.path}"${place === current ? html` aria-current="page"` : ''}>${place.name}${place.path === decisions ? countText(waiting) : ''}</a></li>`,
+  )}</ul></nav>
+<div class="line">${path.startsWith('/console') ? html`<p class="live-state" role="status" data-live-state></p>` : ''}<bdi>${withoutCardNumbers(user)}</bdi>${signOutForm(signOutToken, 'Sign out')}</div>
+</div>`
+}
+
+function countText(count: number): Html | '' {
+  if (count === 0) return ''
+  return html` <span class="count">${count > mostCounted ? `${mostCounted}+` : count}<span class="unseen"> pending</span></span>`
+}
+
+/** Counts the pending decisions. A page is shown without the number rather than not at all. */
+async function waitingFor({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
+  try {
+    return await store.read(async (tx) =>
+      countWaiting(tx, { partyId, nowMs: await realNow(tx), limit: mostCounted + 1 }),
+    )
+  } catch (error) {
+    log.debug({ err: error }, 'the pending decisions could not be counted for a page')
+    return 0
+  }
+}

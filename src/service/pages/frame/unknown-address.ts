@@ -1,0 +1,43 @@
+import type { Context } from 'hono'
+import { html } from 'hono/html'
+import { withBar } from './bar.ts'
+import { signedInAt } from './browser-session.ts'
+import type { PageDependencies } from './dependencies.ts'
+import { failingAs } from './failure.ts'
+import { formPage } from './form-page.ts'
+import { formPageHeaders } from './headers.ts'
+
+const headers = { ...formPageHeaders, Vary: 'Accept' } as const
+
+/** Returns whether the client accepts a page: browsers name HTML explicitly; curl and most programs do not. */
+export function acceptsPage(c: Context): boolean {
+  return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
+}
+
+/** Returns whether a request for an unknown address comes from a browser's address line or from a link. */
+export function isBrowsing(c: Context): boolean {
+  return c.req.method === 'GET' && c.req.header('authorization') === undefined && acceptsPage(c)
+}
+
+/** Answers a person at an address without a page with links to the pages that exist. */
+export function showUnknownAddress(c: Context, pages: PageDependencies): Promise<Response> {
+  return orFailure(c, pages, async () => {
+    const response = await c.html(unknownPage, 404, headers)
+    const signedIn = await signedInAt(c, pages)
+    return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
+  })
+}
+
+const orFailure = failingAs({ page: 'the page of unknown addresses', headers })
+
+const unknownPage = formPage({
+  title: 'Not found',
+  main: html`<h1>Not found</h1>
+<p>There is no page at this address. Check the link, or go on from here:</p>
+<ul>
+<li><a href="/">Home</a>: how to connect an agent</li>
+<li><a href="/console">Console</a>: your agents’ calls, and your money</li>
+<li><a href="/decisions">Decisions</a>: what your agents ask for</li>
+<li><a href="/docs">API reference</a></li>
+</ul>`,
+})

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { doorGrounds, type Grounds } from '../adversary/doors.ts'
+import { sqlite } from '../support/databases.ts'
+import { freePort } from '../support/free-port.ts'
+import { shoot, startBrowser, type TestBrowser } from './browser.ts'
+import { type GetRoute, pagePaths } from './page-paths.ts'
+
+let on: Grounds
+let browser: TestBrowser
+let listener: Listener
+/** The pages for people: those that `page-needs.ts` lists, and those that act for nobody. */
+let paths: Record<string, string>
+
+/** A redirect to an entry, and a stream of changes. */
+const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream']
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+beforeAll(async () => {
+  on = await doorGrounds(sqlite)
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const { fetch } = on.site.world.service
+  listener = await listen({ fetch, host: '127.0.0.1', port: await freePort(), system: realSystem, log })
+  browser = await startBrowser()
+  const listed = Object.entries(await pagePaths(on)).filter(([route]) => !withoutPage.includes(route as GetRoute))
+  paths = {
+    ...Object.fromEntries(listed),
+    'the API reference': '/docs',
+    'an operation in the API reference': '/docs/createPayment',
+    'the code of a device': '/oauth/device',
+    'an unknown address': '/no-such-page',
+    'a link of nobody': '/claim/made-up',
+  }
+})
+afterAll(async () => {
+  await browser.close()
+  await listener.close()
+  await on.site.world.drop()
+})
+
+test.each([
+  { name: 'desktop', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  { name: 'phone', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  { name: 'dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+] as const)('axe finds nothing on any page: $name', async ({ name, ...looks }) => {
+  const found: string[] = []
+  for (const [route, path] of Object.entries(paths)) {
+    // The policy of the pages allows no script of others.
+    const context = await browser.newContext({ ...looks, bypassCSP: true, reducedMotion: 'reduce' })
+    const isOfVisitor = ['GET /sign-in', 'GET /sign-in/once/:code'].includes(route)
+    const cookie = { name: 'payments_session', value: await on.site.sessionOf(on.site.owner), url: listener.url }
+    if (!isOfVisitor) await context.addCookies([cookie])
+    const page = await context.newPage()
+    await page.goto(listener.url + path, { waitUntil: 'load' })
+    await page.evaluate(axe)
+    const violations = (await page.evaluate(
+      "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))",
+    )) as string[]
+    found.push(...violations.map((text) => `${route}: ${text}`))
+    const sideways = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
+    if (sideways > 0) found.push(`${route}: scrolls sideways by ${sideways}`)
+    await shoot(page, `${name} ${route.replaceAll(/[^\w]+/g, '-')}`)
+    await context.close()
+  }
+  expect(found).toEqual([])
+})

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pageNeeds } from '../../src/service/rules/page-needs.ts'
+import { doorGrounds, type Grounds } from '../adversary/doors.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { Visitor } from './oauth-site.ts'
+import { type GetRoute, pagePaths } from './page-paths.ts'
+
+/** Redirects, and a stream of changes. */
+const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream']
+
+const browser = { Accept: 'text/html,application/xhtml+xml;q=0.9' }
+
+onEachDatabase('the bar of the signed-in pages', (database) => {
+  let on: Grounds
+  let owner: Visitor
+  let paths: Awaited<ReturnType<typeof pagePaths>>
+  beforeAll(async () => {
+    on = await doorGrounds(database)
+    owner = await on.site.visitor(on.site.owner)
+    paths = await pagePaths(on)
+  })
+  afterAll(() => on.site.world.drop())
+
+  /** Opens a page and follows its redirects. */
+  const open = async (path: string, visitor = owner): Promise<string> => {
+    const { text, location } = await visitor.open(path)
+    if (location === null) return text
+    const { pathname, search } = new URL(location, 'http://127.0.0.1:4010')
+    return open(pathname + search, visitor)
+  }
+
+  const send = async (path: string, headers: Record<string, string>, method = 'GET') => {
+    const response = await on.site.world.service.fetch(new Request(`http://127.0.0.1:4010${path}`, { method, headers }))
+    return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
+  }
+
+  test('is on every page for signed-in people, and on no other', async () => {
+    for (const [route, path] of Object.entries(paths) as [GetRoute, string][]) {
+      if (withoutPage.includes(route)) continue
+      const isForSignedIn = ['session', 'proven'].includes(pageNeeds[route])
+      const text = await open(path, isForSignedIn ? owner : await on.site.visitor())
+      expect(text.match(/<nav aria-label="Pages">/g)?.length ?? 0, route).toBe(isForSignedIn ? 1 : 0)
+      expect(text, route).not.toContain('<!-- ba')
+      if (!text.includes('class="brand"')) continue
+      expect(text, route).toContain('<div class="brand"><a href="/">')
+    }
+  })
+
+  test.each<[GetRoute, string]>([
+    ['GET /console/runs/:runId/report', 'Runs'],
+    ['GET /console/money/wallets/:walletId', 'Money'],
+    ['GET /console/sandbox', 'Sandbox'],
+    ['GET /decide/:decisionId', 'Decisions'],
+    ['GET /approvals/:approvalId/review', 'Decisions'],
+    ['GET /connections', 'Connections'],
+  ])('%s is a page of %s', async (route, name) => {
+    const marked = [...(await open(paths[route])).matchAll(/aria-current="page">(\w+)/g)].map(([, text]) => text)
+    expect(marked).toEqual([name])
+  })
+
+  test('counts the calls and payments that wait for the party of the person, and no others', async () => {
+    const { site, stranger } = on
+    const countOn = (text: string) => /class="count">(\d+\+?)</.exec(text)?.[1] ?? '0'
+    const shown = (await open('/decisions')).match(/<section aria-labelledby="(?:decision|approval)-/g) ?? []
+    expect(shown.length).toBeGreaterThan(1)
+    expect(countOn(await open('/console'))).toBe(String(shown.length))
+    expect(countOn(await open('/console', await site.visitor(stranger)))).toBe('0')
+    const visitor = await site.visitor(site.owner)
+    await visitor.open(paths['GET /decide/:decisionId'])
+    await visitor.send(paths['GET /decide/:decisionId'], { decision: 'no' })
+    expect(countOn(await open('/console'))).toBe(String(shown.length - 1))
+  })
+
+  test('signs out, and signing in again leads to the console', async () => {
+    const visitor = await on.site.visitor(on.site.owner)
+    await visitor.open('/decisions')
+    expect((await visitor.send('/sign-out')).location).toBe('/sign-in')
+    await visitor.open('/sign-in')
+    expect((await visitor.send('/sign-in', { as: 'owner' })).location).toBe('/console')
+  })
+
+  test('an unknown address is a page for a browser, with the bar for a signed-in person', async () => {
+    const { status, type, text } = await send('/no-such-page', browser)
+    expect([status, type]).toEqual([404, 'text/html; charset=utf-8'])
+    for (const path of ['/', '/console', '/decisions', '/docs']) expect(text).toContain(`<a href="${path}">`)
+    expect(text).not.toContain('aria-label="Pages"')
+    const Cookie = `payments_session=${await on.site.sessionOf(on.site.owner)}`
+    expect((await send('/no-such-page', { ...browser, Cookie })).text).toContain('<nav aria-label="Pages">')
+  })
+
+  test('an unknown address is JSON for a program', async () => {
+    const json = { status: 404, type: 'application/json', text: expect.stringContaining('"code":"not_found"') }
+    expect(await send('/no-such-page', {})).toMatchObject(json)
+    expect(await send('/no-such-page', { Accept: '*/*' })).toMatchObject(json)
+    expect(await send('/no-such-page', browser, 'POST')).toMatchObject(json)
+    const Authorization = `Bearer ${on.site.world.agentKey}`
+    expect(await send('/no-such-page', { ...browser, Authorization })).toMatchObject(json)
+  })
+})

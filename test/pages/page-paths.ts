@@ -1,0 +1,59 @@
+import type { PageRoute } from '../../src/service/rules/page-needs.ts'
+import type { Grounds } from '../adversary/doors.ts'
+import { authorizationUrl, createApplication } from '../oauth/application.ts'
+import { lastOf } from '../runs/noted.ts'
+
+export type GetRoute = PageRoute & `GET ${string}`
+
+/** Returns an address for each page, with a record to show. A new page does not compile without an entry. */
+export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> {
+  const { links, paths, site } = on
+  const { world } = site
+  const instanceId = 'run 1'
+  const cardId = await world.issueCard({ maximumAmount: 700 }, { instanceId })
+  await world.authorize(cardId, 400, { instanceId })
+  const refused = await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })
+  if (refused.status !== 422) throw new Error(refused.text)
+  const { runId, id: entryId, requestId } = await lastOf(world, instanceId)
+  const { json } = await world.get('/wallets')
+  const { pathname, search } = new URL((await authorizationUrl(await createApplication(world))).url)
+  const once = new URL(String(await world.service.signInLink('/console')))
+  return {
+    'GET /': '/',
+    'GET /sign-in': '/sign-in',
+    'GET /sign-in/once/:code': once.pathname + once.search,
+    'GET /checkout/form': '/checkout/form',
+    'GET /checkout/manage/:manageToken': links.manage,
+    'GET /checkout/:subscriptionId/:pageToken': links.checkout,
+    'GET /checkout/:subscriptionId': links.checkout.split('/').slice(0, 3).join('/'),
+    'GET /connect/:token': links.invitation,
+    'GET /connect/links/:token': links.invitationLink,
+    'GET /claim/:token': links.claim,
+    'GET /join/:token': links.partyInvitation,
+    'GET /request/:token': links.paymentRequest,
+    'GET /shops': '/shops',
+    'GET /shops/:shopId': '/shops/plain-goods',
+    'GET /shops/checkouts/:token': links.shopCheckout,
+    'GET /shops/orders/:token': links.shopOrder,
+    'GET /verify/:challenge': links.challenge,
+    'GET /second-factor': '/second-factor',
+    'GET /cards/:token': links.card,
+    'GET /approvals/:approvalId/review': paths.approval,
+    'GET /decisions': '/decisions',
+    'GET /decide/:decisionId': paths.decision,
+    // Leads to the page that asks whether an application may connect.
+    'GET /oauth/consent/:uid': pathname + search,
+    'GET /connections': '/connections',
+    'GET /console': '/console',
+    'GET /console/find': '/console/find?id=run-that-is-not',
+    'GET /console/requests/:id': `/console/requests/${requestId}`,
+    'GET /console/runs/:runId': `/console/runs/${runId}`,
+    'GET /console/runs/:runId/entries/:entryId': `/console/runs/${runId}/entries/${entryId}`,
+    'GET /console/runs/:runId/report': `/console/runs/${runId}/report`,
+    'GET /console/money': '/console/money',
+    'GET /console/money/wallets/:walletId': `/console/money/wallets/${json.data[0].id}`,
+    'GET /console/sandbox': '/console/sandbox',
+    'GET /console/stream': '/console/stream?topic=nothing',
+    'GET /console/*': '/console/nothing',
+  }
+}
