@@ -152,9 +152,13 @@ async function report(folder: string, found: Results, ending: Ending): Promise<v
   const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
   if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
-  const { share } = results.summary.passed
+  const { share, passed, of } = results.summary.passed
+  if (required === undefined && passed < of) process.stdout.write(notRequired)
   if (required !== undefined && (share === null || share < required)) process.exitCode = 1
 }
+
+/** Said last, for whoever expects a failure: without a requirement, the command only measures. */
+const notRequired = 'Failed trials do not fail this command: --require SHARE does that.\n'
 
 /** Grades the answers. After an interruption, the remaining answers have no opinion. */
 async function withOpinions(results: Results, grader: string): Promise<Results> {

@@ -31,7 +31,8 @@ export async function report(flags: ReportFlags): Promise<void> {
     try {
       const run = await namedRun(store, flags)
       const made = await madeReport(store, run, { environment: config.environment, of: 'command' })
-      await write(fileOf(store, made, format), flags.output)
+      const file = fileOf(store, made, format)
+      await write(isShown(flags) ? asPlainText(file) : file, flags.output)
     } finally {
       await close()
     }
@@ -50,9 +51,18 @@ export async function openToRead(config: Config) {
   return openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
 }
 
-function formatOf({ format, output }: ReportFlags): ReportFormat {
-  const onTerminal = output === undefined && process.stdout.isTTY === true
-  if (format === undefined) return onTerminal ? 'md' : 'html'
+/** Returns whether a person reads the report on a terminal, rather than a file. */
+const isShown = ({ format, output }: ReportFlags) =>
+  format === undefined && output === undefined && process.stdout.isTTY === true
+
+/** Removes the backslashes by which Markdown shows foreign text as text, which a terminal does anyway. */
+export async function* asPlainText(markdown: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const part of markdown) yield part.replace(/\\([!-/:-@[-`{-~])/g, '$1')
+}
+
+function formatOf(flags: ReportFlags): ReportFormat {
+  const { format } = flags
+  if (format === undefined) return isShown(flags) ? 'md' : 'html'
   const known = reportFormats.find((name) => name === format)
   if (known === undefined)
     throw new ConfigError(`--format got ${show(format)}; it accepts ${reportFormats.join(', ')}.`)

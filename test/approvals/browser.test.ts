@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectFocus, openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import {
+  expectFocus,
+  openTab,
+  type Site,
+  shoot,
+  startBrowser,
+  startSite,
+  type TestBrowser,
+  toContent,
+} from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { type Checks, checks, codeAt, wrongCode } from './authenticator.ts'
 
@@ -29,6 +38,7 @@ describe('the verification page in a browser', () => {
     const fits = () => page.evaluate('document.documentElement.scrollWidth <= 320')
     await expect.poll(fits).toBe(true)
 
+    await toContent(page)
     await page.keyboard.press('Tab')
     await page.keyboard.type(wrongCode(secret, site.world.system.now()))
     await page.keyboard.press('Enter')
@@ -62,12 +72,14 @@ describe('the verification page in a browser', () => {
       await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
     }
     await fits()
+    await toContent(page)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('img', { name: 'QR code of the address for the app' }).waitFor()
     await fits()
     await shoot(page, `second-factor-secret-${colorScheme}`)
     const secret = (await page.locator('code').first().textContent()) ?? ''
+    await toContent(page)
     await page.keyboard.press('Tab')
     await page.keyboard.type(wrongCode(secret, site.world.system.now()))
     await page.keyboard.press('Enter')

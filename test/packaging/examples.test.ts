@@ -38,6 +38,14 @@ test('the tests that docs/testing.md shows pass', () => {
   expect(shown).toMatch(/Tests +2 passed/)
 })
 
+test('the sandbox that README.md shows works', () => {
+  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
+  const [, text = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+  run(folder, process.execPath, join(folder, 'node_modules/payments-mcp/dist/src/cli.js'), 'init')
+  writeFileSync(join(folder, 'readme.ts'), `${text}await sandbox.close()\n`)
+  run(folder, process.execPath, 'readme.ts')
+})
+
 test('the examples in doc comments compile with the types that the package has, and run', () => {
   const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
   const names = (Object.keys(entryPoints) as (keyof typeof entryPoints)[]).flatMap((entryPoint) =>

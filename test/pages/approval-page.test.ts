@@ -9,7 +9,7 @@ import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
-import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
+import { arrive, openTab, shoot, startBrowser, type TestBrowser, toContent } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import type { Visitor } from './oauth-site.ts'
 import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
@@ -322,7 +322,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(page.text).toContain('<bdi>&lt;/bdi&gt;&lt;script&gt;alert(1)&lt;/script&gt;\ufffd</bdi>')
     expect(page.text).toContain('<bdi>&lt;form action=&quot;https://evil.example&quot;&gt;')
     expect(page.text).not.toMatch(/<script|[\u202e\u2066]/)
-    expect(page.text.match(/<form/g)).toHaveLength(1)
+    expect(page.text.split('<main')[1]?.match(/<form/g)).toHaveLength(1)
   })
 })
 
@@ -395,8 +395,10 @@ describe.runIf(isDeep)('in a browser', () => {
     `)
     await fits()
     await shoot(page, `person-approval-asks-${colorScheme}`)
+    await toContent(page)
     await press('Tab', 'Tab', 'Enter')
     await arrive(page, 'Confirm that it is you')
+    await toContent(page)
     await press('Tab')
     await page.keyboard.type(codeAt(secret, site.world.system.now()))
     await press('Enter')
@@ -406,6 +408,7 @@ describe.runIf(isDeep)('in a browser', () => {
 
     // Approving fails while the wallet is frozen, and the page says so.
     await self.freeze(site.owner.partyId)
+    await toContent(page)
     await press('Tab', 'Tab', 'Enter')
     await page.getByRole('alert').waitFor()
     await expect.poll(() => page.title()).toBe('Error: Approve this payment?')
@@ -413,6 +416,7 @@ describe.runIf(isDeep)('in a browser', () => {
     await shoot(page, `person-approval-refused-${colorScheme}`)
     await self.freeze(site.owner.partyId, 'active')
 
+    await toContent(page)
     await press('Tab')
     await page.keyboard.type('Too many desks')
     await press('Tab', 'Tab', 'Enter')

@@ -15,8 +15,10 @@ let listener: Listener
 /** The pages for people: those that `page-needs.ts` lists, and those that act for nobody. */
 let paths: Record<string, string>
 
-/** A redirect to an entry, and a stream of changes. */
-const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream']
+/** A redirect to an entry, a stream of changes, and the form within the checkout's page. */
+const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream', 'GET /checkout/form']
+/** The pages of a person who is not signed in. */
+const ofVisitors: readonly string[] = ['GET /sign-in', 'GET /sign-in/once/:code']
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -48,15 +50,15 @@ test.each([
   { name: 'dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
 ] as const)('axe finds nothing on any page: $name', async ({ name, ...looks }) => {
   const found: string[] = []
+  // The policy of the pages allows no script of others.
+  const open = () => browser.newContext({ ...looks, bypassCSP: true, reducedMotion: 'reduce' })
+  const [owner, visitor] = [await open(), await open()]
+  const session = await on.site.sessionOf(on.site.owner)
+  await owner.addCookies([{ name: 'payments_session', value: session, url: listener.url }])
   for (const [route, path] of Object.entries(paths)) {
-    // The policy of the pages allows no script of others.
-    const context = await browser.newContext({ ...looks, bypassCSP: true, reducedMotion: 'reduce' })
-    const isOfVisitor = ['GET /sign-in', 'GET /sign-in/once/:code'].includes(route)
-    const cookie = { name: 'payments_session', value: await on.site.sessionOf(on.site.owner), url: listener.url }
-    if (!isOfVisitor) await context.addCookies([cookie])
-    const page = await context.newPage()
+    const page = await (ofVisitors.includes(route) ? visitor : owner).newPage()
     await page.goto(listener.url + path, { waitUntil: 'load' })
-    await page.evaluate(axe)
+    for (const frame of page.frames()) await frame.evaluate(axe)
     const violations = (await page.evaluate(
       "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))",
     )) as string[]
@@ -64,7 +66,7 @@ test.each([
     const sideways = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
     if (sideways > 0) found.push(`${route}: scrolls sideways by ${sideways}`)
     await shoot(page, `${name} ${route.replaceAll(/[^\w]+/g, '-')}`)
-    await context.close()
+    await page.close()
   }
   expect(found).toEqual([])
 })

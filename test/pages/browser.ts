@@ -71,6 +71,9 @@ export async function expectFocus(element: Locator): Promise<void> {
   await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
 }
 
+/** Moves the focus to the content, behind the bar. */
+export const toContent = (page: Page) => page.locator('main').focus()
+
 /** Waits for the next page, with this heading. */
 export async function arrive(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { name: heading }).waitFor()

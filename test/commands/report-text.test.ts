@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { asPlainText } from '../../src/commands/report.ts'
+
+async function* parts() {
+  yield 'Paid at \\<b\\>Plain\\_Goods\\<\\/b\\>: \\$36\\.00 '
+  yield 'C:\\\\folder\n'
+}
+
+test('a report on a terminal shows foreign text without the backslashes of Markdown', async () => {
+  const shown = await Array.fromAsync(asPlainText(parts()))
+  expect(shown.join('')).toBe('Paid at <b>Plain_Goods</b>: $36.00 C:\\folder\n')
+})
