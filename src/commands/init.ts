@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { Text } from '../../tools/schemas.ts'
 import { ConfigError } from '../config/load.ts'
 import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
-import { packageFolder } from '../core/package-folder.ts'
+import { packagePath } from '../core/package-path.ts'
 import { worldTemplate } from '../worlds/template.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded-service.ts'
@@ -52,9 +52,9 @@ async function initWorld(file: string): Promise<void> {
 
 /** Returns the line that names the schema of a world file for editors; nothing if this package has no schemas. */
 function schemaLine(file: string): string {
-  const folder = packageFolder('schemas')
-  if (folder === undefined) return ''
-  const path = relative(dirname(resolve(file)), join(folder, 'world.schema.json')).replaceAll('\\', '/')
+  const schema = packagePath('schemas/world.schema.json')
+  if (schema === undefined) return ''
+  const path = relative(dirname(resolve(file)), schema).replaceAll('\\', '/')
   return `# yaml-language-server: $schema=${path}\n`
 }
 

@@ -1,8 +1,8 @@
-import { packageFolder } from './package-folder.ts'
+import { packagePath } from './package-path.ts'
 
 /** Returns the folder of the package's skills. */
 export function skillsFolder(): string {
-  const folder = packageFolder('skills')
+  const folder = packagePath('skills')
   if (folder === undefined) throw new Error('Bug: the package has no skills.')
   return folder
 }
