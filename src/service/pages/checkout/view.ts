@@ -51,7 +51,7 @@ ${
 /** Renders the card form that the library frames. It names the purchase, so the page around it can't misrepresent it. */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
-  const body = html`<main class="form">
+  const body = html`<main class="form" aria-label="Card details">
 <p id="waiting" role="status">Loading the payment form…</p>
 <section id="summary" aria-label="What you pay" hidden>
 <p><strong class="price" id="price"></strong> <span class="aside" id="tax"></span></p>
