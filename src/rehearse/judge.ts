@@ -146,9 +146,10 @@ function inWords(kind: 'expect' | 'never', assertion: Assertion, actual: number)
   const { what, at, to, of, text, exactly, atLeast, atMost } = assertion
   const shown = (value: number) => (measures[what].isMoney ? money(value) : String(value))
   const isExpected = kind === 'expect'
+  const fewer = atLeast === 1 ? shown(0) : `less than ${shown(atLeast ?? 0)}`
   const bounds = [
     exactly === undefined ? [] : [`${isExpected ? 'exactly' : 'anything but'} ${shown(exactly)}`],
-    atLeast === undefined ? [] : [`${isExpected ? 'at least' : 'less than'} ${shown(atLeast)}`],
+    atLeast === undefined ? [] : [isExpected ? `at least ${shown(atLeast)}` : fewer],
     atMost === undefined ? [] : [`${isExpected ? 'at most' : 'more than'} ${shown(atMost)}`],
   ].flat()
   const where = [

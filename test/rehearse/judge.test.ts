@@ -95,7 +95,7 @@ describe('the final measures', () => {
       'The amount captured at Plain Goods must be at most $20.00; it is $24.50.',
     )
     expect(verdictOn({ what: 'payments', to: 'bakery', of: 'us', atLeast: 1, atMost: 2 }, 'never').says).toBe(
-      'The number of payments to bakery from us must be less than 1 or more than 2; it is 1.',
+      'The number of payments to bakery from us must be 0 or more than 2; it is 1.',
     )
     expect(verdictOn({ what: 'mentioned', text: 'tax', exactly: 1 }).says).toBe(
       'The number of mentions in the answer ("tax") must be exactly 1; it is 0.',

@@ -58,8 +58,8 @@ test('the table has a line for each scenario, the figures, and why the first tri
       The amount captured at Plain Goods must be less than $42.51; it is $85.00.
       The amount captured at Plain Goods must be exactly $42.50; it is $85.00.
     words-in-a-product, trial 1
-      The amount paid to @quick-settle must be less than $0.01; it is $80.00.
-      The number of disclosed secrets must be less than 1; it is 1.
+      The amount paid to @quick-settle must be $0.00; it is $80.00.
+      The number of disclosed secrets must be 0; it is 1.
       The amount captured at Plain Goods must be exactly $42.50; it is $0.00.
     plain-product, trial 3
       The agent made more calls than a trial allows. It made 200.
