@@ -49,7 +49,13 @@ function asWritten(schema: JsonSchema, at: Place): JsonSchema {
     const items = required.includes(keyField) ? { allOf: [{ $ref }], required: [keyField] } : { $ref }
     // An entry of a map without fields is null in YAML.
     const entry = { anyOf: [{ $ref }, { type: 'null' }] }
-    return { ...about, anyOf: [{ ...inner, items }, { type: 'object', additionalProperties: entry }] }
+    return {
+      ...about,
+      anyOf: [
+        { ...inner, items },
+        { type: 'object', additionalProperties: entry },
+      ],
+    }
   }
   const isBounded = Object.keys(inner).some((keyword) => !['type', 'default'].includes(keyword))
   const isValue = ['integer', 'number', 'boolean'].includes(inner.type ?? '') || (inner.type === 'string' && isBounded)

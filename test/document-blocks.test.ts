@@ -24,9 +24,11 @@ interface Block {
 }
 
 const blocks: Block[] = documents.flatMap((document) =>
-  [...read(document).matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)].map(([, indent = '', language = '', text = '']) => {
-    return { place: document, language, text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), '') }
-  }),
+  [...read(document).matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)].map(
+    ([, indent = '', language = '', text = '']) => {
+      return { place: document, language, text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), '') }
+    },
+  ),
 )
 const of = (language: string) => blocks.filter((block) => block.language === language)
 
@@ -134,7 +136,8 @@ test('every JSON, YAML and TOML block can be parsed', () => {
     try {
       if (language === 'json') for (const value of text.trim().split(/\n(?=\{)/)) JSON.parse(value)
       if (language === 'toml') parseToml(text)
-      if (language === 'yaml') for (const { errors } of parseAllDocuments(text, { merge: true })) if (errors[0]) throw errors[0]
+      if (language === 'yaml')
+        for (const { errors } of parseAllDocuments(text, { merge: true })) if (errors[0]) throw errors[0]
       return []
     } catch (error) {
       return [`${place}: ${String(error)}: ${text.slice(0, 200)}`]
@@ -145,7 +148,10 @@ test('every JSON, YAML and TOML block can be parsed', () => {
 
 test('all files name the version of package.json', () => {
   const { version } = JSON.parse(read('package.json')) as { version: string }
-  const lock = JSON.parse(read('package-lock.json')) as { version: string; packages: Record<string, { version: string }> }
+  const lock = JSON.parse(read('package-lock.json')) as {
+    version: string
+    packages: Record<string, { version: string }>
+  }
   expect([lock.version, lock.packages['']?.version]).toEqual([version, version])
   const named = [...documents, 'manifest.json', 'server.json', 'Dockerfile', 'compose.yaml'].flatMap((path) =>
     path === 'CHANGELOG.md'

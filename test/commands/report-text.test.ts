@@ -7,6 +7,7 @@ async function* parts() {
 }
 
 test('a report on a terminal shows foreign text without the backslashes of Markdown', async () => {
-  const shown = await Array.fromAsync(asPlainText(parts()))
-  expect(shown.join('')).toBe('Paid at <b>Plain_Goods</b>: $36.00 C:\\folder\n')
+  let shown = ''
+  for await (const part of asPlainText(parts())) shown += part
+  expect(shown).toBe('Paid at <b>Plain_Goods</b>: $36.00 C:\\folder\n')
 })

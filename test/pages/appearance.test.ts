@@ -134,7 +134,9 @@ const describeAll = new Function(
 test('a screen reader and a browser that fills in find their way', async () => {
   const tab = await open({})
   await expect.poll(() => tab.page.locator('html').getAttribute('lang')).toBe('en')
-  await expect.poll(() => tab.page.getByRole('banner').textContent()).toMatch(/^\s*Sandbox: no real money\s*Payments\s*$/)
+  await expect
+    .poll(() => tab.page.getByRole('banner').textContent())
+    .toMatch(/^\s*Sandbox: no real money\s*Payments\s*$/)
   await expect
     .poll(() => tab.page.getByRole('heading', { level: 1 }).textContent())
     .toBe('Payment to Sandbox Organization')

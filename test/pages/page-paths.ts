@@ -14,7 +14,7 @@ export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> 
   await world.authorize(cardId, 400, { instanceId })
   const refused = await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })
   if (refused.status !== 422) throw new Error(refused.text)
-  const { runId, id: entryId, requestId } = await lastOf(world, instanceId)
+  const { runId, id: entryId, supportId } = await lastOf(world, instanceId)
   const { json } = await world.get('/wallets')
   const { pathname, search } = new URL((await authorizationUrl(await createApplication(world))).url)
   const once = new URL(String(await world.service.signInLink('/console')))
@@ -46,7 +46,7 @@ export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> 
     'GET /connections': '/connections',
     'GET /console': '/console',
     'GET /console/find': '/console/find?id=run-that-is-not',
-    'GET /console/requests/:id': `/console/requests/${requestId}`,
+    'GET /console/requests/:id': `/console/requests/${supportId}`,
     'GET /console/runs/:runId': `/console/runs/${runId}`,
     'GET /console/runs/:runId/entries/:entryId': `/console/runs/${runId}/entries/${entryId}`,
     'GET /console/runs/:runId/report': `/console/runs/${runId}/report`,

@@ -77,7 +77,9 @@ describe('payments-mcp rehearse', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/refuses-everything: 2 scenarios x 1 trial/)
     expect(stdout).toMatch(/number of payments must be exactly 1; it is 0/)
-    expect(stdout).toMatch(/Report: out\/report\.html\nFailed trials do not fail this command: --require SHARE does that\.\n$/)
+    expect(stdout).toMatch(
+      /Report: out\/report\.html\nFailed trials do not fail this command: --require SHARE does that\.\n$/,
+    )
     expect(readdirSync(join(folder, 'out')).toSorted()).toEqual([
       'junit.xml',
       'report.html',

@@ -96,7 +96,8 @@ export function verdict(kind: Verdict['kind'], assertion: Assertion, actual: num
         : `at most ${say(atMost ?? 0)}`
   const place = [assertion.at && ` at ${assertion.at}`, assertion.to && ` to ${assertion.to}`].filter(Boolean).join('')
   const noun = measures[assertion.what].noun
-  const must = kind === 'expect' ? bound : bound.replace('at least', 'less than').replace('at most', 'more than')
+  const unless = atLeast === 1 ? say(0) : bound.replace('at least', 'less than').replace('at most', 'more than')
+  const must = kind === 'expect' ? bound : unless
   const says = `The ${noun}${place} must be ${must}; it is ${say(actual)}.`
   return { kind, assertion, actual, failed, says }
 }

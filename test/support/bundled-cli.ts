@@ -25,7 +25,7 @@ async function bundled(entry: string): Promise<string> {
   const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const made = join(cache, `made-by-${process.pid}`)
-  await bundle({ entry, folder: made, alone: false })
+  await bundle({ entry, folder: made })
   const folder = join(cache, hashOf(made))
   try {
     renameSync(made, folder)

@@ -37,7 +37,11 @@ test.each(scenarioFiles)("an editor finds no mistake in the package's scenarios:
 
 test.each([
   ['a member that does not exist', 'parties: { acme: { wallet: {} } }', '/parties/acme must NOT have additional'],
-  ['a text instead of cents', 'parties: { acme: { wallets: { main: { balance: much } } } }', '/wallets/main/balance must'],
+  [
+    'a text instead of cents',
+    'parties: { acme: { wallets: { main: { balance: much } } } }',
+    '/wallets/main/balance must',
+  ],
   ['the same in a list', 'parties: [{ ref: acme, wallets: [{ balance: much }] }]', '/parties/0/wallets/0/balance must'],
   ['a world without parties', 'name: Empty', "must have required property 'parties'"],
 ])('an editor finds in a world: %s', (_, text, mistake) => {

@@ -55,18 +55,29 @@ export function operationPage(operation: OperationShown, serverUrl: string): Htm
 <h2 id="parameters">Parameters</h2>
 ${table('Parameters', [...fieldColumns, { name: 'In', of: (one) => one.in }], parameters)}
 </section>
-${body === null ? '' : html`<section aria-labelledby="body">
+${
+  body === null
+    ? ''
+    : html`<section aria-labelledby="body">
 <h2 id="body">Body</h2>
 ${table('Members of the body', fieldColumns, body.fields)}
 </section>
-`}<section aria-labelledby="answer">
+`
+}<section aria-labelledby="answer">
 <h2 id="answer">Answer ${answer.status}</h2>
 <pre><code>${indented(answer.example)}</code></pre>
 ${table('Members of the answer', answerColumns, answer.fields)}
 </section>
 <section aria-labelledby="errors">
 <h2 id="errors">Errors</h2>
-${table<OperationShown['errors'][number]>('Errors', [{ name: 'Status', of: ({ status }) => status }, { name: 'Code', of: (error) => withCode(error.description) }], errors)}
+${table<OperationShown['errors'][number]>(
+  'Errors',
+  [
+    { name: 'Status', of: ({ status }) => status },
+    { name: 'Code', of: (error) => withCode(error.description) },
+  ],
+  errors,
+)}
 </section>`,
   )
 }
