@@ -10,7 +10,7 @@ const cloned = [
   ...(['parties', 'users', 'agents', 'wallets', 'walletAgents', 'walletPermissions', 'credentials'] as const),
   ...(['delegations', 'agentCards', 'cardTransactions', 'ledgerEntries'] as const),
   ...(['subscriptions', 'subscriptionPayments', 'payments', 'approvals', 'transactions'] as const),
-  ...(['idempotencyRecords', 'activity', 'activityResources'] as const),
+  ...(['idempotencyRecords', 'activityResources', 'activity'] as const),
 ]
 
 /** The party that the history is of, and what was there before it: the clones of the busy party share that. */

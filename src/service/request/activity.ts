@@ -11,7 +11,9 @@ import {
   sealActivityHead,
 } from '../store/activity.ts'
 import type { Transaction } from '../store/engine/store.ts'
+import { putIdempotencyRecord } from '../store/idempotency-records.ts'
 import type { ActivityRow } from '../store/schema/activity.ts'
+import type { IdempotencyRecordRow } from '../store/schema/idempotency-records.ts'
 import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { ChangeContext } from './due-effects.ts'
@@ -34,12 +36,23 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
   code?: string | null
 }
 
+/** Facts that only some callers have when they record an act. */
+interface RecordedWith {
+  /** The end of the chain, if it was read under a lock that excludes others. */
+  end?: ChainEnd | undefined
+  /** The record of the act's idempotency key, which is written with it. */
+  record?: IdempotencyRecordRow | undefined
+}
+
 /**
  * Adds a row to the party's chain, in the transaction of the act. It must take the last lock, so that the holder of a
  * party's chain never waits.
- * @param known The end of the chain, if it was read under a lock that excludes others.
  */
-export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, known?: ChainEnd): Promise<void> {
+export async function recordAct(
+  { tx, system, nowMs }: ChangeContext,
+  act: Act,
+  { end: known, record }: RecordedWith = {},
+): Promise<void> {
   const { partyId, operation, actorType, keyId, status } = act
   if (known === undefined) await tx.lock(`activity ${partyId}`)
   const end = known ?? (await chainEnd(tx, partyId))
@@ -61,14 +74,22 @@ export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, 
     previousHash: end.hash ?? noHash,
   }
   const hash = hashOf(row)
-  await insertActivity(tx, { ...row, hash })
+  await insertActivity(tx, { ...row, hash }, record)
   sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
-/** Records the request, done or refused, in the activity. */
-export async function recordActivity(context: Context, values: Values, reply: Reply, known?: ChainEnd): Promise<void> {
+/** Records the request, done or refused, in the activity, unless it is a read. */
+export async function recordActivity(
+  context: Context,
+  values: Values,
+  reply: Reply,
+  recorded: RecordedWith = {},
+): Promise<void> {
   const { operation, actor, partyId, causeAgentId, instanceId } = context
-  if (operation.effect === 'read') return
+  if (operation.effect === 'read') {
+    if (recorded.record !== undefined) await putIdempotencyRecord(context.tx, recorded.record)
+    return
+  }
   const act = {
     partyId: actor.partyId,
     operation: operation.name,
@@ -82,7 +103,7 @@ export async function recordActivity(context: Context, values: Values, reply: Re
     status: reply.status,
     code: codeOf(reply),
   }
-  await recordAct(context, act, known)
+  await recordAct(context, act, recorded)
 }
 
 /** Returns the act of a signed-in user on a page. The user's id replaces the missing credential's. */

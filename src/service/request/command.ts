@@ -12,7 +12,7 @@ import { type RootKeys, rootKeys } from '../store/root-keys.ts'
 import { recordActivity } from './activity.ts'
 import { type Moment, momentOf, readMoment, readTimesAndRows, type Settling } from './due-effects.ts'
 import { type Context, listBehind } from './handler.ts'
-import { type Claim, claim, claimName, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
+import { type Claim, claim, claimName, notRecordedCode, recordOf, recordUnresolved } from './idempotency.ts'
 import type { Done, Parsed, Phase } from './phases.ts'
 import { type Reply, refusal, success } from './reply.ts'
 import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopped-parties.ts'
@@ -112,15 +112,15 @@ export async function handleOnce(
   try {
     const attempt = { ...context, attempt: claimed.attempt }
     const reply = await tx.savepoint(() => handle(parsed, attempt, status))
-    await record(context, mine, reply, keys)
-    await recordActivity(context, values, reply, end)
+    await recordActivity(context, values, reply, { end, record: recordOf(context, mine, reply, keys) })
     return reply
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const reply = refusal(error, parsed.supportId)
     if (error.retryable) await recordUnresolved(tx, mine)
     else if (error.code !== notRecordedCode) {
-      if (await record(context, mine, reply, keys)) await recordActivity(context, values, reply, end)
+      const record = recordOf(context, mine, reply, keys)
+      if (record !== undefined) await recordActivity(context, values, reply, { end, record })
     }
     return reply
   }
@@ -185,7 +185,7 @@ export async function recordFailure(
     const { nowMs, earliestMs } = await readTimes(tx)
     const [{ record: earlier }, keys] = await Promise.all([ahead.rows, ahead.keys, ahead.locked])
     if ('replay' in claim(tx, mine, { record: earlier, keys }, { earliestMs })) return
-    await record({ tx, system, nowMs, operation: context.operation }, mine, reply, keys)
-    await recordActivity({ ...context, tx }, values, reply)
+    const record = recordOf({ system, nowMs, operation: context.operation }, mine, reply, keys)
+    await recordActivity({ ...context, tx }, values, reply, { record })
   })
 }

@@ -4,6 +4,7 @@ import type { Times } from '../store/clock.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import {
   deleteIdempotencyRecords,
+  idempotencyRecord,
   isOf,
   putIdempotencyRecord,
   type RequestHashes,
@@ -79,34 +80,23 @@ const notRecorded: readonly number[] = [408, 429, 503]
 /** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/** Records the answer under the key, so that a repeat of the request replays it. Returns false for an answer that is not recorded. */
-export async function record(
-  { tx, system, nowMs, operation }: Pick<Context, 'tx' | 'system' | 'nowMs' | 'operation'>,
+/** Returns the record of an answer under its key, by which a repeat of the request replays it; undefined if it is not recorded. */
+export function recordOf(
+  { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
   mine: Claim,
   reply: Reply,
   keys: RootKeys,
-): Promise<boolean> {
+): IdempotencyRecordRow | undefined {
   const { status, body } = reply
-  if (notRecorded.includes(status)) return false
-  const finished = {
-    state: 'finished',
-    status,
-    answer: mayTellSecret(operation, reply) ? sealedAnswer(keys, system, mine, body) : plainAnswer(body),
-    finishedAtMs: nowMs,
-  } as const
-  await putIdempotencyRecord(tx, { ...hashesOf(mine), ...finished })
-  return true
+  if (notRecorded.includes(status)) return undefined
+  const answer = mayTellSecret(operation, reply) ? sealedAnswer(keys, system, mine, body) : plainAnswer(body)
+  return idempotencyRecord({ ...hashesOf(mine), state: 'finished', status, answer, finishedAtMs: nowMs })
 }
 
 /** Keeps the key for a request that was accepted but is not resolved, until it is repeated. */
 export async function recordUnresolved(tx: Transaction, mine: Claim): Promise<void> {
-  await putIdempotencyRecord(tx, {
-    ...hashesOf(mine),
-    state: 'unresolved',
-    status: null,
-    answer: null,
-    finishedAtMs: null,
-  })
+  const unresolved = { state: 'unresolved', status: null, answer: null, finishedAtMs: null } as const
+  await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(mine), ...unresolved }))
 }
 
 /** Returns the hashes of a request. Only the key's hash is stored: the key itself helps to seal the answer. */

@@ -1,11 +1,12 @@
 import { type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { putIdempotencyRecord, recorded } from './idempotency-records.ts'
 import { findPartyHead, leaveEnd, leftEnd, nextActiveParty, type SealedEnd } from './party-heads.ts'
 import { isSignatureOf, type RootKeys, rootKeys } from './root-keys.ts'
 import type { ActivityRow } from './schema/activity.ts'
+import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -23,19 +24,20 @@ const last = prepared((db, by: { partyId: string }) =>
   db.selectFrom('activity').select('sequence').where('partyId', '=', by.partyId).orderBy('sequence', 'desc').limit(1),
 )
 
-/** Adds a row to its party's chain. @throws StaleWriteError if another row took its number since the head was read. */
-export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
-  if (tx.dialect === 'postgres') return insertWithResources(tx, row)
+/**
+ * Adds a row to its party's chain, and the record of the request's idempotency key.
+ * @throws StaleWriteError if another row took its number since the head was read.
+ */
+export async function insertActivity(tx: Transaction, row: ActivityRow, record?: IdempotencyRecordRow): Promise<void> {
+  if (tx.dialect === 'postgres') {
+    if (record === undefined) return insertWithResources(tx, row)
+    const { partyId: recordPartyId, status: recordStatus, ...rest } = record
+    return insertWithRecord(tx, { ...row, ...rest, recordPartyId, recordStatus })
+  }
+  if (record !== undefined) await putIdempotencyRecord(tx, record)
+  // A trigger adds the resources.
   await insert(tx, row)
-  const { partyId, sequence } = row
-  const ids = [...new Set(JSON.parse(row.resourceIds) as string[])]
-  await insertResources(
-    tx,
-    ids.map((resourceId) => ({ partyId, resourceId, sequence })),
-  )
 }
-
-const insertResources = insertingSeveral('activityResources')
 
 const what = ({ partyId }: ActivityRow) => `activity ${partyId}`
 
@@ -48,22 +50,34 @@ function inserted(db: Kysely<Tables>, row: ActivityRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing())
 }
 
-/** Does in one statement what SQLite needs two for. */
-const insertWithResources = changingOne(
-  (db, row: ActivityRow) =>
-    db
-      .with('named', (inner) =>
-        inner
-          .insertInto('activityResources')
-          .expression(
-            sql`select distinct ${row.partyId}, ids.id, cast(${row.sequence} as bigint) from jsonb_array_elements_text(cast(${row.resourceIds} as jsonb)) as ids (id)`,
-          ),
-      )
-      .with('changed', (inner) => inserted(inner as unknown as Kysely<Tables>, row).returning('sequence'))
-      .selectFrom('changed')
-      .select(sql<number>`1 / count(*)`.as('one')),
+/** Does in one statement what SQLite does by a trigger, and what it needs two statements for. */
+const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), what)
+
+type WithRecord = ActivityRow &
+  Omit<IdempotencyRecordRow, 'partyId' | 'status'> & { recordPartyId: string; recordStatus: number | null }
+
+const insertWithRecord = changingOne(
+  (db, { key, fingerprint, state, finishedAtMs, answer, recordPartyId, recordStatus, ...row }: WithRecord) => {
+    const record = { key, fingerprint, state, finishedAtMs, answer, partyId: recordPartyId, status: recordStatus }
+    const recording = db.with('recorded', (inner) => recorded(inner as unknown as Kysely<Tables>, record))
+    return insertedWithResources(recording as unknown as Kysely<Tables>, row)
+  },
   what,
 )
+
+function insertedWithResources(db: Kysely<Tables>, row: ActivityRow) {
+  return db
+    .with('named', (inner) =>
+      inner
+        .insertInto('activityResources')
+        .expression(
+          sql`select distinct ${row.partyId}, ids.id, cast(${row.sequence} as bigint) from jsonb_array_elements_text(cast(${row.resourceIds} as jsonb)) as ids (id)`,
+        ),
+    )
+    .with('changed', (inner) => inserted(inner as unknown as Kysely<Tables>, row).returning('sequence'))
+    .selectFrom('changed')
+    .select(sql<number>`1 / count(*)`.as('one'))
+}
 
 export interface ActivityScope {
   partyId: string

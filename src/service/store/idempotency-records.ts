@@ -19,18 +19,24 @@ export function isOf(record: IdempotencyRecordRow, fingerprint: string): boolean
 
 type Answered = Pick<IdempotencyRecordRow, 'state' | 'status' | 'answer' | 'finishedAtMs'>
 
-/** Writes the record of a key, replacing an earlier one. */
-export async function putIdempotencyRecord(tx: Transaction, of: RequestHashes & Answered): Promise<void> {
-  await put(tx, { ...of, key: shortHash(of.key), fingerprint: shortHash(of.fingerprint) })
+/** Returns the record of a key. */
+export function idempotencyRecord(of: RequestHashes & Answered): IdempotencyRecordRow {
+  return { ...of, key: shortHash(of.key), fingerprint: shortHash(of.fingerprint) }
 }
 
-const put = writing((db, row: IdempotencyRecordRow) => {
+/** Writes the record of a key, replacing an earlier one. */
+export const putIdempotencyRecord: (tx: Transaction, row: IdempotencyRecordRow) => Promise<void> = writing(
+  (db, row: IdempotencyRecordRow) => recorded(db, row),
+)
+
+/** Creates the statement that writes the record of a key. */
+export function recorded(db: Kysely<Tables>, row: IdempotencyRecordRow) {
   const { partyId: _partyId, key: _key, ...rest } = row
   return db
     .insertInto('idempotencyRecords')
     .values(row)
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
-})
+}
 
 /** Returns the first 128 bits of a SHA-256 in base64url. Among the keys of one party these do not collide. */
 export function shortHash(hash: string): string {

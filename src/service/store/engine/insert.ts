@@ -27,26 +27,17 @@ export function insertingSeveral<Table extends keyof Tables, Given extends objec
   valuesOf: (db: Kysely<Tables>, row: Given) => object = (_db, row) => row,
   into: (db: Kysely<Tables>, first: Given) => Kysely<Tables> = (db) => db,
 ): (tx: Transaction, rows: readonly Given[]) => Promise<void> {
-  const byCount = Array.from({ length: mostRows + 1 }, (_, count) =>
-    writing((db, marks: Record<string, unknown>) => {
-      const rows: Record<string, unknown>[] = Array.from({ length: count }, () => ({}))
-      for (const [key, mark] of Object.entries(marks)) {
-        const [index, column] = key.split(' ') as [string, string]
-        const row = rows[Number(index)]
-        if (row !== undefined) row[column] = mark
-      }
-      return into(db, rows[0] as Given)
+  const byCount = Array.from({ length: mostRows + 1 }, () =>
+    writing((db, rows: readonly Given[]) =>
+      into(db, rows[0] as Given)
         .insertInto(table)
-        .values(rows.map((row) => valuesOf(db, row as Given)) as never)
-    }),
+        .values(rows.map((row) => valuesOf(db, row)) as never),
+    ),
   )
   return async (tx, rows) => {
     for (let start = 0; start < rows.length; start += mostRows) {
       const some = rows.slice(start, start + mostRows)
-      const values = some.flatMap((row, index) =>
-        Object.entries(row).map(([name, value]) => [`${index} ${name}`, value]),
-      )
-      await byCount[some.length]?.(tx, Object.fromEntries(values))
+      await byCount[some.length]?.(tx, some)
     }
   }
 }

@@ -11,7 +11,8 @@ type Build<P extends object, Row> = (db: Kysely<Tables>, parameters: P) => Compi
 
 /**
  * Makes a query that is built and compiled once for each dialect and later only filled in. Building a query costs
- * several times as much as running it. `build` sees opaque placeholders, so it must not look at parameter values.
+ * several times as much as running it. `build` sees opaque placeholders, so it must not look at parameter values. The
+ * parameters are an object of values or an array of such objects.
  */
 export function prepared<P extends object, Row>(
   build: Build<P, Row>,
@@ -59,21 +60,34 @@ function filling<P extends object, Row>(
   return (tx, parameters) => {
     let query = compiled[tx.dialect]
     if (query === undefined) {
-      const marks = Object.keys(parameters).map((key) => [key, new Mark(key)])
-      const built = build(tx.db, Object.fromEntries(marks) as P).compile()
+      const marks = Array.isArray(parameters) ? parameters.map(marksOf) : marksOf(parameters)
+      const built = build(tx.db, marks as P).compile()
       query = { ...built, sql: finish(built.sql, tx.dialect), name }
       compiled[tx.dialect] = query
     }
-    const values = parameters as Record<string, unknown>
-    const filled = query.parameters.map((value) => (value instanceof Mark ? values[value.name] : value))
+    const filled = query.parameters.map((value) => (value instanceof Mark ? value.valueIn(parameters) : value))
     return { ...query, parameters: filled }
   }
 }
 
-/** A placeholder for a parameter's value while the query is built. */
+type Values = Readonly<Record<string, unknown>>
+
+/** A placeholder for a parameter's value while the query is built. `row` is its place if the parameters are several rows. */
 class Mark {
-  readonly name: string
-  constructor(name: string) {
-    this.name = name
+  readonly #name: string
+  readonly #row: number | undefined
+
+  constructor(name: string, row: number | undefined) {
+    this.#name = name
+    this.#row = row
   }
+
+  valueIn(parameters: object): unknown {
+    const values = this.#row === undefined ? (parameters as Values) : (parameters as readonly Values[])[this.#row]
+    return values?.[this.#name]
+  }
+}
+
+function marksOf(parameters: object, row?: number): object {
+  return Object.fromEntries(Object.keys(parameters).map((name) => [name, new Mark(name, row)]))
 }

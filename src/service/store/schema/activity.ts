@@ -34,7 +34,7 @@ export const activity = table({
 
 export type ActivityRow = RowOf<typeof activity>
 
-/** The resources that each row of a party's chain names. */
+/** The resources that each row of a party's chain names. On SQLite, `resourcesTrigger` writes them. */
 export const activityResources = table({
   partyId: text,
   resourceId: text,
@@ -42,3 +42,12 @@ export const activityResources = table({
   $key: ['partyId', 'resourceId', 'sequence'],
   $keyOnly: true,
 })
+
+/**
+ * SQLite's trigger that lists the resources of a new row. PostgreSQL inserts both by one statement. A snapshot's restore has
+ * inserted them before.
+ */
+export const resourcesTrigger = `create trigger "activity_resources" after insert on "activity" begin
+  insert or ignore into "activityResources" ("partyId", "resourceId", "sequence")
+    select new."partyId", "value", new."sequence" from json_each(new."resourceIds");
+end`

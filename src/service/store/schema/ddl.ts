@@ -1,4 +1,5 @@
 import { sha256 } from '../../../core/system.ts'
+import { resourcesTrigger } from './activity.ts'
 import { type Column, columnsOf, keyOf, type Table } from './table.ts'
 import { tables } from './tables.ts'
 
@@ -13,12 +14,14 @@ export const schemaVersion = 1
  * Tells a database with exactly these tables from one of another pre-release. Until the first release the schema has no
  * history: to change it, edit the declaration. A database with another digest is not used.
  */
-export const schemaDigest = sha256(JSON.stringify(declared)).slice(0, 32)
+export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 
 /** Returns the statements that create all tables and indexes in an empty database. */
 export function creation(dialect: Dialect): string {
+  const triggers = dialect === 'sqlite' ? [resourcesTrigger] : []
   return declared
     .flatMap(([name, table]) => [tableIn(dialect, name, table), ...indexesOf(dialect, name, table)])
+    .concat(triggers)
     .join(';\n')
 }
 

@@ -41,8 +41,9 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   releasedHandles: 'world',
   sandboxMessages: 'world',
   failedEffects: 'world',
-  activity: 'world',
+  // Restored in this order: SQLite's trigger on `activity` adds only the resources that are missing.
   activityResources: 'world',
+  activity: 'world',
   events: 'world',
   partyHeads: 'world',
 
