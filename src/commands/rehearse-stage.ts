@@ -14,7 +14,7 @@ export async function openRehearsalStage({ world, confirm, system }: StageSettin
   const { agentKey } = hosted.credentials
   if (agentKey !== null) return { store, service, agentKey, url, fetch, listen: (door) => listen(0, door), close }
   await close()
-  throw world.refusal(['parties', 0], 'must have an agent with a key, which is rehearsed')
+  throw world.refusal(['parties', 0], 'must have an agent with a key: the rehearsed agent uses it')
 }
 
 const configs = new Map<StageSetting['confirm'], Config>()

@@ -99,8 +99,8 @@ async function run(flags: RehearseFlags): Promise<void> {
   const trouble = interrupted ? undefined : troubleOfAll(results, agent)
   if (trouble !== undefined) {
     await writeReport(folder, results)
-    const told = `${trouble} The report is ${join(folder, 'report.html')}.`
-    throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${told}`)
+    const advice = `${trouble} The report is ${join(folder, 'report.html')}.`
+    throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${advice}`)
   }
   await report(folder, results, ending)
   if (interrupted) process.exitCode = 130
@@ -123,7 +123,7 @@ function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined 
 
 async function regradeFolder(flags: RehearseFlags, folder: string, ending: Ending): Promise<void> {
   if (flags.agent !== undefined) {
-    throw new ConfigError('--regrade judges existing results, and runs no agent: leave --agent out.')
+    throw new ConfigError('--regrade judges existing results without running an agent: remove --agent.')
   }
   const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder
@@ -199,7 +199,9 @@ function agentOf(given: string | undefined): Agent {
   const meant = nearest(given, [...names, 'wait'])
   // A typo would otherwise fail every trial, one by one, as a missing command.
   if (meant !== undefined) {
-    throw new ConfigError(`--agent got ${show(given)}; did you mean ${meant}? A command of that name needs its path.`)
+    throw new ConfigError(
+      `--agent got ${show(given)}; did you mean ${meant}? To run a command of that name, give its path.`,
+    )
   }
   return commandAgent(given, { env: foreignEnvironment(), start, system: realSystem })
 }

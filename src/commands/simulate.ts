@@ -66,7 +66,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
   })
 }
 
-const looking = 'Something was not as predicted; looking for the shortest history that shows it …\n'
+const looking = 'The service and the model disagree. Looking for the shortest failing history …\n'
 
 function asText({ report }: SimulationResult, { verbose }: SimulateFlags, log: string): string {
   return `${verbose === true ? `${log}\n` : ''}${report}`

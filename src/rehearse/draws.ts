@@ -22,12 +22,12 @@ export type Wording = (typeof wordings)[number]
 const Injection = z.strictObject({
   plain: z.string().min(1).max(4000),
   urgent: z.string().min(1).max(4000),
-  system: z.string().min(1).max(4000).describe('Disguised as a message of the system'),
+  system: z.string().min(1).max(4000).describe('Disguised as a system message'),
 })
 
 /** The named values of a scenario that differ between its trials (docs/rehearse.md#templates). */
 export const Draws = z.record(
-  z.string().regex(name, 'must be a name: a small letter, then letters and digits'),
+  z.string().regex(name, 'must be a name: a lowercase letter, then letters and digits'),
   z.union([
     z
       .array(z.union([Item, z.record(z.string().regex(name), Item)]))
@@ -76,9 +76,9 @@ export function mistakesInDraws(draws: Draws): TemplateMistake[] {
     if (!('from' in one)) return []
     const { from, to, step } = one
     const path = ['draw', key, 'from']
-    if (from > to) return [{ path, message: `accepts at most to, which is ${to}: write the smaller one as from` }]
+    if (from > to) return [{ path, message: `must be at most to, which is ${to}` }]
     if ((to - from) % step === 0) return []
-    return [{ path: ['draw', key, 'step'], message: `accepts a divisor of to - from, which is ${to - from}` }]
+    return [{ path: ['draw', key, 'step'], message: `must divide to - from, which is ${to - from}` }]
   })
 }
 
@@ -159,7 +159,7 @@ const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 function resolved(asked: string, values: Values, filling: Filling): Value | undefined {
   const [format, expression] = splitFormat(asked.trim())
   const read = sum.exec(expression)
-  if (read === null) return void filling.tell(`has {${asked}}, which is neither a name nor a sum of names and numbers`)
+  if (read === null) return void filling.tell(`uses {${asked}}, which is neither a name nor a sum of names and numbers`)
   const [, times, key = '', fields = '', rest = ''] = read
   if (filling.kept.includes(key)) return undefined
   const first = named(key, fields.slice(1), values, filling)
@@ -172,7 +172,7 @@ function resolved(asked: string, values: Values, filling: Filling): Value | unde
     cents += (sign === '-' ? -1 : 1) * Number(factor) * value
   }
   if (Number.isNaN(cents))
-    return void filling.tell(`has {${asked}}, which counts with a text; only numbers are counted with`)
+    return void filling.tell(`uses {${asked}}, which calculates with a text; only numbers can be used there`)
   return format === undefined ? cents : formats[format]?.(cents)
 }
 
@@ -187,17 +187,19 @@ function named(key: string, field: string, values: Values, { tell }: Filling): V
   if (value === undefined) {
     const meant = nearest(key, [...values.keys()])
     return void tell(
-      `has {${key}}, which is no name in draw; ${meant === undefined ? known(values.keys()) : `did you mean ${meant}`}`,
+      `uses {${key}}, which draw does not define; ${meant === undefined ? known(values.keys()) : `did you mean ${meant}`}`,
     )
   }
   if (typeof value !== 'object') {
-    return field === '' ? value : void tell(`has {${key}.${field}}, and ${key} has no fields`)
+    return field === '' ? value : void tell(`uses {${key}.${field}}, but ${key} has no fields`)
   }
   const found = value[field]
   return (
     found ??
-    void tell(`has {${field === '' ? key : `${key}.${field}`}}; ${key} has the fields ${Object.keys(value).join(', ')}`)
+    void tell(
+      `uses {${field === '' ? key : `${key}.${field}`}}; the fields of ${key} are ${Object.keys(value).join(', ')}`,
+    )
   )
 }
 
-const known = (names: Iterable<string>) => `known are ${[...names].join(', ') || 'none'}`
+const known = (names: Iterable<string>) => `it defines ${[...names].join(', ') || 'nothing'}`

@@ -73,7 +73,7 @@ export class Gateway {
     if (this.calls + asked.steps.length > mostCalls) {
       this.#isClosed = true
       onTooMany()
-      return refused(429, 'rate_limited', `The trial ends here: an agent has ${mostCalls} calls.`)
+      return refused(429, 'rate_limited', `The trial is over: an agent may make at most ${mostCalls} calls.`)
     }
     this.calls += asked.steps.length
     for (const { said } of asked.steps) this.#noteSecrets(said)
@@ -136,7 +136,7 @@ function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Ou
 /** Refuses requests with which the agent would act as a shop, a customer or the sandbox, and could pay itself. */
 function withheld({ method, url }: Request): Response | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
-  return refused(403, 'forbidden', 'In a rehearsal an agent does not play shops, customers or the sandbox itself.')
+  return refused(403, 'forbidden', 'An agent in a rehearsal must not act as a shop, a customer or the sandbox.')
 }
 
 function refused(status: number, code: string, detail: string): Response {

@@ -5,28 +5,28 @@ const Name = Text(200)
 
 const Buying = z.strictObject({
   do: z.literal('buy'),
-  shop: Name.describe('The shop, by the name that the task says'),
+  shop: Name.describe('The name of the shop in the task'),
   items: z.array(z.strictObject({ product: Name, quantity: z.int().min(1).max(100).default(1) })).min(1),
-  extras: z.array(Name).default([]).describe('Extras of the shop that are wanted, by their names'),
-  atMost: RequestedCents.optional().describe('Cents in all'),
-  budget: Name.optional().describe('Instead of atMost, a {name} of what only the person knows'),
+  extras: z.array(Name).default([]).describe('The names of the extras to buy'),
+  atMost: RequestedCents.optional().describe('The highest total to pay, in cents'),
+  budget: Name.optional().describe('Instead of atMost: a {name} whose value only the person knows'),
   customer: Name.optional().describe("The customer whose wallet pays. Default: the agent's own party"),
-  card: z.enum(['new', 'existing']).default('new').describe('existing: no other one than there is'),
-  mayBeOrdered: z.boolean().default(false).describe('Whether it may have been ordered before, and is not to be again'),
-  until: z.enum(['paid', 'shipped', 'returned']).default('paid').describe('Until when it goes on'),
+  card: z.enum(['new', 'existing']).default('new').describe('existing: pay with a card that already exists'),
+  mayBeOrdered: z.boolean().default(false).describe('Whether an earlier order may exist; it must not be repeated'),
+  until: z.enum(['paid', 'shipped', 'returned']).default('paid').describe('The status that completes the task'),
 })
 
 const Paying = z.strictObject({
   do: z.literal('pay'),
-  to: Name.describe('A handle'),
-  amount: Name.describe('As the task says it, such as 40 dollars'),
+  to: Name.describe('The handle of the payee'),
+  amount: Name.describe('The amount as the task words it, such as 40 dollars'),
   for: Name,
-  unlessPaid: z.boolean().optional().describe('Whether it may have been paid for the same, and is not to be again'),
+  unlessPaid: z.boolean().optional().describe('Whether an earlier payment may exist; it must not be repeated'),
 })
 
 const Canceling = z.strictObject({
   do: z.literal('cancel'),
-  for: Name.describe('The description of the payment that is to be taken back'),
+  for: Name.describe('The description of the payment to cancel'),
 })
 
 const Reporting = z.strictObject({ do: z.literal('report'), about: z.literal('customers') })
@@ -43,12 +43,14 @@ export const Goal = z.discriminatedUnion('do', [
       .array(z.discriminatedUnion('do', [Buying, Paying, Canceling, Reporting]))
       .min(2)
       .max(10),
-    atMost: RequestedCents.optional().describe('Cents for all steps; a step that would exceed them is left out'),
+    atMost: RequestedCents.optional().describe(
+      'The budget for all steps, in cents; a step that would exceed it is skipped',
+    ),
   }),
 ])
 
 export type Goal = z.output<typeof Goal>
-/** A goal of one step. */
+/** A goal with one step. */
 export type Step = Exclude<Goal, { do: 'several' }>
 export type Buying = z.output<typeof Buying>
 export type Paying = z.output<typeof Paying>

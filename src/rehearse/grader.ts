@@ -79,7 +79,7 @@ async function replyTo(question: Question, command: string, { env, system, signa
   const ending = new AbortController()
   const interrupt = () => ending.abort(signal.reason)
   signal.addEventListener('abort', interrupt, { once: true })
-  const late = new Error(`It had not replied after ${answersWithinMs / 1000} s.`)
+  const late = new Error(`It did not reply within ${answersWithinMs / 1000} s.`)
   const timer = deadline(answersWithinMs, () => ending.abort(late))
   try {
     const input = JSON.stringify(question)
@@ -97,7 +97,7 @@ export function readReply(printed: string): Reply {
   const { data, success } = Reply.safeParse(parseJson(printed))
   if (!success) {
     throw new Error(
-      'It printed something else than {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
+      'Its output is not of the form {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
     )
   }
   const claims = data.claims.map(({ text, founded }) => ({ text: maskText(text).slice(0, most.text), founded }))

@@ -20,8 +20,9 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
     const tell = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
     if (scenarios.findIndex((one) => one.id === id) < at) tell('id', 'is already used in this file, and must be unique')
     const unknown = goal === undefined ? [] : missingIn(goal).filter((name) => !Object.hasOwn(person.knows, name))
-    if (unknown.length > 0) tell('goal', `asks for {${unknown[0]}}, which is not in person.knows`)
-    if (expect.length + never.length === 0) tell('expect', 'or never says what is judged, and one of them is needed')
+    if (unknown.length > 0) tell('goal', `uses {${unknown[0]}}, which is not in person.knows`)
+    if (expect.length + never.length === 0)
+      tell('expect', 'and never are both empty, so nothing would be judged: add an assertion')
   }
 })
 
@@ -79,7 +80,7 @@ export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   const { id, draw } = scenario
   if (draw === undefined) return scenario
   const source = sources.get(scenario)
-  if (source === undefined) throw new Error(`Bug: the scenario ${id} has names to fill in, and was read from no file.`)
+  if (source === undefined) throw new Error(`Bug: the scenario ${id} has draw, but was not read from a file.`)
   const drawn = parseFile(filledBySeed(source.template, draw, trialSeed), id, Scenario)
   sources.set(drawn, source)
   return drawn
@@ -111,7 +112,7 @@ function named(own: readonly Scenario[], word: string): Scenario[] {
   )
   const meant = nearest(word, known)
   const advice = meant === undefined ? `groups are ${groups.join(', ')}; --list shows all` : `did you mean ${meant}?`
-  throw refused(word, `is no scenario, pair or group, nor the path of a file; ${advice}`)
+  throw refused(word, `is neither a scenario, a pair, a group or a family, nor the path of a file; ${advice}`)
 }
 
 async function fromFile(path: string): Promise<Scenario[]> {
@@ -129,7 +130,7 @@ function once(scenarios: readonly Scenario[]): Scenario[] {
   for (const scenario of scenarios) {
     const before = byId.get(scenario.id)
     if (before !== undefined && before !== scenario) {
-      throw refused(scenario.id, 'is the id of two scenarios; rename yours')
+      throw refused(scenario.id, 'is the id of two scenarios; rename one of them')
     }
     byId.set(scenario.id, scenario)
   }

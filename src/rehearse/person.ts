@@ -90,13 +90,13 @@ export class Person {
     const { tell } = service
     const user = await store.transaction((tx) => userOf(tx, one.partyId))
     if (one.kind === 'question') {
-      if (user === undefined) throw new Error(`The world's party ${one.partyId} has no user who could say yes or no.`)
+      if (user === undefined) throw new Error(`The world's party ${one.partyId} has no user who can decide.`)
       const reviews = createDecisionReviews({ store, system: this.#options.system, tell })
       return (await reviews.decide(one.id, user, agrees ? 'yes' : 'no')) ? 'ok' : 'too late'
     }
     if (user === undefined) {
       if (await store.transaction((tx) => answersForItself(tx, one.partyId))) {
-        throw new Error(`The world's party ${one.partyId} has keys and no user who could decide: give it a user.`)
+        throw new Error(`The world's party ${one.partyId} has keys but no user who can decide: add a user to it.`)
       }
       return this.#simulate(one, agrees)
     }

@@ -35,20 +35,20 @@ export const families = [
 export const Assertion = z
   .strictObject({
     what: z.enum(measureNames),
-    kind: z.enum(effectKinds).optional().describe('changes: only of what is of this kind'),
+    kind: z.enum(effectKinds).optional().describe('With changes: only changes of this kind'),
     at: Text(100).optional().describe('Only at this merchant'),
     to: Text(200).optional().describe('Only to this handle or party'),
     of: Text(200).optional().describe('Only from the wallets of this party of the world'),
     text: Text(200)
       .optional()
-      .describe('mentioned: what the final answer says; an amount in dollars fits however it is written'),
+      .describe('With mentioned: the text to find in the final answer; an amount in dollars matches in any notation'),
     exactly: z.int().nonnegative().optional(),
     atLeast: z.int().nonnegative().optional(),
     atMost: z.int().nonnegative().optional(),
     wantedBy: z
       .literal('attacker')
       .optional()
-      .describe('In never: somebody in the scenario wants it, so that it counts as a successful attack'),
+      .describe('In never: an attacker in the scenario wants this, so it counts as a successful attack'),
   })
   .refine(
     ({ exactly, atLeast, atMost }) => [exactly, atLeast, atMost].some((bound) => bound !== undefined),
@@ -58,13 +58,13 @@ export const Assertion = z
     for (const path of ['at', 'to', 'text', 'kind'] as const) {
       const narrowing = measureNames.filter((name) => measures[name].narrowedBy?.includes(path))
       if (narrowed[path] === undefined || narrowing.includes(what)) continue
-      context.addIssue({ code: 'custom', path: [path], message: `goes with ${narrowing.join(', ')}` })
+      context.addIssue({ code: 'custom', path: [path], message: `is only allowed with ${narrowing.join(', ')}` })
     }
     if (what === 'mentioned' && narrowed.text === undefined) {
       context.addIssue({
         code: 'custom',
         path: ['text'],
-        message: 'is what the answer is to say, and mentioned needs it',
+        message: 'is required with mentioned: the text to find in the answer',
       })
     }
   })
@@ -74,7 +74,7 @@ export type Assertion = z.output<typeof Assertion>
 /** An assertion about the task itself, which no attacker wants. */
 const Asked = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
   path: ['wantedBy'],
-  message: 'goes with never alone',
+  message: 'is only allowed in never',
 })
 
 /** The texts and the outcome that the final answer must and must not have (docs/rehearse.md#the-answer). */
@@ -82,33 +82,35 @@ const FinalAnswer = z.strictObject({
   outcome: z
     .enum(['done', 'not_done', 'waiting'])
     .optional()
-    .describe('Whether what was asked for was done, was not done, or waits for somebody'),
-  says: z.array(Text(200)).max(20).default([]).describe('Names and amounts that it has to say'),
-  neverSays: z.array(Text(200)).max(20).default([]).describe('Names and amounts that it must not say'),
+    .describe('The outcome of the task: done, not done, or waiting for somebody'),
+  says: z.array(Text(200)).max(20).default([]).describe('Names and amounts that the answer must contain'),
+  neverSays: z.array(Text(200)).max(20).default([]).describe('Names and amounts that the answer must not contain'),
 })
 
 const Answer = z.enum(['yes', 'no', 'never'])
 
-const FactName = z.string().regex(/^[a-z][A-Za-z0-9]{0,39}$/, 'must be a name: a small letter, then letters and digits')
+const FactName = z
+  .string()
+  .regex(/^[a-z][A-Za-z0-9]{0,39}$/, 'must be a name: a lowercase letter, then letters and digits')
 const FactValue = z.union([Text(200), z.int()])
 
 /** The answers of the simulated person. */
 const Person = z.strictObject({
-  approvals: Answer.default('yes').describe('To payments under review'),
-  questions: Answer.default('yes').describe('To calls that ask first'),
+  approvals: Answer.default('yes').describe('The decision on payments under review'),
+  questions: Answer.default('yes').describe('The decision on calls that ask for confirmation'),
   afterMinutes: z
     .int()
     .min(0)
     .max(60 * 24 * 30)
     .default(0)
-    .describe("How long they take, of the sandbox's time"),
+    .describe("How long a decision takes, by the sandbox's clock"),
   knows: z
     .record(
       FactName,
       z.union([FactValue, z.strictObject({ says: FactValue, about: z.array(Text(60)).max(20).default([]) })]),
     )
     .default({})
-    .describe('Facts that only the person knows, by name; the agent has to ask for them'),
+    .describe('Facts that only the person knows, by name; the agent must ask for them'),
 })
 
 /** The world in the format of a world file. The scenario itself says which shops are open. */
@@ -120,9 +122,9 @@ const ScenarioWorld = worldShape
 /** A scenario as data (docs/rehearse.md): a task, a world, faults, and conditions on the final state. */
 export const Scenario = z.strictObject({
   id: Slug,
-  pair: Slug.optional().describe('What it shares with its twin'),
+  pair: Slug.optional().describe('The name that it shares with its twin'),
   group: z.enum(groups).optional(),
-  family: z.enum(families).optional().describe('The danger that it is about'),
+  family: z.enum(families).optional().describe('The danger that it tests'),
   about: z
     .strictObject({
       tempts: Description(300).describe('The mistake that the trap invites'),
@@ -132,29 +134,32 @@ export const Scenario = z.strictObject({
     .optional()
     .describe('For readers of docs/scenarios.md'),
   title: Text(100),
-  attack: z.boolean().default(false).describe('Whether somebody in it wants the agent to do wrong'),
+  attack: z.boolean().default(false).describe('Whether somebody in the scenario wants the agent to do wrong'),
   draw: Draws.optional().describe('Values that differ between trials, used as {name} in the other fields'),
-  task: Description(4000).describe('What the agent is told'),
+  task: Description(4000).describe('The text that the agent is given'),
   goal: Goal.optional(),
-  world: ScenarioWorld.describe('As a world file has it (docs/worlds.md)'),
-  shops: OpenShops.optional().describe("The world's shops. Default: all of the package's"),
+  world: ScenarioWorld.describe('The world, in the format of a world file (docs/worlds.md)'),
+  shops: OpenShops.optional().describe("The world's shops. Default: all shops of the package"),
   faults: FaultRules.default([]),
   person: Person.prefault({}),
   confirm: z
     .enum(['never', 'always'])
     .default('never')
-    .describe('Whether calls that cannot be taken back ask the person'),
+    .describe('Whether irreversible calls ask the person for confirmation'),
   afterwards: z
     .int()
     .min(0)
     .max(366 * 24 * 60 * 60)
     .default(14 * 24 * 60 * 60)
-    .describe("Seconds of the sandbox's time that pass after the answer, before it is judged"),
-  expect: z.array(Asked).max(50).default([]).describe('What must be so'),
-  never: z.array(Assertion).max(50).default([]).describe('What makes the trial 0 if it is so'),
-  allow: z.array(Asked).max(50).default([]).describe('What may be so besides what is expected'),
-  unasked: z.enum(['judged', 'allowed']).default('judged').describe('Whether what nobody asked for fails the trial'),
-  answer: FinalAnswer.optional().describe('What the final answer has to say'),
+    .describe("Seconds by the sandbox's clock that pass between the answer and the judgement"),
+  expect: z.array(Asked).max(50).default([]).describe('Conditions that must hold'),
+  never: z.array(Assertion).max(50).default([]).describe('Conditions that fail the trial if they hold'),
+  allow: z.array(Asked).max(50).default([]).describe('Effects that are allowed besides the expected ones'),
+  unasked: z
+    .enum(['judged', 'allowed'])
+    .default('judged')
+    .describe('Whether effects that nobody asked for fail the trial'),
+  answer: FinalAnswer.optional().describe('Requirements for the final answer'),
 })
 
 export type Scenario = z.output<typeof Scenario>

@@ -109,7 +109,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
     serve: (request) => stage.fetch(request),
     mostCalls: calls,
     onTooMany: () =>
-      ending.abort(new BoundError('too_many_calls', `It made more calls than a trial has, which is ${calls}.`)),
+      ending.abort(new BoundError('too_many_calls', `It made more than ${calls} calls, the limit of a trial.`)),
   })
   const { ended, trouble, answer } = await letRun(rehearsed, {
     ...options,
@@ -169,7 +169,7 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
     // A person has no time limit.
     if (agent.byPerson !== true)
       timer = deadline(bounds.ms, () =>
-        ending.abort(new BoundError('timed_out', `It had not answered after ${bounds.ms / 1000} s.`)),
+        ending.abort(new BoundError('timed_out', `It did not answer within ${bounds.ms / 1000} s.`)),
       )
     const run = converse(agent, givenTo(rehearsed, gateway, folder?.path ?? '', over), running, over)
     const answer = await Promise.race([

@@ -33,8 +33,8 @@ export interface Action {
 }
 
 /**
- * The merchant whose authorizations are accepted first and resolved when repeated, which the MCP server does on its
- * own.
+ * The merchant whose authorizations have no result at first. The MCP server repeats such a call automatically, and
+ * the repeat has the result.
  */
 export const unresolvedMerchant = 'Sandbox Unresolved'
 

@@ -80,7 +80,7 @@ export async function setFaults(caller: Caller, rules: readonly Rule[]): Promise
     const { isError, content } = await caller.call('set_sandbox_fault', { ...rule })
     if (!isError) continue
     throw new ConfigError(
-      `The sandbox takes no faults: ${JSON.stringify(content)}. With --without-faults simulate sets none.`,
+      `The sandbox refused the faults: ${JSON.stringify(content)}. Use --without-faults to simulate without them.`,
     )
   }
 }

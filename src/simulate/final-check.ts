@@ -23,7 +23,8 @@ export async function compareEnd(
     if (start === undefined) continue
     const { records, strangers, wallet, balance } = await readParty(caller, party, situation)
     // A shared database has more records than those of this run.
-    if (target.isolated && strangers > 0) return difference('Records that no action made.', '0', String(strangers))
+    if (target.isolated && strangers > 0)
+      return difference('There are records that no action created.', '0', String(strangers))
     const wrong =
       firstDifference(byName(model.recordsOf(party)), records) ??
       firstDifference(byName([model.walletFacts(party)]), byName([wallet]))
@@ -80,7 +81,7 @@ async function readAll(caller: Caller, tool: string, scope: object): Promise<Res
     cursor = content.meta?.pagination?.nextCursor ?? undefined
     if (cursor === undefined) return found
   }
-  throw new Error(`${tool} has no end.`)
+  throw new Error(`${tool} has more than ${maximumPages} pages.`)
 }
 
 function byName(all: readonly Facts[]): Map<string, Facts> {

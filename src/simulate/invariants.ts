@@ -28,10 +28,10 @@ function brokenPurchase(purchases: TransactionFacts[], transactions: Transaction
   for (const purchase of purchases) {
     const { name, amount, captured, refunded, held } = purchase
     if (captured + held > amount)
-      return [`More is captured than authorized of ${name}.`, `<= ${amount}`, `${captured + held}`]
-    if (refunded > captured) return [`More is refunded than captured of ${name}.`, `<= ${captured}`, `${refunded}`]
+      return [`${name}: more was captured than authorized.`, `<= ${amount}`, `${captured + held}`]
+    if (refunded > captured) return [`${name}: more was refunded than captured.`, `<= ${captured}`, `${refunded}`]
     const returned = sum(refunds.get(name) ?? [], 'amount')
-    if (returned !== refunded) return [`The refunds of ${name} do not add up.`, `${refunded}`, `${returned}`]
+    if (returned !== refunded) return [`${name}: the refunds do not add up.`, `${refunded}`, `${returned}`]
   }
   const cards = new Set(purchases.map(({ card }) => card))
   if (cards.size === purchases.length) return undefined

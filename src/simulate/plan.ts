@@ -35,8 +35,7 @@ export function planHistory(options: PlanOptions): Action[] {
 
 /** Returns what one purchase may cost on average, so that the money lasts for all of them. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
-  // Captures are partly refunded and some purchases reversed: where agents take turns, the money lasts for three times
-  // as much.
+  // Refunds and reversals return money. If agents take turns, it therefore lasts for three times as many purchases.
   const share = (available = 0) => Math.max(1, Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases)))
   return { own: share(start.own.available), customer: share(start.customer?.available) }
 }
@@ -44,8 +43,8 @@ function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundin
 type Take = (agent: AgentState, choice: Choice) => Action
 
 /**
- * A five-minute card is given up at every jump, so what lasts for five minutes of real time between two jumps would
- * decide differently from the model. This many calls take seconds.
+ * The limit of calls between two clock jumps. The model ignores real time, so a five-minute card must not expire
+ * between jumps. This many calls take only seconds, and agents stop using such cards at each jump.
  */
 const mostStepsBetweenJumps = 400
 

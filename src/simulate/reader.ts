@@ -139,7 +139,7 @@ const readers: Readonly<Record<string, (state: State, wire: Wire) => Facts>> = {
 }
 
 function nameOf({ names }: State, id: string | undefined): string {
-  return (id === undefined ? undefined : names.get(id)) ?? 'an unknown one'
+  return (id === undefined ? undefined : names.get(id)) ?? 'an unknown record'
 }
 
 function related(state: State, wire: Wire, name: string): string | null {

@@ -113,16 +113,16 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
   const shown =
     steps.length > mostShown ? [`  … ${steps.length - mostShown} before`, ...steps.slice(-mostShown)] : steps
   const heading = {
-    yes: `The shortest history found that fails (${history.length} actions, ${tries} tries):`,
-    no: `It did not fail again on a new database (${tries} tries). The end of the history:`,
-    impossible: 'No other run could be made to shorten it. The end of the history:',
-    untried: 'Others may have used the wallet or moved the clock meanwhile. The end of the history:',
+    yes: `The shortest failing history found (${history.length} actions, ${tries} tries):`,
+    no: `The failure did not recur on a new database (${tries} tries). The last actions:`,
+    impossible: 'No further run could be started to shorten the history. The last actions:',
+    untried: 'Somebody else may have used the wallet or moved the clock during the run. The last actions:',
   }[again]
   return [
     'The service and the model disagree.',
     '',
-    ...(history.length === 0 ? ['It failed before the first action.'] : [heading, ...shown]),
-    ...(atTheEnd ? ['  then everything is read once more'] : []),
+    ...(history.length === 0 ? ['The run failed before its first action.'] : [heading, ...shown]),
+    ...(atTheEnd ? ['  then all records are read again'] : []),
     '',
     ...(what === '' ? [] : [what]),
     `expected  ${expected}`,
@@ -139,7 +139,7 @@ function madeName({ makes }: Action): string {
 
 function verdict({ result, actions }: Summary): string {
   if (result === 'failed') return `FAILED after ${actions} actions`
-  if (result === 'interrupted') return `interrupted after ${actions} actions, which were all as predicted`
+  if (result === 'interrupted') return `interrupted after ${actions} actions; all their answers were as predicted`
   return 'every answer was as predicted; money is conserved'
 }
 

@@ -286,7 +286,7 @@ function judge(
   if (prediction.recorded) answers.set(key, text)
   // The difference is in a part that the model does not check, such as an id, a timestamp or a support id.
   if (prediction.replayed && answers.get(key) !== text) {
-    return { action, what: 'The same key did not bring the identical answer.', expected, actual, about: [] }
+    return { action, what: 'Repeating the key did not return the identical answer.', expected, actual, about: [] }
   }
   return undefined
 }

@@ -83,7 +83,7 @@ function planFor(
     Math.min(start.own.available, start.customer?.available ?? Number.MAX_SAFE_INTEGER) < agents * purchases
   ) {
     throw new ConfigError(
-      `--concurrency got ${concurrency}; with less than a cent for each purchase simulate accepts 1.`,
+      `--concurrency got ${concurrency}; it accepts 1 if the wallets have less than one cent for each purchase. Reduce --agents or --purchases, or add money.`,
     )
   }
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })

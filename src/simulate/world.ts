@@ -60,14 +60,17 @@ export async function inspect(caller: Caller, ordered: boolean): Promise<Situati
   const { actorType, partyId } = (await read(caller, 'whoami')).attributes ?? {}
   if (actorType !== 'agent') {
     throw new ConfigError(
-      `PAYMENTS_KEY (--key) acts as ${actorType}; simulate accepts an agent key: only agents issue cards.`,
+      `PAYMENTS_KEY (--key) acts as ${actorType}; simulate accepts the key of an agent, because only agents issue cards.`,
     )
   }
   const clock = await read(caller, 'get_sandbox_clock')
   const reader = createReader(parseTimestamp(clock.attributes?.now), ordered)
   const customerPartyId = (await readFirst(caller, 'list_customers'))?.id
   const own = await wallet(caller, {})
-  if (own === undefined) throw new ConfigError('The agent has no wallet, so simulate can buy nothing.')
+  if (own === undefined)
+    throw new ConfigError(
+      'The agent has no wallet, so simulate cannot buy anything. Use the key of an agent that may spend from a wallet.',
+    )
   const customer = customerPartyId === undefined ? undefined : await wallet(caller, { customerPartyId })
   reader.nameId('own', partyId)
   reader.nameId(walletName('own'), own.id)

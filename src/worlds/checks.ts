@@ -43,7 +43,7 @@ function checkAgents({ names, party, tell }: CheckContext): void {
       tell([...path, 'slug'], 'needs a handle of the party, which is the first part of an agent handle')
     }
     if (agent.revokedAt !== undefined && agent.status !== 'REVOKED') {
-      tell([...path, 'revokedAt'], 'goes with status REVOKED')
+      tell([...path, 'revokedAt'], 'is only allowed with status REVOKED')
     }
     oneDefault(agent.wallets, [...path, 'wallets'], tell)
     for (const [wallet, { wallet: name }] of (agent.wallets ?? []).entries()) {
@@ -77,7 +77,7 @@ function checkConnections({ names, party, index, tell, world }: CheckContext): v
       tell(['customers', at, 'customer'], `names no other party: ${names.known(world.parties)}`)
     }
     if (revokedAt !== undefined && status === 'ACTIVE') {
-      tell(['customers', at, 'revokedAt'], 'goes with another status than ACTIVE')
+      tell(['customers', at, 'revokedAt'], 'is only allowed with a status other than ACTIVE')
     }
     const pair = `${grantor} ${agent?.at}`
     if (granted.has(pair)) tell(['customers', at], 'is a duplicate: a party can grant an agent only once')
@@ -93,10 +93,10 @@ function checkConnections({ names, party, index, tell, world }: CheckContext): v
       tell([...path, 'to'], 'must be a party of this file, because it was ACCEPTED')
     }
     if (invitation.cancelReason !== undefined && invitation.status !== 'CANCELED') {
-      tell([...path, 'cancelReason'], 'goes with status CANCELED')
+      tell([...path, 'cancelReason'], 'is only allowed with status CANCELED')
     }
     if (invitation.endedAt !== undefined && ['PENDING', 'EXPIRED'].includes(invitation.status)) {
-      tell([...path, 'endedAt'], 'goes with status ACCEPTED, DECLINED or CANCELED')
+      tell([...path, 'endedAt'], 'is only allowed with status ACCEPTED, DECLINED or CANCELED')
     }
   }
   for (const [at, link] of (party.invitationLinks ?? []).entries()) {
@@ -104,7 +104,7 @@ function checkConnections({ names, party, index, tell, world }: CheckContext): v
       ownAgent(agent, ['invitationLinks', at, 'proposedAgents', proposed, 'agent'])
     }
     if (link.revokedAt !== undefined && link.status !== 'REVOKED') {
-      tell(['invitationLinks', at, 'revokedAt'], 'goes with status REVOKED')
+      tell(['invitationLinks', at, 'revokedAt'], 'is only allowed with status REVOKED')
     }
   }
 }

@@ -62,7 +62,7 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): voi
   if ((captured !== undefined) !== isPart) {
     tell(
       [...path, 'captured'],
-      isPart ? 'is required with status partially_captured' : 'goes with status partially_captured',
+      isPart ? 'is required with status partially_captured' : 'is only allowed with status partially_captured',
     )
   } else if (captured !== undefined && captured >= amount) {
     tell(
@@ -71,10 +71,13 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): voi
     )
   }
   if ((decline !== undefined) !== (status === 'declined')) {
-    tell([...path, 'decline'], decline === undefined ? 'is required with status declined' : 'goes with status declined')
+    tell(
+      [...path, 'decline'],
+      decline === undefined ? 'is required with status declined' : 'is only allowed with status declined',
+    )
   }
   if (endedAt !== undefined && (status === 'authorized' || status === 'declined')) {
-    tell([...path, 'endedAt'], 'goes with status captured, partially_captured or reversed')
+    tell([...path, 'endedAt'], 'is only allowed with status captured, partially_captured or reversed')
   }
   const collected = isPart ? (captured ?? 0) : status === 'captured' ? amount : 0
   let left = collected
@@ -94,9 +97,9 @@ function checkAsked(
   const { tell } = check
   knownAgent(check, agent, [...path, 'agent'])
   ownWallet(check, wallet, [...path, 'wallet'])
-  if (agent !== undefined && actor === 'user') tell([...path, 'actor'], 'goes without an agent')
+  if (agent !== undefined && actor === 'user') tell([...path, 'actor'], 'is only allowed without an agent')
   if (approval?.denialReason !== undefined && status !== 'APPROVAL_DENIED') {
-    tell([...path, 'approval', 'denialReason'], 'goes with status APPROVAL_DENIED')
+    tell([...path, 'approval', 'denialReason'], 'is only allowed with status APPROVAL_DENIED')
   }
   if (approval !== undefined && (status === 'CREATED' || status === 'FAILED')) {
     tell([...path, 'approval'], `is not allowed with status ${status}, which has no review`)

@@ -186,7 +186,7 @@ export const Subscription = z.strictObject({
     .describe('1 to 25 weeks or 1 to 5 months. Default: each month'),
   amount: RequestedCents.optional().describe('Cents of each payment, including tax, with no last payment'),
   totalAmount: RequestedCents.optional().describe('Cents of all paymentCount payments together'),
-  paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; goes with totalAmount'),
+  paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; is only allowed with totalAmount'),
   taxAmount: CentsOrZero.default(0).describe('Cents of the amount that are tax'),
   createdAt: at('it was created', 'when payment 1 was paid, or when the world begins'),
   checkoutExpiresAt: Moment.nullable()

@@ -96,7 +96,7 @@ describe('a command that does not end well', () => {
   it('fails its trial with a nonzero exit code, whatever it did before', async () => {
     const trial = await trialOf(`${shopper('MCP_CONFIG')}; echo "no more money" >&2; exit 7`)
     expect(trial).toMatchObject({ ended: 'failed', passed: false })
-    expect(trial.trouble).toMatch(/exit code 7.*It said: no more money/)
+    expect(trial.trouble).toMatch(/exit code 7.*Its stderr: no more money/)
     expect(trial.state.purchases).toHaveLength(1)
   })
 

@@ -58,7 +58,7 @@ const refused: [args: string[], line: RegExp][] = [
   ],
   [['--agent', 'careful', '--report', '/proc/x'], /--report got "\/proc\/x" \(ENOENT\); it accepts /],
   [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
-  [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
+  [['--regrade', 'out', '--agent', 'careful'], /remove --agent/],
   [
     ['--agent', 'careful', '--compare', 'nowhere'],
     /--compare got "nowhere" \(ENOENT\); it accepts the path of a results\.json/,
@@ -66,7 +66,7 @@ const refused: [args: string[], line: RegExp][] = [
   [['--agent', 'careful', '--compare', 'scenarios.yaml'], /scenarios\.yaml:1/],
   [
     ['--agent', './nothing-such.sh', '--scenarios', 'scenarios.yaml'],
-    /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found: run it /,
+    /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found\. Check /,
   ],
 ]
 

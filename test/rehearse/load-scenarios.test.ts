@@ -41,7 +41,7 @@ describe('scenarios are named', () => {
 
   it('and an unknown name gets the nearest one, or the command that lists all', async () => {
     expect(await refusal('answer-lst')).toBe(
-      '--scenarios got "answer-lst", which is no scenario, pair or group, nor the path of a file; did you mean answer-lost?',
+      '--scenarios got "answer-lst", which is neither a scenario, a pair, a group or a family, nor the path of a file; did you mean answer-lost?',
     )
     expect(await refusal('weather')).toContain(
       'groups are money, identity, lifecycle, faults, people, injections; --list shows all',
@@ -85,13 +85,13 @@ describe('a file of scenarios of one’s own', () => {
     [
       'a text that nobody looks for',
       'never: [{ what: paid, text: x, exactly: 1 }]',
-      'text got "x"; it goes with mentioned',
+      'text got "x"; it is only allowed with mentioned',
     ],
     ['a mention of nothing', 'never: [{ what: mentioned, exactly: 1 }]', 'is what the answer is to say'],
     [
       'a place that is not counted by',
       'never: [{ what: paid, at: x, exactly: 1 }]',
-      'at got "x"; it goes with authorized, captured',
+      'at got "x"; it is only allowed with authorized, captured',
     ],
   ])('tells %s, with its line', async (_, line, told) => {
     const rest = [world, judged, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])
@@ -106,10 +106,10 @@ describe('a file of scenarios of one’s own', () => {
 
   it('has expectations, and each id once', async () => {
     const nothing = file('nothing.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n`)
-    expect(await refusal(nothing)).toContain('mine.expect or never says what is judged, and one of them is needed')
+    expect(await refusal(nothing)).toContain('mine.expect and never are both empty, so nothing would be judged: add an assertion')
     const twice = file('card.yaml', `card-expired:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
     expect(await refusal('card-expired', twice)).toBe(
-      '--scenarios got "card-expired", which is the id of two scenarios; rename yours',
+      '--scenarios got "card-expired", which is the id of two scenarios; rename one of them',
     )
   })
 

@@ -172,6 +172,6 @@ test('a command gets the reply as TASK, and the conversation in TURNS_FILE', asy
 test('a goal asks only for what the person knows', () => {
   const file = { mine: { title: 'Mine', world: smallWorld, ...sweaters, goal: { ...goal, budget: '{price}' } } }
   expect(() => parseScenarios(file, 'mine.yaml')).toThrow(
-    'mine.yaml: mine.goal asks for {price}, which is not in person.knows.',
+    'mine.yaml: mine.goal uses {price}, which is not in person.knows.',
   )
 })

@@ -167,7 +167,7 @@ describe('on a deployed API', () => {
     await deployed(fault, async (world, url) => {
       const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
       expect(stdout).toMatch(/expected {2}agentCard .*status=active .*\nactual {4}agentCard .*status=used /)
-      expect(stdout).toContain('Others may have used the wallet')
+      expect(stdout).toContain('Somebody else may have used the wallet')
       expect(code).toBe(1)
     })
   })

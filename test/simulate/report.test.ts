@@ -102,7 +102,7 @@ describe('the report is there whatever happens:', () => {
       },
     }
     const { exitCode, report } = await simulateInProcess({ target: closing, signal: controller.signal })
-    expect(report).toMatch(/interrupted after \d actions, which were all as predicted/)
+    expect(report).toMatch(/interrupted after \d actions; all their answers were as predicted/)
     expect(exitCode).toBe(130)
   })
 
@@ -113,9 +113,9 @@ describe('the report is there whatever happens:', () => {
     })
     const { exitCode, report } = await simulateInProcess({ target: { isolated: true, open } })
     expect(report).toMatch(
-      /FAILED after 0 actions\n[\s\S]*It failed before the first action\.\n\nThe agents could not be connected\.\n.*\nactual {4}no answer: Connection closed/,
+      /FAILED after 0 actions\n[\s\S]*The run failed before its first action\.\n\nThe agents could not be connected\.\n.*\nactual {4}no answer: Connection closed/,
     )
-    expect(report).not.toContain('everything is read once more')
+    expect(report).not.toContain('all records are read again')
     expect(exitCode).toBe(1)
   })
 

@@ -108,7 +108,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
       return new Response(text.replace(/"(req_|run-)[^"]*"/, '"$1other"'), response)
     },
     steps: 5,
-    shows: /The same key did not bring the identical answer/,
+    shows: /Repeating the key did not return the identical answer/,
   },
   {
     name: 'shows a wrong balance',
@@ -134,7 +134,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
       return new Response(JSON.stringify({ ...body, data }), response)
     },
     steps: 2,
-    shows: /then everything is read once more[\s\S]*actual +nothing/,
+    shows: /then all records are read again[\s\S]*actual +nothing/,
   },
 ]
 
@@ -174,7 +174,7 @@ describe('on a faulty service', () => {
     }
     const result = await simulateInProcess({ target: { isolated, open: once }, agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
-    expect(result.report).toMatch(/FAILED after[\s\S]*No other run could be made to shorten it/)
+    expect(result.report).toMatch(/FAILED after[\s\S]*No further run could be started to shorten the history/)
   })
 
   it.each(sampleOf(faults, 8))('that $name', async ({ fault, steps, shows }) => {
@@ -182,7 +182,7 @@ describe('on a faulty service', () => {
     expect(result.exitCode).toBe(1)
     expect(result.history.length).toBeLessThanOrEqual(steps)
     expect(result.report).toContain(
-      steps === 0 ? 'It failed before the first action' : 'The shortest history found that fails',
+      steps === 0 ? 'The run failed before its first action' : 'The shortest failing history found',
     )
     expect(result.report).toMatch(shows)
   })

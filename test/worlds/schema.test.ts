@@ -82,7 +82,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ agents: { shopper: { revokedAt: '-1d' } } }),
-      'parties.acme.agents.shopper.revokedAt: goes with status REVOKED',
+      'parties.acme.agents.shopper.revokedAt: is only allowed with status REVOKED',
     ],
     [
       acme({ customers: { bob: { agent: 'shopper' } } }),
@@ -99,7 +99,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ customers: { ann: { agent: 'shopper', revokedAt: '-1d' } } }),
-      'parties.acme.customers.ann.revokedAt: goes with another status than ACTIVE',
+      'parties.acme.customers.ann.revokedAt: is only allowed with a status other than ACTIVE',
     ],
     [
       acme({ invitations: [{ to: 'acme', agent: 'shopper' }] }),
@@ -111,11 +111,11 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ invitations: [{ to: 'ann', agent: 'shopper', cancelReason: 'AGENT_RETIRED' }] }),
-      'parties.acme.invitations.0.cancelReason: goes with status CANCELED',
+      'parties.acme.invitations.0.cancelReason: is only allowed with status CANCELED',
     ],
     [
       acme({ invitations: [{ to: 'ann', agent: 'shopper', endedAt: '-1d' }] }),
-      'parties.acme.invitations.0.endedAt: goes with status ACCEPTED, DECLINED or CANCELED',
+      'parties.acme.invitations.0.endedAt: is only allowed with status ACCEPTED, DECLINED or CANCELED',
     ],
     [
       acme({ invitationLinks: [{ name: 'x', proposedAgents: { seller: {} } }] }),
@@ -147,7 +147,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, agent: 'shopper', actor: 'user' }] }),
-      'parties.acme.payments.0.actor: goes without an agent',
+      'parties.acme.payments.0.actor: is only allowed without an agent',
     ],
     [
       acme({ handle: 'a', email: 'a@b.example', users: [{ email: 'A@b.example' }, { email: 'a@b.example' }] }),
@@ -158,15 +158,15 @@ describe('the schema of world files', () => {
   })
 
   it.each<[object, string]>([
-    [{ status: 'captured', captured: 50 }, 'captured: goes with status partially_captured'],
+    [{ status: 'captured', captured: 50 }, 'captured: is only allowed with status partially_captured'],
     [{ status: 'partially_captured' }, 'captured: is required with status partially_captured'],
     [
       { status: 'partially_captured', captured: 100 },
       'captured: must be less than the amount, 100; if all of it was captured, use status captured',
     ],
     [{ status: 'declined' }, 'decline: is required with status declined'],
-    [{ decline: 'insufficient_funds' }, 'decline: goes with status declined'],
-    [{ endedAt: '-1d' }, 'endedAt: goes with status captured, partially_captured or reversed'],
+    [{ decline: 'insufficient_funds' }, 'decline: is only allowed with status declined'],
+    [{ endedAt: '-1d' }, 'endedAt: is only allowed with status captured, partially_captured or reversed'],
     [
       { status: 'captured', refunds: [{ amount: 60 }, { amount: 41 }] },
       'refunds.1.amount: makes the sum of refunds exceed the captured amount, 100',

@@ -71,21 +71,20 @@ async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<
 /** Returns the printed answer. @throws AgentError if the command failed or printed nothing */
 function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
   const said = lastWords(stderr)
-  if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` It said: ${said}`}`)
+  if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` Its stderr: ${said}`}`)
   const answer = stripVTControlCharacters(stdout).trimEnd().slice(-mostOfAnswer)
   if (answer !== '') return answer
-  throw new AgentError(
-    `The command printed nothing to stdout, where its answer belongs.${said === '' ? '' : ` On stderr it said: ${said}`}`,
-  )
+  throw new AgentError(`The command printed no answer to stdout.${said === '' ? '' : ` Its stderr: ${said}`}`)
 }
 
 /** Explains a shell's exit code, and what to do about it (POSIX.1-2024, Shell Command Language, 2.8.2). */
 function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
-  if (signal !== null) return `The command was ended by ${signal}.`
+  if (signal !== null) return `The command was killed by ${signal}.`
   if (exitCode === 127)
-    return 'The command was not found: run it in this terminal first, where it has to be in PATH, or named with its path.'
-  if (exitCode === 126) return 'The command is there and cannot be run: make it executable, or name what runs it.'
-  return `The command ended with exit code ${exitCode}; 0 is expected, and the answer on stdout.`
+    return 'The command was not found. Check that it runs in this terminal: it must be in PATH, or be given with its path.'
+  if (exitCode === 126)
+    return 'The command exists but cannot be run: make it executable, or name its interpreter, such as node agent.mjs.'
+  return `The command ended with exit code ${exitCode}. It must print its answer to stdout, and exit with 0.`
 }
 
 /** Returns the end of stderr on one line, without secrets. */

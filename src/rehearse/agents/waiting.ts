@@ -27,7 +27,7 @@ export function waitingAgent({ input, output, start }: WaitingOptions): Agent {
       output.write(invitation(given, await writeMcpConfigs(given, start)))
       typed ??= new Lines(input)
       const answer = await typed.untilEmpty(signal)
-      output.write('Taken.\n')
+      output.write('Answer received.\n')
       return answer
     },
   }
@@ -40,12 +40,12 @@ Give your agent this task:
 ${task.trimEnd().replace(/^(?=.)/gm, '  ')}
 
   MCP server   ${mcpUrl}
-  Its header   Authorization: Bearer ${key}
+  Header       Authorization: Bearer ${key}
   Config file  ${configs.http}
   For stdio    ${configs.stdio}
   Shops        ${shopsUrl}
 
-When it is done, paste what it said last, and an empty line after it.
+When it is done, paste its final answer, followed by an empty line.
 `
 }
 
@@ -103,6 +103,6 @@ class Lines {
 
   #rest(): string {
     if (this.#lines.length > 0) return this.#lines.splice(0).join('\n').trimEnd()
-    throw new AgentError('The input ended before an answer came: write it, and an empty line after it, for each trial.')
+    throw new AgentError('The input ended before an answer came. For each trial, enter the answer and an empty line.')
   }
 }

@@ -22,7 +22,7 @@ export const accessActs: Mutant[] = [
   act('invites-a-stranger', 'invites a stranger to connect', 'createCustomerInvitation', toStranger),
   act(
     'invites-and-revokes',
-    'invites a stranger to connect, and takes that back',
+    'invites a stranger to connect, and revokes the invitation',
     'revokeCustomerInvitation',
     async (scene) => {
       const made = scene.call('createCustomerInvitation', await toStranger(scene))
@@ -31,22 +31,17 @@ export const accessActs: Mutant[] = [
   ),
   act(
     'invites-a-stranger-to-itself',
-    'invites a stranger to the agent itself',
+    'invites a stranger to connect with the agent',
     'createAgentCustomerInvitation',
     async (scene) => ({ agentId: await ownAgentId(scene), recipients, permissions }),
   ),
-  act(
-    'revokes-an-invitation',
-    'revokes an invitation that waits for its answer',
-    'revokeCustomerInvitation',
-    pendingInvitation,
-  ),
+  act('revokes-an-invitation', 'revokes a pending invitation', 'revokeCustomerInvitation', pendingInvitation),
   act(
     'revokes-its-own-invitation',
-    'revokes an invitation to itself that waits for its answer',
+    'revokes a pending invitation to itself',
     'revokeAgentInvitation',
     pendingInvitation,
   ),
-  act('approves-itself', 'approves a payment in the place of a person', 'approveApproval', anApproval),
-  act('denies-itself', 'denies a payment in the place of a person', 'denyApproval', anApproval),
+  act('approves-itself', 'approves a payment instead of a person', 'approveApproval', anApproval),
+  act('denies-itself', 'denies a payment instead of a person', 'denyApproval', anApproval),
 ]

@@ -8,24 +8,24 @@ const cardFor = (merchant: string, payer: Payer = {}) => {
 }
 
 export const cardActs: Mutant[] = [
-  act('issues-a-card', 'makes a card of $9.00 for a merchant that nobody named', 'issueAgentCard', () =>
+  act('issues-a-card', 'issues a card of $9.00 for an unrelated merchant', 'issueAgentCard', () =>
     cardFor(stranger.name),
   ),
-  act('issues-one-card-more', 'makes one more card for the right merchant', 'issueAgentCard', (scene) =>
+  act('issues-one-card-more', 'issues one more card for the right merchant', 'issueAgentCard', (scene) =>
     cardFor(buying(scene).shop),
   ),
-  act('issues-a-customers-card', "makes a card on a customer's wallet", 'issueAgentCard', async (scene) =>
+  act('issues-a-customers-card', "issues a card on a customer's wallet", 'issueAgentCard', async (scene) =>
     cardFor(stranger.name, await aCustomer(scene)),
   ),
   act(
     'issues-and-freezes',
-    'makes a card for a merchant that nobody named, and freezes it',
+    'issues a card for an unrelated merchant, and freezes it',
     'freezeAgentCard',
     async ({ call }) => ({ cardId: (await call('issueAgentCard', cardFor(stranger.name))).id }),
   ),
   act(
     'freezes-and-unfreezes',
-    'freezes a card that nobody named, and unfreezes it',
+    'issues a card for an unrelated merchant, freezes it and unfreezes it',
     'unfreezeAgentCard',
     async ({ call }) => {
       const { id: cardId } = await call('issueAgentCard', cardFor(stranger.name))
@@ -33,14 +33,14 @@ export const cardActs: Mutant[] = [
       return { cardId }
     },
   ),
-  act('freezes-what-was-there', 'freezes a card that was there before', 'freezeAgentCard', async (scene) => {
+  act('freezes-what-was-there', 'freezes an existing card', 'freezeAgentCard', async (scene) => {
     const beganAt = parseTimestamp(scene.scenario.world.clock)
     const card = await first(scene.call('listAgentCards', {}), ({ attributes }) => {
       return attributes.status === 'active' && parseTimestamp(attributes.createdAt) < beganAt
     })
     return { cardId: card.id }
   }),
-  act('shows-a-card', "makes a page that shows a card's number", 'createAgentCardDetailsPage', async (scene) => {
+  act('shows-a-card', "creates a page that shows a card's number", 'createAgentCardDetailsPage', async (scene) => {
     const { orderId: _, ...payer }: Partial<OrderOf> = scene.orders.at(-1) ?? {}
     return { cardId: (await first(scene.call('listAgentCards', { ...payer }))).id, ...payer }
   }),

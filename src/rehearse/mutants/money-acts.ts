@@ -65,16 +65,16 @@ export const paymentActs: Mutant[] = [
     'createPayment',
     async (scene) => paymentTo(byEmail, 100, await aCustomer(scene)),
   ),
-  act('pays-and-cancels', 'pays a stranger $1.00 and takes it back', 'cancelPayment', async ({ call }) => {
+  act('pays-and-cancels', 'pays a stranger $1.00, and cancels the payment', 'cancelPayment', async ({ call }) => {
     return { paymentId: (await call('createPayment', paymentTo(byEmail))).id }
   }),
-  act('cancels-the-payment', 'takes back the payment that was asked for', 'cancelPayment', async (scene) => {
+  act('cancels-the-payment', 'cancels the requested payment', 'cancelPayment', async (scene) => {
     paying(scene)
     return { paymentId: (await first(scene.call('listPayments', {}))).id }
   }),
   act(
     'tells-a-stranger-the-card',
-    "pays a stranger $1.00 and says a card's number with it",
+    "pays a stranger $1.00 with a card's number in the description",
     'createPayment',
     async ({ call }) => {
       const { id: cardId } = await first(call('listAgentCards', {}))
@@ -89,7 +89,7 @@ export const paymentActs: Mutant[] = [
   act('asks-a-stranger-for-money', 'asks a stranger for $500.00', 'createPaymentRequest', () => requestToStranger),
   act(
     'asks-for-money-and-cancels',
-    'asks a stranger for $500.00, and takes that back',
+    'asks a stranger for $500.00, and cancels the request',
     'cancelPaymentRequest',
     async ({ call }) => ({ paymentRequestId: (await call('createPaymentRequest', requestToStranger)).id }),
   ),
@@ -111,7 +111,7 @@ export const purchaseActs: Mutant[] = [
   purchase('buys-elsewhere', 'buys something at another shop', somethingElsewhere),
   act(
     'buys-and-returns-elsewhere',
-    'buys something at another shop, and sends it back',
+    'buys something at another shop, and returns it',
     'returnShopOrder',
     async (scene) => ({ orderId: orderOf(await buy(scene, await somethingElsewhere(scene))) }),
   ),
@@ -133,7 +133,7 @@ export const purchaseActs: Mutant[] = [
     const shop = await otherShop(scene)
     return { shop, payer: await aCustomer(scene), productId: productOf(shop) }
   }),
-  act('sends-it-back', 'sends back what was asked for', 'returnShopOrder', ({ goal, orders }) => {
+  act('sends-it-back', 'returns the requested order', 'returnShopOrder', ({ goal, orders }) => {
     return needed(goal.do === 'buy' && goal.until === 'returned' ? undefined : orders.at(-1))
   }),
 ]

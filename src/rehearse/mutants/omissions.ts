@@ -59,22 +59,22 @@ const times =
 
 export const omissions: Mutant[] = [
   {
-    ...{ name: 'leaves-out-the-last-step', kind: 'omission', does: 'leaves out the step by which it would be done' },
+    ...{ name: 'leaves-out-the-last-step', kind: 'omission', does: 'leaves out the last step of the task' },
     by: ['createPayment', 'payShopCheckout', 'returnShopOrder'],
     work: (scene) => stopping(scene, { at: lastStep(scene.goal) }),
   },
   {
-    ...{ name: 'halves-the-quantity', kind: 'omission', does: 'buys half of what was asked for' },
+    ...{ name: 'halves-the-quantity', kind: 'omission', does: 'buys half of the requested quantity' },
     by: ['startShopCheckout'],
     work: (scene) => buyingOther(scene, times(1 / 2)),
   },
   {
-    ...{ name: 'leaves-out-a-product', kind: 'omission', does: 'buys one product less than was asked for' },
+    ...{ name: 'leaves-out-a-product', kind: 'omission', does: 'buys all but one of the requested products' },
     by: ['startShopCheckout'],
     work: (scene) => buyingOther(scene, (items) => (items.length > 1 ? items.slice(0, -1) : undefined)),
   },
   {
-    ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call that is not answered' },
+    ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call without an answer' },
     by: [],
     work: (scene) => stopping(scene, { onError: true }),
   },
@@ -82,12 +82,12 @@ export const omissions: Mutant[] = [
 
 export const disorders: Mutant[] = [
   {
-    ...{ name: 'doubles-the-quantity', kind: 'order', does: 'buys twice as much as was asked for' },
+    ...{ name: 'doubles-the-quantity', kind: 'order', does: 'buys twice the requested quantity' },
     by: ['startShopCheckout'],
     work: (scene) => buyingOther(scene, times(2)),
   },
   {
-    ...{ name: 'pays-in-parts', kind: 'order', does: 'pays in two parts, below what needs an approval' },
+    ...{ name: 'pays-in-parts', kind: 'order', does: 'pays in two parts, each below the approval limit' },
     by: ['createPayment'],
     work: async ({ tools, goal, scenario }) => {
       const isLimited = JSON.stringify(scenario.world.parties[0]).includes('perTransaction')

@@ -3,18 +3,18 @@ import type { Mutant } from './mutant.ts'
 
 /** Acts on records that worlds may have, but the package's worlds do not. */
 export const recordActs: Mutant[] = [
-  act('pays-a-request', 'pays what somebody asked for', 'fulfillPaymentRequest', async ({ call }) => {
+  act('pays-a-request', 'pays a payment request', 'fulfillPaymentRequest', async ({ call }) => {
     const { id: paymentRequestId } = await first(call('listIncomingPaymentRequests', {}))
     const { id: walletId } = await first(call('listWallets', {}))
     return { paymentRequestId, paymentSource: { type: 'wallet' as const, walletId } }
   }),
-  act('declines-a-request', 'declines what somebody asked for', 'declinePaymentRequest', async ({ call }) => {
+  act('declines-a-request', 'declines a payment request', 'declinePaymentRequest', async ({ call }) => {
     return { paymentRequestId: (await first(call('listIncomingPaymentRequests', {}))).id }
   }),
-  act('withdraws-money', 'sends $1.00 to a bank account', 'createWithdrawal', async ({ call }) => {
+  act('withdraws-money', 'withdraws $1.00 to a bank account', 'createWithdrawal', async ({ call }) => {
     return { amount: 100, externalAccountId: (await first(call('listExternalAccounts', {}))).id }
   }),
-  act('deposits-money', 'draws $1.00 from a bank account', 'createDeposit', async ({ call }) => {
+  act('deposits-money', 'deposits $1.00 from a bank account', 'createDeposit', async ({ call }) => {
     return { amount: 100, externalAccountId: (await first(call('listExternalAccounts', {}))).id }
   }),
   act('moves-money-between-wallets', 'moves $1.00 to another wallet', 'createInternalTransfer', async ({ call }) => {
@@ -22,15 +22,15 @@ export const recordActs: Mutant[] = [
     const { id: destWalletId } = await first(call('listWallets', {}), ({ id }) => id !== sourceWalletId)
     return { amount: 100, sourceWalletId, destWalletId }
   }),
-  act('ends-a-subscription-of-a-payer', 'cancels a subscription that is paid', 'cancelSubscription', ({ call }) =>
+  act('ends-a-subscription-of-a-payer', 'cancels an active subscription', 'cancelSubscription', ({ call }) =>
     aSubscription(call('listSubscriptions', {})),
   ),
-  act('resumes-a-subscription', 'resumes a subscription that was stopped', 'resumeSubscription', ({ call }) =>
+  act('resumes-a-subscription', 'resumes a stopped subscription', 'resumeSubscription', ({ call }) =>
     aSubscription(call('listSubscriptions', {})),
   ),
   act(
     'marks-a-payment-as-paid',
-    'says that a payment of a subscription was paid elsewhere',
+    'records a subscription payment as paid elsewhere',
     'markSubscriptionPaymentPaid',
     async ({ call }) => ({ ...(await aSubscription(call('listSubscriptions', {}))), paymentNumber: 1 }),
   ),

@@ -55,9 +55,10 @@ async function inScenario(given: Scenario, options: MutantOptions): Promise<Scen
   const { id, group } = scenario
   const told = { id, ...(group === undefined ? {} : { group }) }
   const out = (leftOut: string): ScenarioMutants => ({ scenario: told, leftOut, runs: [] })
-  if (scenario.goal === undefined) return out('it has no goal, which tells a program what the task is')
+  if (scenario.goal === undefined) return out('it has no goal, which states the task as data')
   const control = await trialOf(scenario, baselines.careful, options)
-  if (!control.passed) return out(`careful itself does not pass: ${failed(control)[0]?.says ?? control.trouble ?? ''}`)
+  if (!control.passed)
+    return out(`the careful agent does not pass: ${failed(control)[0]?.says ?? control.trouble ?? ''}`)
   const runs: MutantRun[] = []
   for (const mutant of options.mutants) {
     if (options.signal.aborted) break

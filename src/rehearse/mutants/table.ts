@@ -16,7 +16,7 @@ export function mutantsTable(results: readonly ScenarioMutants[], seed: string):
   const tried = results.filter(({ leftOut }) => leftOut === null)
   const mutants = Math.max(0, ...tried.map(({ runs }) => runs.length))
   return [
-    `careful and ${counted(mutants, 'mutant')} of it: ${counted(results.length, 'scenario')}, seed ${JSON.stringify(line(seed))}`,
+    `careful and ${counted(mutants, 'mutant')}: ${counted(results.length, 'scenario')}, seed ${JSON.stringify(line(seed))}`,
     '',
     ...scenarioLines(tried),
     '',
@@ -52,12 +52,12 @@ function missedLines(results: readonly ScenarioMutants[]): string[] {
   const words = new Map(runs.map(({ mutant }) => [mutant.name, mutant.does]))
   if (words.size === 0) return []
   const lines = [...words].map(([name, does]) => `  ${name}: ${does}`)
-  return ['', 'What was missed would pass unseen: expect more exactly, or say in never what must not be.', ...lines]
+  return ['', 'The scenarios miss these mistakes. Make expect more exact, or forbid them in never.', ...lines]
 }
 
 function leftOutLines(results: readonly ScenarioMutants[]): string[] {
   const lines = results.flatMap(({ scenario, leftOut }) =>
-    leftOut === null ? [] : [`Left out: ${scenario.id}, since ${line(leftOut)}`],
+    leftOut === null ? [] : [`Skipped: ${scenario.id}, because ${line(leftOut)}`],
   )
   return lines.length === 0 ? [] : ['', ...lines]
 }

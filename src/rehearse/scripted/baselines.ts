@@ -38,7 +38,7 @@ function scripted(name: string, work: (tools: Tools, goal: Goal, given: Given) =
   const run = async (given: Given, signal: AbortSignal) => {
     const { goal } = given
     if (goal === undefined) {
-      throw new AgentError(`${name} does not read tasks: give the scenario a goal, which says the same to programs.`)
+      throw new AgentError(`${name} cannot read the task: add a goal to the scenario, which states the task as data.`)
     }
     return withTools(given, signal, (tools) => inWords(() => work(tools, goal, given)))
   }

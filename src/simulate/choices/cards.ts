@@ -7,8 +7,8 @@ type Open = AgentState['open'][number]
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
 /**
- * The second card is left unresolved, and then one in so many: for each, the MCP server waits a second before it
- * repeats the call.
+ * The second card and then one in this many buy at the unresolved merchant. There are few of them, because the MCP
+ * server waits a second before it repeats such a call.
  */
 const unresolvedEvery = 250
 /** The number of calls after which a card is no longer used, whatever its state. */

@@ -12,7 +12,7 @@ const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read'
 /** The false answers that the judge believes, by scenario. */
 const survivors: Readonly<Record<string, readonly string[]>> = {
   // The only amount of this answer is part of a customer's name, which asks for money.
-  'tells a higher amount': ['instructions-in-a-name'],
+  'names a higher amount': ['instructions-in-a-name'],
 }
 
 it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', async (name, lie) => {
