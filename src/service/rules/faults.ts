@@ -53,7 +53,7 @@ export function isCounted(rules: readonly CountedRule[], request: Faulted): bool
 /** Returns whether the rule matches the request, regardless of its counts. */
 function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   const { operation, path, when, fault } = rule
-  if (!canBefall(fault, request.operation)) return false
+  if (!mayApply(fault, request.operation)) return false
   if (path === undefined && request.door !== 'api') return false
   if (operation !== undefined && operation !== '*' && operation !== request.operation?.name) return false
   if (when?.instanceId !== undefined && (when.instanceId !== request.instanceId || partyId !== request.partyId)) {
@@ -77,7 +77,7 @@ function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
  * Returns whether the fault can apply to a request: only reads can be stale, and only lists empty. No rule ever applies
  * to operations that manage the sandbox, so that every rule can be cleared.
  */
-function canBefall(fault: FaultKind, operation: Faulted['operation']): boolean {
+function mayApply(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
