@@ -88,7 +88,7 @@ export async function whenPlanned(
   gone: AbortSignal | undefined,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
-  if (plan.fault) return befallen(dependencies, plan.fault, gone, run)
+  if (plan.fault) return answerWithFault(dependencies, plan.fault, gone, run)
   try {
     return await run()
   } catch (error) {
@@ -97,7 +97,7 @@ export async function whenPlanned(
     plan.fault = planned?.fault ?? null
     if (planned !== undefined) plan.ruleId = planned.id
   }
-  return plan.fault === null ? run() : befallen(dependencies, plan.fault, gone, run)
+  return plan.fault === null ? run() : answerWithFault(dependencies, plan.fault, gone, run)
 }
 
 /** Plans the fault of a request, counts the request at the rules that match, and records a hit in the activity. */
@@ -157,7 +157,7 @@ async function withOwners(tx: Transaction, rules: readonly StoredRule[]): Promis
 
 const draw: Draw = (...parts) => Number.parseInt(sha256(JSON.stringify(parts)).slice(0, 13), 16) / 2 ** 52
 
-async function befallen(
+async function answerWithFault(
   { system, ending, log }: FaultDependencies,
   { kind, code, afterMs = usualFaultMs[kind] ?? 0 }: Fault,
   gone: AbortSignal | undefined,
