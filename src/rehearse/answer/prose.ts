@@ -35,7 +35,7 @@ export function proseOf(answer: string, foreign: readonly string[] = []): Prose 
       text = text.replace(pattern, () => elsewhere)
     }
   }
-  const set = setApart(text)
+  const set = separateQuotes(text)
   const isAllQuoted = words(set.text) < 4 && set.quotes.length > 0
   const plain = withoutMarkup(isAllQuoted ? text.replace(/^\s*>/gm, '').replace(/"/g, ' ') : set.text)
   if (!isAllQuoted) quotes.push(...set.quotes)
@@ -60,7 +60,7 @@ function unified(text: string): string {
 }
 
 /** Separates quoted texts of at least four words. Shorter ones are names. */
-function setApart(given: string): { text: string; quotes: string[] } {
+function separateQuotes(given: string): { text: string; quotes: string[] } {
   const quotes: string[] = []
   const text = given
     .replace(/^ ?>.*$/gm, (line) => {
