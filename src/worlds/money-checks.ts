@@ -12,7 +12,7 @@ export function checkMoney(check: CheckContext): void {
   for (const [at, card] of (party.cards ?? []).entries()) checkCard(check, card, ['cards', at])
   for (const [at, payment] of (party.payments ?? []).entries()) {
     const path = ['payments', at]
-    checkAsked(check, payment, path)
+    checkSender(check, payment, path)
     const whom = names.whom(index, payment.to)
     const to = [...path, 'to']
     if (whom === undefined) {
@@ -22,7 +22,7 @@ export function checkMoney(check: CheckContext): void {
   }
   for (const [at, wire] of (party.wires ?? []).entries()) {
     const path = ['wires', at]
-    checkAsked(check, wire, path)
+    checkSender(check, wire, path)
     if (wire.status === 'PENDING_CLAIM') tell([...path, 'status'], 'is only for payments: a wire cannot be claimed')
   }
   for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(check, wallet, ['deposits', at, 'wallet'])
@@ -89,7 +89,7 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): voi
   }
 }
 
-function checkAsked(
+function checkSender(
   check: CheckContext,
   { agent, actor, wallet, status, approval }: Payment | Wire,
   path: PropertyKey[],
