@@ -22,7 +22,7 @@ export function mistakesOf(error: z.ZodError, value: unknown, schema: z.ZodType)
   return error.issues
     .flatMap(withinUnion)
     .flatMap((issue) =>
-      issue.code === 'unrecognized_keys' ? unknownFields(issue, value, schema) : [told(issue, value, schema)],
+      issue.code === 'unrecognized_keys' ? unknownFields(issue, value, schema) : [mistakeOf(issue, value, schema)],
     )
 }
 
@@ -80,7 +80,7 @@ export function mistakeAt(steps: readonly PropertyKey[], message: string, root: 
   return { path, says: `${inWords(path)} ${isShown ? `got ${got(found)}; it ` : ''}${message}.` }
 }
 
-function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
+function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   if (issue.code === 'custom' && messageOfRule(issue.message) === undefined)
     return mistakeAt(issue.path, issue.message, root, schema)
   const found = find(root, schema, issue.path)
