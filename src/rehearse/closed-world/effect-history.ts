@@ -45,7 +45,7 @@ export class EffectHistory {
   }
 
   /** Returns whether the same payee is paid again later. */
-  wasPaidAnew(effect: Effect): boolean {
+  wasPaidAgain(effect: Effect): boolean {
     const later = this.#effects.slice(this.#effects.indexOf(effect) + 1)
     return later.some(({ what, change, to }) => what === effect.what && change === 'added' && to === effect.to)
   }

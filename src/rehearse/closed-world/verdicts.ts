@@ -67,7 +67,7 @@ function isCovered(effect: Effect, { history, expected, done }: SoFar): boolean 
     case 'payment':
     case 'wire':
       // The agent may not cancel a payment that was asked for, unless it pays again.
-      return isOwnAgain && (done.some(({ id }) => id === effect.id) || history.wasPaidAnew(effect))
+      return isOwnAgain && (done.some(({ id }) => id === effect.id) || history.wasPaidAgain(effect))
     default:
       return isOwnAgain
   }
