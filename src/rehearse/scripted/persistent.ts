@@ -27,7 +27,7 @@ function isPlain(outcome: Outcome<unknown>): boolean {
 }
 
 /** Wraps tools so that every call has a new idempotency key, even if the calls are equal. */
-export function alwaysAnew({ call, newKey, ask }: Tools): Tools {
+export function withNewKeys({ call, newKey, ask }: Tools): Tools {
   return {
     newKey,
     ask,

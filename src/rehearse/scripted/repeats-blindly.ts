@@ -1,6 +1,6 @@
 import type { Buying, Paying, Step } from '../goal.ts'
 import { askToPay, canceled, centsOf, toldOf } from './payments.ts'
-import { alwaysAnew } from './persistent.ts'
+import { withNewKeys } from './persistent.ts'
 import { reported } from './report.ts'
 import {
   done,
@@ -20,7 +20,7 @@ const mostTries = 3
 
 /** Starts over whenever something is not clearly done, with a new cart, a new card and a new key, and freezes the old card. */
 export async function repeatingBlindly(given: Tools, goal: Step): Promise<string> {
-  const tools = alwaysAnew(given)
+  const tools = withNewKeys(given)
   if (goal.do === 'report') return reported(tools)
   if (goal.do === 'cancel') return canceled(tools, goal)
   let told = ''
