@@ -5,7 +5,7 @@ import type { Outcome, Tools } from './tools.ts'
 const mostTries = 5
 
 /** Temporary errors, after which nobody knows what was done. */
-const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited', 'bad_gateway', 'server_error'])
+const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited', 'bad_gateway', 'server_error'])
 
 /** Wraps tools so that a call without a clear answer is retried under the same idempotency key. */
 export function persistent({ call, newKey, ask }: Tools): Tools {
@@ -23,7 +23,7 @@ export function persistent({ call, newKey, ask }: Tools): Tools {
 }
 
 function isPlain(outcome: Outcome<unknown>): boolean {
-  return outcome.kind === 'answered' || (outcome.kind === 'refused' && !passing.has(outcome.code))
+  return outcome.kind === 'answered' || (outcome.kind === 'refused' && !transientCodes.has(outcome.code))
 }
 
 /** Wraps tools so that every call has a new idempotency key, even if the calls are equal. */
