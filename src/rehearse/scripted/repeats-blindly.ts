@@ -66,11 +66,11 @@ async function bought(tools: Tools, goal: Buying, isFirst: boolean, cards: strin
   if (cardOf === newCard) cards.push(card.id)
   const { attributes } = done(await payWith(tools, { checkout, card, payer }), 'Paying')
   if (attributes.orderId === null) return { isDone: false, told: 'The card was not taken.' }
-  return looked(tools, attributes.orderId, { goal, payer })
+  return orderProgress(tools, attributes.orderId, { goal, payer })
 }
 
 /** Reads the order once, and returns whether it has progressed as far as the task requires. */
-async function looked(tools: Tools, orderId: string, { goal, payer }: { goal: Buying; payer: Payer }): Promise<Came> {
+async function orderProgress(tools: Tools, orderId: string, { goal, payer }: { goal: Buying; payer: Payer }): Promise<Came> {
   const read = await tools.call('getShopOrder', { orderId, ...payer })
   const order = done(read, 'Reading the order')
   const { status } = order.attributes
