@@ -38,7 +38,7 @@ export async function awaited(tools: Tools, paymentId: string): Promise<Payment>
 }
 
 /** Describes the outcome of a payment. */
-export function toldOf({ attributes }: Payment, { to }: Pick<Paying, 'to'>): string {
+export function outcomeText({ attributes }: Payment, { to }: Pick<Paying, 'to'>): string {
   const amount = money(attributes.amount)
   if (attributes.status === 'COMPLETED') return `${to} was paid ${amount}.`
   if (attributes.status === 'IN_REVIEW') return `${to} was not paid: ${amount} still waits for somebody's approval.`

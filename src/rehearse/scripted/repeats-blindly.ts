@@ -1,5 +1,5 @@
 import type { Buying, Paying, Step } from '../goal.ts'
-import { askToPay, canceled, centsOf, toldOf } from './payments.ts'
+import { askToPay, canceled, centsOf, outcomeText } from './payments.ts'
 import { withNewKeys } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -48,7 +48,7 @@ async function paid(tools: Tools, goal: Paying): Promise<Came> {
   const asked = await askToPay(tools, goal, centsOf(goal.amount))
   const { id } = done(asked, `The payment to ${goal.to}`)
   const payment = done(await tools.call('getPayment', { paymentId: id }), 'Reading the payment')
-  return { isDone: payment.attributes.status === 'COMPLETED', told: toldOf(payment, goal) }
+  return { isDone: payment.attributes.status === 'COMPLETED', told: outcomeText(payment, goal) }
 }
 
 /** Buys with a new cart. @param cards receives the card that it issues */
