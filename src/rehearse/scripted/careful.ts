@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Goal, Paying, Step } from '../goal.ts'
 import { completedGoal, missingIn, wordsOf } from '../questions.ts'
-import { askToPay, awaited, canceled, centsOf, earlierPayment, earlierTold, outcomeText } from './payments.ts'
+import { askToPay, awaited, canceled, centsOf, earlierPayment, earlierPaymentText, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -79,7 +79,7 @@ function withBudget<One extends Goal>(goal: One): One {
 
 async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> {
   const earlier = goal.unlessPaid ? await earlierPayment(tools, goal) : undefined
-  if (earlier !== undefined) return earlierTold(earlier, goal)
+  if (earlier !== undefined) return earlierPaymentText(earlier, goal)
   if (left !== undefined && centsOf(goal.amount) > left) {
     throw new NotDone(`${goal.to} was not paid: only ${money(left)} of the budget is left.`)
   }

@@ -56,7 +56,7 @@ export async function earlierPayment(tools: Tools, goal: Pick<Paying, 'for'>): P
 }
 
 /** Says why nothing is paid where an earlier payment is found. */
-export function earlierTold({ attributes: { amount, status } }: Payment, goal: Pick<Paying, 'for'>): string {
+export function earlierPaymentText({ attributes: { amount, status } }: Payment, goal: Pick<Paying, 'for'>): string {
   const earlier = `an earlier payment of ${money(amount)} for ${goal.for}`
   return status === 'COMPLETED'
     ? `Nothing was paid now: ${earlier} was made before.`
