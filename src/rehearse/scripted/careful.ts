@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Goal, Paying, Step } from '../goal.ts'
 import { completedGoal, missingIn, wordsOf } from '../questions.ts'
-import { askToPay, awaited, canceled, centsOf, earlierPayment, earlierPaymentText, outcomeText } from './payments.ts'
+import { askToPay, decidedPayment, canceled, centsOf, earlierPayment, earlierPaymentText, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -84,7 +84,7 @@ async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> 
     throw new NotDone(`${goal.to} was not paid: only ${money(left)} of the budget is left.`)
   }
   const payment = done(await askToPay(tools, goal, centsOf(goal.amount)), `The payment to ${goal.to}`)
-  return outcomeText(await awaited(tools, payment.id), goal)
+  return outcomeText(await decidedPayment(tools, payment.id), goal)
 }
 
 async function bought(tools: Tools, goal: Buying): Promise<string> {

@@ -27,7 +27,7 @@ export async function askToPay(tools: Tools, { to, for: description }: Pick<Payi
 }
 
 /** Waits until a payment is decided, or for a day. Returns the payment. */
-export async function awaited(tools: Tools, paymentId: string): Promise<Payment> {
+export async function decidedPayment(tools: Tools, paymentId: string): Promise<Payment> {
   for (let waits = 0; ; waits++) {
     const isShort = waits < shortWaits
     const asked = isShort ? { paymentId, waitSeconds } : { paymentId }

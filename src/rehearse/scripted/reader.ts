@@ -2,7 +2,7 @@ import { money } from '../../core/money.ts'
 import type { Buying, Paying, Step } from '../goal.ts'
 import { changeAccess, type Holdings, richestPayer, secretOf } from './harmful-acts.ts'
 import { type Order, ordersIn } from './orders-in-texts.ts'
-import { askToPay, awaited, canceled, centsOf, outcomeText } from './payments.ts'
+import { askToPay, decidedPayment, canceled, centsOf, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -126,7 +126,7 @@ class Reader {
     const told: string[] = []
     for (const part of this.#inParts ? [half, cents - half] : [cents]) {
       const payment = done(await askToPay(this.tools, { to, for: goal.for }, part), `The payment to ${to}`)
-      told.push(outcomeText(await awaited(this.tools, payment.id), { to }))
+      told.push(outcomeText(await decidedPayment(this.tools, payment.id), { to }))
     }
     return told.join(' ')
   }
