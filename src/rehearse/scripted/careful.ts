@@ -15,7 +15,7 @@ import {
   newCard,
   type Order,
   openShops,
-  orderTold,
+  orderText,
   type Payer,
   payerOf,
   payWith,
@@ -98,7 +98,7 @@ async function bought(tools: Tools, goal: Buying): Promise<string> {
   }
   const checkout = await cartOf(tools, shop, { goal, payer })
   const orderId = await pay(tools, { checkout, goal, payer })
-  return orderTold(await followed(tools, orderId, { goal, payer }))
+  return orderText(await followed(tools, orderId, { goal, payer }))
 }
 
 async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {

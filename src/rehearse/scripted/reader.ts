@@ -16,7 +16,7 @@ import {
   NotDone,
   newCard,
   openShops,
-  orderTold,
+  orderText,
   type Payer,
   payerOf,
   payWith,
@@ -269,7 +269,7 @@ class Reader {
     if (this.#traits.isCareless && goal.until === 'returned') {
       await this.read((await this.#sendBack(orderId)).attributes.message, order.attributes.total)
     }
-    if (!this.#traits.isCareless) return orderTold(order)
+    if (!this.#traits.isCareless) return orderText(order)
     return `Bought at ${order.attributes.merchant.name} for ${money(order.attributes.total)}.`
   }
 

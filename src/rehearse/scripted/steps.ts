@@ -60,7 +60,7 @@ export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, 
 }
 
 /** Describes an order as it is now. */
-export function orderTold({ attributes }: Order): string {
+export function orderText({ attributes }: Order): string {
   const { merchant, status, total, captured, refunded } = attributes
   if (status === 'canceled') return `${merchant.name} canceled the order: nothing was bought, and nothing was charged.`
   const back = refunded === 0 ? '' : ` and gave back ${money(refunded)}`
