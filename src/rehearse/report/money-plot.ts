@@ -28,7 +28,7 @@ export function moneyPlot(id: string, trial: Trial): Html {
   return html`${plot({
     id: trialAnchor(id, trial),
     title,
-    told: told(points, first, last, marks),
+    told: plotDescription(points, first, last, marks),
     caption: html`<strong>${title}</strong> <span class="aside">${note}</span>`,
     points,
     lines,
@@ -47,7 +47,7 @@ function marksOf({ timeline }: Trial): Mark[] {
 }
 
 /** Describes the plot in words. */
-function told(points: readonly MoneyPoint[], first: MoneyPoint, last: MoneyPoint, marks: readonly Mark[]): string {
+function plotDescription(points: readonly MoneyPoint[], first: MoneyPoint, last: MoneyPoint, marks: readonly Mark[]): string {
   const mostHeld = Math.max(...points.map(({ heldCents }) => heldCents))
   return [
     `Available: from ${money(first.availableCents)} to ${money(last.availableCents)}.`,
