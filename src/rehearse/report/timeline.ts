@@ -6,7 +6,7 @@ import { dayAndTime } from '../../display/times.ts'
 import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { block, line, sentText } from './shown.ts'
-import { brokenOff, counted, outcomeOf, outcomes, reasons } from './words.ts'
+import { endedEarly, counted, outcomeOf, outcomes, reasons } from './words.ts'
 
 /** The names of each kind of step and of its answer. */
 const kinds = {
@@ -76,7 +76,7 @@ function end(trial: Trial): Html {
   const outcome = outcomeOf(trial)
   const { name, tone } = outcomes[outcome]
   const told = outcome === 'passed' ? ['Everything is as required.'] : reasons(trial)
-  const broken = brokenOff(trial)
+  const broken = endedEarly(trial)
   const lines = told.map(
     (says) => html`<p><span class="kind">${says === broken ? 'Ended' : name}</span> ${line(says, 300)}</p>`,
   )

@@ -6,7 +6,7 @@ import { effectList, stepLink } from './effects.ts'
 import { moneyPlot } from './money-plot.ts'
 import { block, folded, line } from './shown.ts'
 import { timeline } from './timeline.ts'
-import { brokenOff, counted, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
+import { endedEarly, counted, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
 
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
@@ -72,7 +72,7 @@ function opinion({ grader }: Trial): Html | string {
 }
 
 function ending(trial: Trial): Html | string {
-  const broken = brokenOff(trial)
+  const broken = endedEarly(trial)
   return broken === undefined
     ? ''
     : html`<li class="bad"><span class="state">${outcomes.failed.name}</span> ${line(broken, 300)}</li>`

@@ -1,7 +1,7 @@
 import type { ScenarioResults, Share, Trial, Verdict } from '../results.ts'
 
 /** Returns why a trial was cut short, or why its failure says nothing about the agent; undefined if neither applies. */
-export function brokenOff({ ended, trouble, passed }: Trial): string | undefined {
+export function endedEarly({ ended, trouble, passed }: Trial): string | undefined {
   if (ended === 'answered') return passed ? undefined : (trouble ?? undefined)
   return trouble === null ? endings[ended] : `${endings[ended]} ${trouble}`
 }
@@ -30,7 +30,7 @@ export function fallen({ verdicts }: Trial): Verdict[] {
 /** Explains why a trial did not pass. */
 export function reasons(trial: Trial): string[] {
   if (trial.passed) return []
-  const broken = brokenOff(trial)
+  const broken = endedEarly(trial)
   const found = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(({ says }) => says)]
   if (found.length > 0) return found
   return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'It did not pass.']
