@@ -22,7 +22,7 @@ export const wordingNames = {
 const ranks = { never: 0, unasked: 1, expect: 2, question: 3, answer: 4 } as const
 
 /** Returns the verdicts that count against a trial, the most serious first. */
-export function fallen({ verdicts }: Trial): Verdict[] {
+export function failedVerdicts({ verdicts }: Trial): Verdict[] {
   const failed = verdicts.filter((verdict) => verdict.failed)
   return failed.toSorted((one, other) => ranks[one.kind] - ranks[other.kind])
 }
@@ -31,7 +31,7 @@ export function fallen({ verdicts }: Trial): Verdict[] {
 export function reasons(trial: Trial): string[] {
   if (trial.passed) return []
   const broken = endedEarly(trial)
-  const found = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(({ says }) => says)]
+  const found = [...(broken === undefined ? [] : [broken]), ...failedVerdicts(trial).map(({ says }) => says)]
   if (found.length > 0) return found
   return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'It did not pass.']
 }
@@ -75,7 +75,7 @@ export function rightOf(trials: readonly Trial[]): string {
 /** Returns the line on how to allow unrequested effects, or an empty text if none of them failed a trial. */
 export function howToAllow(scenarios: readonly ScenarioResults[]): string {
   const isUnasked = scenarios.some(({ trials }) =>
-    trials.some((trial) => fallen(trial).some(({ kind }) => kind === 'unasked')),
+    trials.some((trial) => failedVerdicts(trial).some(({ kind }) => kind === 'unasked')),
   )
   return isUnasked
     ? 'To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. unasked: allowed turns this check off for the scenario (docs/rehearse.md#what-nobody-asked-for).'
