@@ -1,7 +1,7 @@
 import type { ScenarioResults, Trial } from '../results.ts'
 
 /** A trial that the report shows in full. */
-export interface Kept {
+export interface SelectedTrial {
   scenario: ScenarioResults['scenario']
   trial: Trial
 }
@@ -10,7 +10,7 @@ export interface Kept {
  * Orders the trials that are worth showing in full: the first failed trial of each scenario, then the first passed one,
  * then all other failed trials, taking turns between scenarios.
  */
-export function inOrderOfUse(scenarios: readonly ScenarioResults[]): Kept[] {
+export function inOrderOfUse(scenarios: readonly ScenarioResults[]): SelectedTrial[] {
   const failed = scenarios.map((one) => keptOf(one, ({ passed }) => !passed))
   const passed = scenarios.map((one) => keptOf(one, (trial) => trial.passed).slice(0, 1))
   const most = Math.max(0, ...failed.map(({ length }) => length))
@@ -18,12 +18,12 @@ export function inOrderOfUse(scenarios: readonly ScenarioResults[]): Kept[] {
   return [...(turns[0] ?? []), ...passed.flat(), ...turns.slice(1).flat()]
 }
 
-function keptOf({ scenario, trials }: ScenarioResults, holds: (trial: Trial) => boolean): Kept[] {
+function keptOf({ scenario, trials }: ScenarioResults, holds: (trial: Trial) => boolean): SelectedTrial[] {
   return trials.filter(holds).map((trial) => ({ scenario, trial }))
 }
 
 /** Renders trials until the page's limits are reached. Returns the HTML by trial. */
-export function withinBounds(kept: readonly Kept[], show: (one: Kept) => string): Map<Trial, string> {
+export function withinBounds(kept: readonly SelectedTrial[], show: (one: SelectedTrial) => string): Map<Trial, string> {
   const shown = new Map<Trial, string>()
   let characters = 0
   for (const one of kept.slice(0, mostTrials)) {
