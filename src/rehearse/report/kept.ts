@@ -11,14 +11,14 @@ export interface SelectedTrial {
  * then all other failed trials, taking turns between scenarios.
  */
 export function inOrderOfUse(scenarios: readonly ScenarioResults[]): SelectedTrial[] {
-  const failed = scenarios.map((one) => keptOf(one, ({ passed }) => !passed))
-  const passed = scenarios.map((one) => keptOf(one, (trial) => trial.passed).slice(0, 1))
+  const failed = scenarios.map((one) => selectedTrial(one, ({ passed }) => !passed))
+  const passed = scenarios.map((one) => selectedTrial(one, (trial) => trial.passed).slice(0, 1))
   const most = Math.max(0, ...failed.map(({ length }) => length))
   const turns = Array.from({ length: most }, (_, turn) => failed.flatMap((one) => one[turn] ?? []))
   return [...(turns[0] ?? []), ...passed.flat(), ...turns.slice(1).flat()]
 }
 
-function keptOf({ scenario, trials }: ScenarioResults, holds: (trial: Trial) => boolean): SelectedTrial[] {
+function selectedTrial({ scenario, trials }: ScenarioResults, holds: (trial: Trial) => boolean): SelectedTrial[] {
   return trials.filter(holds).map((trial) => ({ scenario, trial }))
 }
 
