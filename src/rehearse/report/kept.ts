@@ -10,7 +10,7 @@ export interface SelectedTrial {
  * Orders the trials that are worth showing in full: the first failed trial of each scenario, then the first passed one,
  * then all other failed trials, taking turns between scenarios.
  */
-export function inOrderOfUse(scenarios: readonly ScenarioResults[]): SelectedTrial[] {
+export function byInterest(scenarios: readonly ScenarioResults[]): SelectedTrial[] {
   const failed = scenarios.map((one) => selectedTrial(one, ({ passed }) => !passed))
   const passed = scenarios.map((one) => selectedTrial(one, (trial) => trial.passed).slice(0, 1))
   const most = Math.max(0, ...failed.map(({ length }) => length))
