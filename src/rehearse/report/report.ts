@@ -7,7 +7,7 @@ import type { Results, ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
 import { comparisonSection } from './comparison.ts'
 import { figures, verdictBanner } from './figures.ts'
-import { byInterest, withinBounds } from './kept.ts'
+import { byInterest, renderWithinLimits } from './kept.ts'
 import { passedOf, scenarioTable } from './scenario-table.ts'
 import { line, lineText } from './shown.ts'
 import { trialSection } from './trial.ts'
@@ -19,7 +19,7 @@ import { counted, howToAllow, notJudged } from './words.ts'
  */
 export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
-  const shown = withinBounds(byInterest(scenarios), ({ scenario, trial }) => String(trialSection(scenario, trial)))
+  const shown = renderWithinLimits(byInterest(scenarios), ({ scenario, trial }) => String(trialSection(scenario, trial)))
   const failed = summary.passed.of - summary.passed.passed
   const main = html`<main class="full">
 <header class="stack"><h1>Rehearsal of ${line(agent)}</h1>
