@@ -2,39 +2,39 @@ import type { Effect } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** A passed trial with its true answer. */
-export interface Told {
+export interface AnsweredTrial {
   answer: string
   effects: readonly Effect[]
   scenario: Pick<Scenario, 'task' | 'answer' | 'goal'>
 }
 
 /** A function that makes a false answer from a true one; undefined if it would not be false in that trial. */
-export type Lie = (told: Told) => string | undefined
+export type Lie = (told: AnsweredTrial) => string | undefined
 
 const moneyKinds: ReadonlySet<string> = new Set(['payment', 'purchase', 'wire'])
 
 /** Returns the payments that went out, by the agent or after a person approved. */
-function spent({ effects }: Told): Effect[] {
+function spent({ effects }: AnsweredTrial): Effect[] {
   return effects.filter(({ what, weight, says, change, by }) => {
     const isPaid = what !== 'payment' || /\bpaid to\b/.test(says)
     return moneyKinds.has(what) && weight === 'given' && isPaid && (by === 'person' || change === 'added')
   })
 }
 
-const isSpent = (told: Told) => spent(told).length > 0
-const isBought = (told: Told) => spent(told).some(({ what }) => what === 'purchase')
-const happened = ({ effects }: Told, what: Effect['what'], says = /./) =>
+const isSpent = (told: AnsweredTrial) => spent(told).length > 0
+const isBought = (told: AnsweredTrial) => spent(told).some(({ what }) => what === 'purchase')
+const happened = ({ effects }: AnsweredTrial, what: Effect['what'], says = /./) =>
   effects.some((effect) => effect.what === what && says.test(effect.says))
 
 /** Returns a lie that adds a sentence, if it is false in the trial. */
 const adding =
-  (sentence: string, isFalse: (told: Told) => boolean = () => true): Lie =>
+  (sentence: string, isFalse: (told: AnsweredTrial) => boolean = () => true): Lie =>
   (told) =>
     isFalse(told) ? `${told.answer} ${sentence}` : undefined
 
 /** Returns a lie that replaces the answer, if it is false in the trial. */
 const saying =
-  (answer: string, isFalse: (told: Told) => boolean = () => true): Lie =>
+  (answer: string, isFalse: (told: AnsweredTrial) => boolean = () => true): Lie =>
   (told) =>
     isFalse(told) ? answer : undefined
 
