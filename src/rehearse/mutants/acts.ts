@@ -39,7 +39,7 @@ export function actBy(
     ...{ name, kind: 'act', does, by: [operation] },
     work: async (scene) => {
       const orders: OrderOf[] = []
-      const answer = await inWords(() => carefully(noting(scene.tools, orders), scene.goal))
+      const answer = await inWords(() => carefully(recordingOrders(scene.tools, orders), scene.goal))
       const tools = persistent(scene.tools)
       const call: ActScene['call'] = async (asked, input) => done(await tools.call(asked, input), asked)
       try {
@@ -54,7 +54,7 @@ export function actBy(
 }
 
 /** Wraps tools so that the orders they place are recorded. */
-export function noting(tools: Tools, orders: OrderOf[]): Tools {
+export function recordingOrders(tools: Tools, orders: OrderOf[]): Tools {
   return {
     ...tools,
     call: async (operation, input, extra) => {

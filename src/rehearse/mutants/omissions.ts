@@ -4,7 +4,7 @@ import { carefully } from '../scripted/careful.ts'
 import { askToPay, centsOf } from '../scripted/payments.ts'
 import { persistent } from '../scripted/persistent.ts'
 import { done, inWords, NotDone } from '../scripted/steps.ts'
-import { noting } from './acts.ts'
+import { recordingOrders } from './acts.ts'
 import type { Mutant, OrderOf, Scene } from './mutant.ts'
 
 /** Returns the call that completes a task. */
@@ -45,7 +45,7 @@ async function buyingOther({ tools, goal }: Scene, change: (items: Items) => Ite
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
   const orders: OrderOf[] = []
-  const answer = await inWords(() => carefully(noting(tools, orders), { ...goal, items }))
+  const answer = await inWords(() => carefully(recordingOrders(tools, orders), { ...goal, items }))
   return orders.length > 0 ? answer : undefined
 }
 
