@@ -2,7 +2,7 @@ import { sha256 } from '../../core/system.ts'
 import { maskText } from '../mask.ts'
 import type { Effect } from '../results.ts'
 import { authorityTables } from './authority-tables.ts'
-import { type Description, inWords, type Telling, type Told } from './descriptions.ts'
+import { type Description, inWords, type Telling, type RowEffect } from './descriptions.ts'
 import { moneyTables } from './money-tables.ts'
 import type { Row, Snapshot, TableName } from './tables.ts'
 
@@ -23,7 +23,7 @@ export function effectsBetween(before: Snapshot, after: Snapshot, names: Telling
   return [...after].flatMap(([name, rows]) => {
     const old = before.get(name) ?? new Map<string, Row>()
     const description = descriptionOf(name)
-    const effects = (key: string, row: Row, change: Effect['change'], told: readonly Told[]) =>
+    const effects = (key: string, row: Row, change: Effect['change'], told: readonly RowEffect[]) =>
       told.map((one) =>
         effectOf(description, row, one, { id: idOf(key, row), change, cause, telling: tellings[change] }),
       )
@@ -48,11 +48,11 @@ function descriptionOf(name: TableName): Description<Row> {
   return known ?? { what: 'other', noun: () => `a row of the table ${name}` }
 }
 
-function addedIn({ added, noun }: Description<Row>, row: Row, telling: Telling): Told[] {
+function addedIn({ added, noun }: Description<Row>, row: Row, telling: Telling): RowEffect[] {
   return added?.(row, telling) ?? [{ weight: 'given', says: noun(row, telling) }]
 }
 
-function changedIn(description: Description<Row>, before: Row, after: Row, telling: Telling): Told[] {
+function changedIn(description: Description<Row>, before: Row, after: Row, telling: Telling): RowEffect[] {
   const ignored = new Set<string>([...alwaysIgnored, ...(description.ignored ?? [])])
   const columns = Object.keys(after).filter((column) => !ignored.has(column) && before[column] !== after[column])
   if (columns.length === 0) return []
@@ -71,7 +71,7 @@ const idOf = (key: string, row: Row) => (row.id === key ? key : sha256(key).slic
 function effectOf(
   description: Description<Row>,
   row: Row,
-  told: Told,
+  told: RowEffect,
   { id, change, cause, telling }: Pick<Effect, 'id' | 'change'> & { cause: Cause; telling: Telling },
 ): Effect {
   const own = typeof row.partyId === 'string' ? { of: telling.names.party(row.partyId) } : {}

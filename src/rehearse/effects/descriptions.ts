@@ -6,7 +6,7 @@ import type { Snapshot, TableName } from './tables.ts'
 type About = Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
 
 /** An effect as seen in the rows of one table. The record, the cause and the step are added later. */
-export interface Told extends About {
+export interface RowEffect extends About {
   /** Default: the description's. */
   what?: EffectKind
   weight: Effect['weight']
@@ -44,11 +44,11 @@ export interface Description<Row> {
   /** Describes the record, such as "a webhook to https://…". */
   noun(row: Row, telling: Telling): string
   /** Replaces "NOUN" for a new record. */
-  added?(row: Row, telling: Telling): Told[]
+  added?(row: Row, telling: Telling): RowEffect[]
   /** Describes a change of the column `status`. Default for the words: "NOUN: STATUS". */
-  status?(row: Row, telling: Telling): Omit<Told, 'says'> & Partial<Told>
+  status?(row: Row, telling: Telling): Omit<RowEffect, 'says'> & Partial<RowEffect>
   /** Replaces "NOUN: COLUMNS changed"; undefined: those words, or those of the status. */
-  changed?(before: Row, after: Row, telling: Telling): Told[] | undefined
+  changed?(before: Row, after: Row, telling: Telling): RowEffect[] | undefined
 }
 
 export function rowIn<Name extends TableName>({ rows }: Telling, name: Name, id: string): TableRow<Name> | undefined {

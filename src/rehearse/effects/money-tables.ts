@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { ShopOrderState } from '../../service/rules/shop-orders.ts'
 import type { Terms } from '../../service/rules/subscription-terms.ts'
-import { type Description, inWords, rowIn, type TableRow, type Telling, type Told } from './descriptions.ts'
+import { type Description, inWords, rowIn, type TableRow, type Telling, type RowEffect } from './descriptions.ts'
 
 type Payment = TableRow<'payments'>
 
@@ -20,7 +20,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
     const captured = after.capturedCents - before.capturedCents
     const refunded = after.refundedCents - before.refundedCents
     const released = before.heldCents - after.heldCents - captured
-    const moved = (cents: number, words: string, more: Pick<Told, 'what' | 'weight' | 'byShop'>): Told[] =>
+    const moved = (cents: number, words: string, more: Pick<RowEffect, 'what' | 'weight' | 'byShop'>): RowEffect[] =>
       cents === 0 ? [] : [{ ...more, cents, says: `${money(cents)} ${words} ${after.merchantName}` }]
     return [
       ...moved(captured, 'captured by', { what: 'capture', weight: 'given', byShop: true }),
@@ -105,7 +105,7 @@ const shopOrders: Description<TableRow<'shopOrders'>> = {
   added: (row, telling) => {
     const at = merchantOf(row, telling)
     const { subscription } = JSON.parse(row.state) as ShopOrderState
-    const order: Told = { weight: 'given', says: `an order at ${at}` }
+    const order: RowEffect = { weight: 'given', says: `an order at ${at}` }
     if (subscription === null) return [order]
     const { amountCents: cents } = subscription
     const says = `a subscription of ${money(cents)} at ${at}`
