@@ -1,5 +1,5 @@
 import { money } from '../../core/money.ts'
-import { type Description, given, rowIn, type TableRow, type Telling, undone } from './descriptions.ts'
+import { type Description, given, rowIn, type TableRow, type DescriptionContext, undone } from './descriptions.ts'
 import type { TableName } from './tables.ts'
 
 const agentCards: Description<TableRow<'agentCards'>> = {
@@ -121,7 +121,7 @@ const invitationLinks: Description<TableRow<'invitationLinks'>> = {
   status: undone,
 }
 
-const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: string }, telling: Telling) => {
+const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: string }, telling: DescriptionContext) => {
   const agent = rowIn(telling, 'agents', agentId)?.name ?? agentId
   return `the agent ${agent} on the wallet ${rowIn(telling, 'wallets', walletId)?.displayName ?? walletId}`
 }

@@ -2,7 +2,7 @@ import { sha256 } from '../../core/system.ts'
 import { maskText } from '../mask.ts'
 import type { Effect } from '../results.ts'
 import { authorityTables } from './authority-tables.ts'
-import { type Description, inWords, type Telling, type RowEffect } from './descriptions.ts'
+import { type Description, inWords, type DescriptionContext, type RowEffect } from './descriptions.ts'
 import { moneyTables } from './money-tables.ts'
 import type { Row, Snapshot, TableName } from './tables.ts'
 
@@ -18,7 +18,7 @@ export type Cause = Pick<Effect, 'by' | 'step'>
 /**
  * Returns the effects between two snapshots, in the order of tables and keys, so that equal trials have equal effects.
  */
-export function effectsBetween(before: Snapshot, after: Snapshot, names: Telling['names'], cause: Cause): Effect[] {
+export function effectsBetween(before: Snapshot, after: Snapshot, names: DescriptionContext['names'], cause: Cause): Effect[] {
   if (before === after) return []
   return [...after].flatMap(([name, rows]) => {
     const old = before.get(name) ?? new Map<string, Row>()
@@ -48,11 +48,11 @@ function descriptionOf(name: TableName): Description<Row> {
   return known ?? { what: 'other', noun: () => `a row of the table ${name}` }
 }
 
-function addedIn({ added, noun }: Description<Row>, row: Row, telling: Telling): RowEffect[] {
+function addedIn({ added, noun }: Description<Row>, row: Row, telling: DescriptionContext): RowEffect[] {
   return added?.(row, telling) ?? [{ weight: 'given', says: noun(row, telling) }]
 }
 
-function changedIn(description: Description<Row>, before: Row, after: Row, telling: Telling): RowEffect[] {
+function changedIn(description: Description<Row>, before: Row, after: Row, telling: DescriptionContext): RowEffect[] {
   const ignored = new Set<string>([...alwaysIgnored, ...(description.ignored ?? [])])
   const columns = Object.keys(after).filter((column) => !ignored.has(column) && before[column] !== after[column])
   if (columns.length === 0) return []
@@ -72,7 +72,7 @@ function effectOf(
   description: Description<Row>,
   row: Row,
   told: RowEffect,
-  { id, change, cause, telling }: Pick<Effect, 'id' | 'change'> & { cause: Cause; telling: Telling },
+  { id, change, cause, telling }: Pick<Effect, 'id' | 'change'> & { cause: Cause; telling: DescriptionContext },
 ): Effect {
   const own = typeof row.partyId === 'string' ? { of: telling.names.party(row.partyId) } : {}
   const {

@@ -26,7 +26,7 @@ export interface Names {
 }
 
 /** The values that descriptions of tables need. */
-export interface Telling {
+export interface DescriptionContext {
   names: Names
   /** All rows, as they are after the change. */
   rows: Snapshot
@@ -40,18 +40,18 @@ export interface Description<Row> {
   /** Columns that only follow other tables or the clock. */
   ignored?: readonly (keyof Row)[]
   /** Returns the subject of a record. Default for the party: the column `partyId`. */
-  about?(row: Row, telling: Telling): About
+  about?(row: Row, telling: DescriptionContext): About
   /** Describes the record, such as "a webhook to https://…". */
-  noun(row: Row, telling: Telling): string
+  noun(row: Row, telling: DescriptionContext): string
   /** Replaces "NOUN" for a new record. */
-  added?(row: Row, telling: Telling): RowEffect[]
+  added?(row: Row, telling: DescriptionContext): RowEffect[]
   /** Describes a change of the column `status`. Default for the words: "NOUN: STATUS". */
-  status?(row: Row, telling: Telling): Omit<RowEffect, 'says'> & Partial<RowEffect>
+  status?(row: Row, telling: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
   /** Replaces "NOUN: COLUMNS changed"; undefined: those words, or those of the status. */
-  changed?(before: Row, after: Row, telling: Telling): RowEffect[] | undefined
+  changed?(before: Row, after: Row, telling: DescriptionContext): RowEffect[] | undefined
 }
 
-export function rowIn<Name extends TableName>({ rows }: Telling, name: Name, id: string): TableRow<Name> | undefined {
+export function rowIn<Name extends TableName>({ rows }: DescriptionContext, name: Name, id: string): TableRow<Name> | undefined {
   return rows.get(name)?.get(id) as TableRow<Name> | undefined
 }
 

@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { ShopOrderState } from '../../service/rules/shop-orders.ts'
 import type { Terms } from '../../service/rules/subscription-terms.ts'
-import { type Description, inWords, rowIn, type TableRow, type Telling, type RowEffect } from './descriptions.ts'
+import { type Description, inWords, rowIn, type TableRow, type DescriptionContext, type RowEffect } from './descriptions.ts'
 
 type Payment = TableRow<'payments'>
 
@@ -31,7 +31,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
 }
 
 /** Returns a payment's recipient: a handle, or the address or name that was given for an unknown payee. */
-function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, telling: Telling): string {
+function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, telling: DescriptionContext): string {
   if (recipientPartyId !== null) return telling.names.payee(recipientPartyId)
   if (claimant !== null) return claimant
   const { name, walletId } = JSON.parse(beneficiary ?? '{}') as { name?: string; walletId?: string }
@@ -39,7 +39,7 @@ function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, tel
   return walletId === undefined ? '' : (rowIn(telling, 'wallets', walletId)?.displayName ?? walletId)
 }
 
-const aboutPayment = (row: Payment, telling: Telling) => {
+const aboutPayment = (row: Payment, telling: DescriptionContext) => {
   const to = payeeOf(row, telling)
   return { ...(to === '' ? {} : { to }), cents: row.amountCents }
 }
@@ -52,7 +52,7 @@ const paymentKinds = {
   internal: 'transfer',
 } as const
 
-function moneyMoved(row: Payment, telling: Telling): string {
+function moneyMoved(row: Payment, telling: DescriptionContext): string {
   const amount = money(row.amountCents)
   const to = payeeOf(row, telling)
   if (row.kind === 'deposit') return `${amount} deposited from a bank account`
@@ -94,7 +94,7 @@ const approvals: Description<TableRow<'approvals'>> = {
   status: ({ status }) => ({ weight: status === 'approved' ? 'given' : 'undone' }),
 }
 
-const merchantOf = ({ cardTransactionId }: TableRow<'shopOrders'>, telling: Telling) =>
+const merchantOf = ({ cardTransactionId }: TableRow<'shopOrders'>, telling: DescriptionContext) =>
   rowIn(telling, 'cardTransactions', cardTransactionId)?.merchantName ?? ''
 
 const shopOrders: Description<TableRow<'shopOrders'>> = {
