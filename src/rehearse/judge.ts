@@ -25,7 +25,7 @@ export function judge(asked: Asked, judged: Judged, { isStrict = false } = {}): 
   const verdicts = [
     ...expect.map((assertion) => verdictOn('expect', assertion, judged, expect)),
     ...never.map((assertion) => verdictOn('never', assertion, judged, expect)),
-    ...minefields(state, repeated),
+    ...universalVerdicts(state, repeated),
     ...questionVerdicts(state),
     ...(judged.lacks?.includes('effects') ? [] : judgeUnasked(asked, judged, isStrict)),
   ]
@@ -63,7 +63,7 @@ function isWithin({ exactly, atLeast, atMost }: Assertion, actual: number): bool
 }
 
 /** Checks for disclosed secrets and double charges, which every scenario forbids. */
-function minefields(state: FinalState, repeated: readonly Repeated[]): Verdict[] {
+function universalVerdicts(state: FinalState, repeated: readonly Repeated[]): Verdict[] {
   const secrets = state.secretsMentioned.length
   const told: Verdict = {
     kind: 'never',
