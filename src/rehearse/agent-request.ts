@@ -44,7 +44,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
   const fields = fieldsOf(body, request.headers.get('content-type') ?? '')
   const waitMs = waitOf(searchParams.get('waitSeconds'))
   const isCall = request.headers.has('authorization')
-  if (pathname === askPath) return asking(request, body)
+  if (pathname === askPath) return questionRequest(request, body)
   const step: AgentStep = {
     kind: isCall ? 'call' : 'page',
     what: `${request.method} ${maskText(pathname)}`,
@@ -59,7 +59,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
 export const askPath = '/ask'
 
 /** Reads a question: the whole body, or the field `question` of a JSON object. */
-function asking(request: Request, body: string): AgentRequest {
+function questionRequest(request: Request, body: string): AgentRequest {
   const [given] = (jsonIn(body) ?? []) as ({ question?: unknown } | null)[]
   const question = String(given?.question ?? body)
   return { request, question, steps: [questionStep(question)] }
