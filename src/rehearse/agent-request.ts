@@ -133,7 +133,7 @@ function withoutLength(headers: Headers): Headers {
 }
 
 function readMessage(message: Message): { message: Message; step?: AgentStep } {
-  const asking = { ...message, ...(message.params === undefined ? {} : { params: unasked(message.params) }) }
+  const asking = { ...message, ...(message.params === undefined ? {} : { params: withoutElicitation(message.params) }) }
   const call = message.method === 'tools/call' ? ToolCall.safeParse(message.params).data : undefined
   if (call === undefined) return { message: asking }
   const { waitSeconds, ...others } = call.arguments
@@ -155,7 +155,7 @@ function readMessage(message: Message): { message: Message; step?: AgentStep } {
 const heldWaitMs = 50_000
 
 /** Removes elicitation from the client's capabilities. Nobody sits at the host, so decisions are made on the page. */
-function unasked(params: Record<string, unknown>): Record<string, unknown> {
+function withoutElicitation(params: Record<string, unknown>): Record<string, unknown> {
   const without = (given: unknown) => {
     const { elicitation: _, ...others } = { ...(given as Record<string, unknown>) }
     return others
