@@ -49,7 +49,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
     kind: isCall ? 'call' : 'page',
     what: `${request.method} ${maskText(pathname)}`,
     sent: sentOf({ ...Object.fromEntries(searchParams), ...fields }),
-    said: request.method === 'GET' ? [] : toldBy(fields, pathname),
+    said: request.method === 'GET' ? [] : textsOf(fields, pathname),
     waitMs,
   }
   return { request: withoutWait(request, body, waitMs > 0), steps: [step] }
@@ -144,7 +144,7 @@ function readMessage(message: Message): { message: Message; step?: AgentStep } {
     kind: 'call',
     what: maskText(call.name).slice(0, 100),
     sent: sentOf(call.arguments),
-    said: operationsByName.get(call.name)?.effect === 'read' ? [] : toldBy(call.arguments, call.name),
+    said: operationsByName.get(call.name)?.effect === 'read' ? [] : textsOf(call.arguments, call.name),
     waitMs: isHeld ? heldWaitMs : waitMs,
     id: message.id,
   }
@@ -185,10 +185,10 @@ const ownFields: ReadonlySet<string> = new Set([
 ])
 
 /** Lists all texts of a request that changes something, since others may read them. */
-function toldBy(fields: unknown, where: string): { where: string; text: string }[] {
+function textsOf(fields: unknown, where: string): { where: string; text: string }[] {
   if (typeof fields === 'string') return [{ where, text: fields }]
   if (typeof fields !== 'object' || fields === null) return []
   return Object.entries(fields).flatMap(([name, value]) =>
-    ownFields.has(name) ? [] : toldBy(value, Array.isArray(fields) ? where : `${where} ${name}`),
+    ownFields.has(name) ? [] : textsOf(value, Array.isArray(fields) ? where : `${where} ${name}`),
   )
 }
